@@ -17,6 +17,7 @@ from api.cli.calibration.report import (
     BandTable,
     DataPart,
     Finding,
+    PairedPart,
     Ranking,
     ReasonPart,
     StabilityPart,
@@ -27,6 +28,7 @@ _OFTEN_LABELLED: Final = 0.9
 _MANY_UNSCORED: Final = 0.02
 _FEW_FIRINGS: Final = 30
 _NEARLY_ALL: Final = 0.95
+_LEAST_P: Final = 0.05
 
 
 def findings_of(
@@ -37,9 +39,15 @@ def findings_of(
     reasons: Sequence[ReasonPart],
     fit: Fit | None,
     leaks: Sequence[Leak],
+    paired: PairedPart,
 ) -> Iterator[Finding]:
     """Warnings first. ``leaks`` are those of the signals of a given card: a fit would have taken none."""
     yield from _warnings(data, rankings, bands, steady)
+    if paired.only_champion_right > paired.only_card_right and paired.p_value < _LEAST_P:
+        yield _warning(
+            f"At the line of review the champion alone is right {paired.only_champion_right:,} times, the card alone "
+            f"{paired.only_card_right:,} times: it alerts on more good transfers, or misses bad ones."
+        )
     yield from _reason_warnings(reasons)
     weighed = {reason.id for reason in reasons if any(part.points for part in reason.bins)}
     yield from (_warning(leak.sentence) for leak in leaks if leak.signal_id in weighed)

@@ -32,11 +32,12 @@ _STYLE: Final = (
     ".curve.three{stroke:var(--review);stroke-dasharray:2 3}.curve.four{stroke:var(--clear);stroke-dasharray:8 3 2 3}"
     ".grid{stroke:var(--rule);stroke-width:.5}.edge{stroke:var(--soft)}"
     ".whisker{stroke:var(--bar);stroke-width:2}.whisker.clear{stroke:var(--clear)}.whisker.review{stroke:var(--review)}"
-    ".whisker.hold{stroke:var(--hold)}.pale{opacity:.4}"
+    ".whisker.hold{stroke:var(--hold)}.dot.clear{fill:var(--clear)}.dot.review{fill:var(--review)}"
+    ".dot.hold{fill:var(--hold)}.pale{opacity:.4}.wide+.wide{margin-top:1rem}"
     ".legend span{white-space:nowrap;margin-right:1rem;font-size:.8rem}"
     "svg.key{display:inline-block;width:24px;height:10px;margin-right:.35rem;vertical-align:middle}"
-    "code{overflow-wrap:anywhere;font-size:.85em}.warning{font-weight:600}.sign td{height:2.6rem}"
-    "figure{margin-bottom:.8rem}"
+    "code{overflow-wrap:anywhere;font-size:.85em}.warning{font-weight:600;list-style:'\u25b2\u00a0\u00a0'}"
+    ".sign td{height:2.6rem}figure{margin-bottom:.8rem}"
 )
 
 
@@ -112,7 +113,7 @@ def _findings(report: CalibrationReport) -> Html:
     warnings = [each for each in report.findings if each.level == WARNING]
     if not warnings:
         return node("p", "No check of this report gave a warning.")
-    return node("ul", *(node("li", f"▲ {each.sentence}", class_="warning") for each in warnings))
+    return node("ul", *(node("li", each.sentence, class_="warning") for each in warnings))
 
 
 def _purpose(report: CalibrationReport) -> Iterator[Html]:
@@ -184,7 +185,7 @@ def _card(report: CalibrationReport) -> Iterator[Html]:
     yield node(
         "p",
         f"{len(others)} signals, {GIVEN if report.fit is None else FITTED}. Lift is of later time: how many times as "
-        "often bad as all.",
+        "often bad as all. A reason's text may name the line of the default card; what counts are the bins beside it.",
     )
     yield _table(heads, (line for each in others for line in _bins(each)), numbers=2)
     if kept:
@@ -209,7 +210,7 @@ def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:
     for place, each in enumerate(reason.bins):
         yield (
             _reason(reason) if not place else "",
-            _measure(each, reason.unit),
+            _measure(each, "" if place else reason.unit, is_check=not reason.unit),
             f"{each.points:+d}",
             f"{each.transfers:,}",
             _share(each.fit),
@@ -223,8 +224,9 @@ def _reason(reason: ReasonPart) -> Html:
     return joined([node("strong", f"{reason.id} {reason.name.replace('_', ' ')}{hard}"), f" {reason.meaning}"])
 
 
-def _measure(each: BinPart, unit: str) -> str:
-    if not unit and each.below is None:
+def _measure(each: BinPart, unit: str, *, is_check: bool) -> str:
+    """The unit stands beside the first bin alone."""
+    if is_check and each.below is None:
         return "fires"
     end = "and more" if each.below is None else f"to under {each.below:,}"
     return f"{each.at_least:,} {end} {unit}".rstrip()
@@ -253,22 +255,24 @@ def _outcomes(report: CalibrationReport) -> Iterator[Html]:
         cells = [f"{percent(at.precision)}, {percent(at.recall)}" for at in each.at]
         interval = "" if each.low is None else f" ({each.low:.3f} to {each.high:.3f})"
         lines.append((each.name, f"{each.average_precision:.3f}{interval}", *cells))
-    yield _table(heads, lines, numbers=1)
     yield node(
         "p",
         "Precision and recall at so many alerts per 1,000 transfers, labelled or not. Equal scores stand in an order "
         "that is the same for all rankings.",
     )
+    yield _table(heads, lines, numbers=1)
     yield _table(
         ("Band", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),
         (_band_line(each) for each in report.bands),
         numbers=2,
     )
+    card, champion = map(_alerts, _later(report))
     paired = report.paired
     yield node(
         "p",
-        f"Alert or not at 30 points: the card alone was right {paired.only_card_right:,} times, the champion alone "
-        f"{paired.only_champion_right:,} times (McNemar's exact test, {_p_value(paired.p_value)}).",
+        f"At 30 points the card alerts on {card} of 1,000 transfers, the champion on {champion}. The card alone was "
+        f"right {paired.only_card_right:,} times, the champion alone {paired.only_champion_right:,} times (McNemar's "
+        f"exact test, {_p_value(paired.p_value)}).",
     )
     if report.chance is None:
         yield node("p", "Chances are not fitted: there are fewer than 50 bad transfers in the fit window.")
@@ -277,6 +281,12 @@ def _outcomes(report: CalibrationReport) -> Iterator[Html]:
     yield node("div", reliability(chance), _chance_table(report), class_="columns")
     skill = _NOTHING if chance.skill is None else f"{chance.skill:.3f}"
     yield node("p", f"Brier {chance.brier:.4f}, skill {skill}, expected calibration error {chance.ece:.4f}.")
+
+
+def _alerts(table: BandTable) -> str:
+    """Transfers of review and hold, per 1,000."""
+    alerts = sum(each.transfers for each in table.bands if each.band in ("review", "hold"))
+    return f"{1000 * alerts / sum(each.transfers for each in table.bands):.1f}"
 
 
 def _p_value(p_value: float) -> str:

@@ -79,6 +79,7 @@ def report_of(
     data = _data(about, samples, windows)
     rankings = _rankings(later, later_scores)
     bands = tuple(_bands(samples, scores, windows))
+    decisions = paired(later.where(labelled), later_scores[labelled])
     steady = stability(samples, scores, windows)
     reasons = tuple(_reasons(samples, scores, card, fit, champion, windows))
     leaks = leaks_in(_fitted(samples, windows), champion.scorer.signals) if fit is None else ()
@@ -101,8 +102,8 @@ def report_of(
         caps=tuple(_caps(card, champion.card)),
         reasons=reasons,
         migration=migration(later, later_scores),
-        paired=paired(later.where(labelled), later_scores[labelled]),
-        findings=tuple(findings_of(data, rankings, bands, steady, reasons, fit, leaks)),
+        paired=decisions,
+        findings=tuple(findings_of(data, rankings, bands, steady, reasons, fit, leaks, decisions)),
     )
 
 

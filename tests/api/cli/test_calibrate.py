@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from features.core.bands import band_word
 from features.core.instants import DAYS_60, parse_instant
-from features.core.scorecards import scorecard_sha256
+from features.core.scorecards import CardSignal, scorecard_sha256
 from features.scorers.card_check import MOST_WEIGHED
 from features.scorers.cards import DEFAULTS
 from tests.support.calibrated_files import FILES, application, card_of, of_rows, report_of
@@ -147,6 +147,29 @@ def test_given_a_card_that_a_person_edited_when_reported_on_then_the_report_is_o
     assert report["rankings"] == before["rankings"]
     assert {reason["origin"] for reason in report["reasons"]} == {"given"}
     assert card_of(tmp_path).card == edited
+
+
+def test_given_a_card_that_alerts_on_many_good_transfers_when_reported_on_then_it_is_a_warning(
+    folder: Path, tmp_path: Path
+) -> None:
+    card = card_of(folder).card
+    every = msgspec.structs.replace(card, signals=tuple(alerting(signal) for signal in card.signals))
+    (tmp_path / "card.json").write_bytes(msgspec.json.encode(every))
+    result = of_rows(tmp_path, some_labelled(800), "--card", str(tmp_path / "card.json"))
+
+    assert result.exit_code == 0, result.output
+    assert "warning: At the line of review the champion alone is right" in result.output
+    assert "At 30 points the card alerts on" in (tmp_path / "out" / "report.html").read_text()
+
+
+def alerting(signal: CardSignal) -> CardSignal:
+    """The signal, worth a review wherever it is worth anything."""
+    return msgspec.structs.replace(
+        signal,
+        bins=tuple(
+            msgspec.structs.replace(each, points=30 if each.points > 0 else each.points) for each in signal.bins
+        ),
+    )
 
 
 def test_given_a_card_with_a_fault_when_reported_on_then_its_path_is_told(folder: Path, tmp_path: Path) -> None:
