@@ -20,9 +20,7 @@ from api.area import Resources
 from api.areas import ROUTES, services_of
 from api.background import in_background
 from api.http.connections import Connections, raise_file_limit
-from api.http.gate import Gate
 from api.http.http_app import http_app
-from api.http.origins import Origins
 from api.http.server import address_of, listening_socket, serve_until_signalled
 from api.log.preflight_log import PreflightLog
 from api.settings import Settings
@@ -103,7 +101,8 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         engine, lake = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = _resources(stores, engine, backfills, bank_work, webhooks, issuer)
-        gate = _gate(stores, settings, data_dir, base_url)
+        admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
+        gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
         collectors = (*bank_work.collectors, webhooks.collector, LakeCollector(lake, stores.clock))
         metrics = _metrics(stores, engine, resources.preflight_log, backfills, collectors, connections, settings)
@@ -129,12 +128,6 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     log.info("stopped")
     if failed:
         raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
-
-
-def _gate(stores: Stores, settings: Settings, data_dir: DataDir, base_url: str) -> Gate:
-    admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
-    origins = Origins(base_url, listed=settings.connector_origins)
-    return wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits, origins=origins)
 
 
 def _start_logs() -> None:

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 
 from api.http.operation import RateClass
+from api.http.origins import Origins
 from api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from api.telemetry.program_collector import MOST_PROGRAMS
 from store.data_dir import StartupError
@@ -104,6 +105,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             connector_origins=_connector_origins_in(environment),
             rate_limits=limits_of(environment.get(RATE_LIMITS)),
         )
+
+    def origins(self, base_url: str) -> Origins:
+        """Whose pages may call the connector."""
+        return Origins(base_url, listed=self.connector_origins)
 
     def public_urls(self, address: str) -> tuple[str, str | None]:
         """The address for documents, and the issuer of proofs, given the address that is listened on.

@@ -85,7 +85,7 @@ def wired_resources(
     )
 
 
-def wired_gate(stores: Stores, *, admin_token: str, limits: Mapping[RateClass, int], origins: Origins) -> Gate:
+def wired_gate(stores: Stores, origins: Origins, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:
     """The order of checks over the same stores; ``limits`` are requests a second."""
     authenticator = Authenticator(
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock

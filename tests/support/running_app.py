@@ -200,7 +200,7 @@ class RunningApp:
         )
         self.services: Mapping[str, Any] = services_of(self.resources)
         self.resources.preflight_log.open(idempotent_ids(self.stores.database))
-        gate = wired_gate(self.stores, admin_token=ADMIN_TOKEN, limits=self.limits, origins=Origins(BASE_URL))
+        gate = wired_gate(self.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=self.limits)
         self.app = lent_app(self._opened, self.services, gate, base_url=BASE_URL)
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}

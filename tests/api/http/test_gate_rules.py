@@ -55,7 +55,7 @@ async def replacing_unseen() -> dict[str, bool]:
 def gated(api: RunningApp) -> Iterator[TestClient[Litestar]]:
     app = Litestar(
         route_handlers=[owned, sandboxed, replacing, replacing_unseen],
-        middleware=[wired_gate(api.stores, admin_token=ADMIN_TOKEN, limits=api.limits, origins=Origins(BASE_URL))],
+        middleware=[wired_gate(api.stores, Origins(BASE_URL), admin_token=ADMIN_TOKEN, limits=api.limits)],
         exception_handlers={Exception: render_error},
         before_send=[stamp_headers],
         openapi_config=None,
