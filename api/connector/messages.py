@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 META: Final = "_meta"
-_ARRAY: Final = b"["
 
 
 class RpcCode(IntEnum):
@@ -82,11 +81,12 @@ def request_in(raw: bytes) -> RpcRequest | None:
     if message.id is UNSET:
         return None
     params = {} if message.params is UNSET else message.params
-    return RpcRequest(message.id, message.method, params, _object(params.get(META)))
+    meta = value_of(params, META)
+    return RpcRequest(message.id, message.method, params, meta if isinstance(meta, dict) else {})
 
 
 def value_of(params: dict[str, Raw], name: str) -> Any:
-    """A parameter that is text; None for one that is missing or cannot be read."""
+    """The value of a parameter; None for one that is missing or cannot be read."""
     raw = params.get(name)
     try:
         return None if raw is None else msgspec.json.decode(raw)
@@ -103,9 +103,3 @@ def error_reply(status: int, request_id: int | str | None, error: RpcError) -> R
     if error.data is not None:
         body["data"] = error.data
     return Reply(status, msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "error": body}))
-
-
-def _object(raw: Raw | None) -> dict[str, Any]:
-    """The object in a parameter; empty where it is none."""
-    value = None if raw is None else value_of({META: raw}, META)
-    return value if isinstance(value, dict) else {}

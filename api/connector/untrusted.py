@@ -1,9 +1,9 @@
 """What outsiders wrote leaves a result and stands under ``untrusted`` alone, where a model is told not to obey it.
 
 Names, narratives and notes always go there, and so does any other text that could be a sentence: what stays is what
-cannot be one (ids, numbers, codes, instants), and the sentences that this service wrote itself, which
-name ids only. The bank's own objects are left out. A text under ``untrusted`` is one line of printable characters, cut
-at 200, in which no link works.
+cannot be one (ids, numbers, codes, instants), and the sentences that this service wrote itself, which name ids only.
+The bank's own objects are left out. A text under ``untrusted`` is one line of printable characters, cut at 200, in
+which no link works.
 """
 
 import re

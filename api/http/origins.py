@@ -7,7 +7,7 @@ Errors  ForbiddenError
 """
 
 from collections.abc import Iterable
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -41,9 +41,12 @@ class Origins:
 def _on_loopback(scope: Any) -> bool:
     """Whether the request came to a loopback address."""
     try:
-        return bool(scope["server"]) and ip_address(scope["server"][0]).is_loopback
+        address = ip_address(scope["server"][0]) if scope["server"] else None
     except ValueError:
         return False
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    return address is not None and address.is_loopback
 
 
 def _name(host: bytes) -> str | None:

@@ -123,6 +123,7 @@ def test_given_an_origin_when_it_is_local_then_it_is_taken_where_the_request_is_
         ("10.0.0.5", b"anything.example", True),
         ("127.0.0.1", b"rebound.evil.example:8080", False),
         ("::1", b"[::1", False),
+        ("::ffff:127.0.0.1", b"rebound.evil.example", False),
         ("127.0.0.1", b"", False),
     ],
 )
