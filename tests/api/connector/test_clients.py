@@ -176,13 +176,15 @@ def test_given_the_commands_of_the_document_when_run_then_they_print_what_it_sho
         assert ended.stdout.strip() == expected.strip(), ended.stderr
 
 
-def test_given_a_tool_when_called_then_the_log_has_it_and_its_route_under_one_request(desk: Desk) -> None:
-    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "metrics", "arguments": {}}}
+def test_given_a_tool_when_called_then_the_log_has_it_and_its_route_under_one_request_and_trace(desk: Desk) -> None:
+    trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
+    params = {"name": "metrics", "arguments": {}, "_meta": {"traceparent": f"00-{trace_id}-00f067aa0ba902b7-01"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = desk.bank.headers | {"X-Request-Id": "one-call"}
     assert desk.bank.ask("POST", PATH, call, headers=headers)["result"]["isError"] is False
 
     def logged() -> bool:
-        lines = [line for line in desk.bank.service.log_lines if '"one-call"' in line]
-        return sorted(msgspec.json.decode(line)["route"] for line in lines) == [PATH, "/api/metrics"]
+        lines = [msgspec.json.decode(line) for line in desk.bank.service.log_lines if '"one-call"' in line]
+        return {(line["route"], line["trace_id"]) for line in lines} == {(PATH, None), ("/api/metrics", trace_id)}
 
     eventually(logged, within_s=10)
