@@ -41,9 +41,15 @@ def separated(result: dict[str, Any]) -> dict[str, Any]:
 
 def cleaned(text: str) -> str:
     """Visible characters on one line, without what makes a link of them."""
+    if text.isascii() and text.isprintable():
+        return _without_links(_SPACES.sub(" ", text).strip())
     visible = "".join(" " if char in "\r\n\t" or unicodedata.category(char)[0] == "Z" else char for char in text)
     visible = "".join(char for char in visible if unicodedata.category(char) not in _INVISIBLE)
-    return _SPACES.sub(" ", visible).strip().replace("://", ": //").replace("](", "] (")
+    return _without_links(_SPACES.sub(" ", visible).strip())
+
+
+def _without_links(text: str) -> str:
+    return text.replace("://", ": //").replace("](", "] (")
 
 
 def _trusted(value: Any, path: str, place: str, fields: dict[str, str]) -> Any:
