@@ -170,7 +170,7 @@ TOOLS: Final = (
         description="Signs a decision on an alert, in the name of this connection's operator. It goes on the record "
         "and cannot be taken back; a closed alert is final. Only a held alert can be released. An alert that is routed "
         "reviewed is decided by a person: without one named as the operator the call is refused, and nothing is "
-        "recorded.",
+        "recorded: leave the narrative to that person, as a draft.",
         scope=KeyScope.ALERTS_DECIDE,
         arguments=RequestSchema(DecisionArguments),
         call=_decide_alert,
