@@ -33,14 +33,13 @@ from api.telemetry.readiness import READY, Readiness, Replay
 from api.telemetry.request_log import RequestLog
 from api.wiring import wired_collectors, wired_gate, wired_record, wired_resources
 from features.core.build import BUILD
-from features.core.instants import format_instant
 from features.shard.shards import Shards
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.backtests import BacktestRunner
 from flows.bank_work import BankWork
-from flows.engine import STATE_VERSION, CatchUp, Engine, Scorers
+from flows.engine import STATE_VERSION, Engine, Scorers
 from flows.lake import LakeCopying, opened_lake
 from flows.lake_collector import LakeCollector
 from flows.scorer.collector import ScorerCollector
@@ -96,8 +95,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         scoring = _scoring(settings.scorers, data_dir, target)
         database = _joined_database(data_dir, target, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
-        bank_work = _bank_work(stores, settings)
-        webhooks = _webhooks(stores, allow_local=settings.allow_local)
+        bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         engine, lake = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, target, opened)
         resources = _resources(stores, engine, backfills, bank_work, webhooks, issuer)
@@ -358,24 +356,17 @@ def _readiness(stores: Stores, engine: Engine) -> Readiness:
         with stores.database.cursor() as cursor:
             return cursor.execute("SELECT 1").fetchone() is not None
 
+    def replay() -> Replay | None:
+        catch_up = engine.catch_up()
+        return None if catch_up is None else Replay.of(*catch_up)
+
     return Readiness(
         {
             "database": database,
             "redis": lambda: stores.reader.tail(0) >= 0,
             "flow": lambda: engine.failure is None and engine.caught_up(),
         },
-        replay=lambda: _replay_of(engine.catch_up()),
-    )
-
-
-def _replay_of(catch_up: CatchUp | None) -> Replay | None:
-    if catch_up is None:
-        return None
-    return Replay(
-        shards=catch_up.shards,
-        shards_behind=catch_up.shards_behind,
-        replayed_until=format_instant(catch_up.replayed_until) if catch_up.replayed_until else None,
-        log_until=format_instant(catch_up.log_until),
+        replay=replay,
     )
 
 

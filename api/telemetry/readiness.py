@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 from anyio import to_thread
+
+from features.core.instants import format_instant
 
 KEPT_S: Final = 1.0
 UP: Final = "up"
@@ -25,6 +27,16 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     shards_behind: int
     replayed_until: str | None
     log_until: str
+
+    @classmethod
+    def of(cls, shards: int, shards_behind: int, replayed_until: int, log_until: int) -> Self:
+        """From instants in microseconds; 0 is the beginning."""
+        return cls(
+            shards=shards,
+            shards_behind=shards_behind,
+            replayed_until=format_instant(replayed_until) if replayed_until else None,
+            log_until=format_instant(log_until),
+        )
 
 
 class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
