@@ -269,7 +269,8 @@ def _started_engine(
     settings: Settings,
 ) -> tuple[Engine, LakeCopying]:
     """The flow, and the lake that looks at the tables before it and ends after it."""
-    lake = opened_lake(data_dir.lake_dir, stores.database, opened, every_s=settings.lake_seconds)
+    tenancy = stores.registry.tenancy
+    lake = opened_lake(data_dir.lake_dir, stores.database, tenancy, opened, every_s=settings.lake_seconds)
 
     def on_commit(rows: RowTables) -> None:
         bank_work.directory.offer(rows)

@@ -19,8 +19,10 @@ import duckdb
 import structlog
 
 from features.core.instants import SECOND_US
+from store.analysts.control_rows import control_rows
 from store.analysts.writer import LEAD_US, LakeWriter
 from store.clock import SystemClock
+from store.control.tenancy import Tenancy
 from store.duck.database import open_database
 from store.ids import new_id
 
@@ -32,10 +34,19 @@ _MERGING_SHARE: Final = 2  # merging takes at most the half of a round's time, a
 log = structlog.get_logger()
 
 
-def opened_lake(folder: Path, database: duckdb.DuckDBPyConnection, opened: ExitStack, *, every_s: int) -> "LakeCopying":
+def opened_lake(
+    folder: Path, database: duckdb.DuckDBPyConnection, tenancy: Tenancy, opened: ExitStack, *, every_s: int
+) -> "LakeCopying":
     """The lake of a service whose flow begins after this, and ends before ``opened`` does."""
     lead_us = min(LEAD_US, every_s * SECOND_US // 4)
-    writer = LakeWriter(folder, database, clock=SystemClock(), new_id=new_id, lead_us=lead_us)
+    writer = LakeWriter(
+        folder,
+        database,
+        clock=SystemClock(),
+        new_id=new_id,
+        lead_us=lead_us,
+        control=lambda: control_rows(tenancy),
+    )
     opened.callback(writer.close)
     lake = LakeCopying(writer, every_s=every_s)
     if every_s:

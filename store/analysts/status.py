@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from features.core.instants import SECOND_US, format_instant
+from store.analysts.control_rows import control_tables
 from store.analysts.parts import PartList, read_parts
 from store.analysts.tables import lake_tables
 
@@ -46,7 +47,7 @@ def lake_status(lake: Path, now: int, *, late_after_s: float) -> LakeStatus | No
         is_late=behind_s > late_after_s,
         replaced_parts=len(replaced),
         replaced_bytes=sum(part.bytes for part in replaced),
-        tables=tuple(_of_table(listed, table.name, now) for table in lake_tables()),
+        tables=tuple(_of_table(listed, table.name, now) for table in (*lake_tables(), *control_tables())),
     )
 
 

@@ -119,7 +119,7 @@ _OF_PREFLIGHT: Final = (
     ("rail", "VARCHAR", "body ->> '$.transfer.rail'"),
     ("direction", "VARCHAR", "body ->> '$.transfer.direction'"),
     ("amount_cents", "BIGINT", "TRY_CAST(body ->> '$.transfer.amountCents' AS BIGINT)"),
-    ("currency", "VARCHAR", "body ->> '$.transfer.currency'"),
+    ("currency", "VARCHAR", "coalesce(body ->> '$.transfer.currency', 'USD')"),  # left out where it is
     ("entity_id", "VARCHAR", "body ->> '$.resolved.entityId'"),
     ("counterparty_id", "VARCHAR", "body ->> '$.resolved.counterpartyId'"),
     ("counterparty_country", "VARCHAR", "body ->> '$.resolved.counterpartyCountry'"),

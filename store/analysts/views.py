@@ -7,6 +7,7 @@ list of parts at the time of the query's transaction, so all views of a query se
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from store.analysts.control_rows import control_tables
 from store.analysts.part_files import quoted
 from store.analysts.parts import FILE, FOLDER
 from store.analysts.tables import REASONS, LakeTable, lake_tables
@@ -29,7 +30,7 @@ _PARTS: Final = """
     )
     WHERE part.counts_from <= epoch_us(now()) AND (part.counts_until IS NULL OR epoch_us(now()) < part.counts_until)"""
 _OF_TABLE: Final = """
-    SELECT {names}, day FROM read_parquet('{lake}/{folder}/{table}/day=*/*.parquet',
+    SELECT {names} FROM read_parquet('{lake}/{folder}/{table}/day=*/*.parquet',
         union_by_name=true, filename=true, hive_partitioning=true, hive_types={{'day': DATE}})
     WHERE filename IN (SELECT file FROM ({parts}))"""
 _CURRENT: Final = """
@@ -56,6 +57,11 @@ _SCORINGS: Final = """
     SELECT tenant_id, program_id, transfer_id, shard, "offset", taken_at, scored_at, feature_version, score_version,
         score, band, n, confidence, hard, degraded, reasons, rescored, day
     FROM transfer_features"""
+
+_LIMITS: Final = """
+    SELECT tenant_id, program_id, version, in_force_at, cap,
+        CAST(json_extract_string(body, '$.' || cap) AS BIGINT) AS value
+    FROM (SELECT *, unnest(json_keys(body)) AS cap FROM policies WHERE starts_with(version, 'limits-'))"""
 
 _COMMENTS: Final = {
     "lake_parts": "The files that count now; any reader of Parquet can take them from parts.json in the same way.",
@@ -89,6 +95,12 @@ _COMMENTS: Final = {
     "labels": "Labels of transfers that count.",
     "action_versions": "Actions, as each step left them.",
     "actions": "Actions as they are.",
+    "tenants": "The banks.",
+    "policy_versions": "Every version of a policy as it was written, in force or not; scorecards are among them.",
+    "scorecard_reports": "What calibrations reported on scorecards.",
+    "rules": "The rules of the bank as last written, whatever their status.",
+    "rule_backtests": "Backtests of rules, the newest hundred of each.",
+    "limits": "Caps of programs, one a row, as they came into force; the newest of a cap counts.",
     "policies": "Versions of policies that came into force: limits, rules, scorecards, clocks, ladders, thresholds.",
     "rule_matches": "The first match of each transfer by a rule that opens no alert.",
     "kri_snapshots": "Key risk indicators of programs, all of one instant in a row.",
@@ -106,7 +118,8 @@ class View(NamedTuple):
 def views_of(lake: Path) -> tuple[View, ...]:
     """All views, each behind those that it reads."""
     selects = [("lake_parts", _parts_of(lake, "")), ("lake_status", _STATUS.format(lake=_pattern(lake), file=FILE))]
-    selects += ((table.name, _of_table(lake, table)) for table in lake_tables())
+    selects += ((table.name, _of_table(lake, table, day=", day")) for table in lake_tables())
+    selects += ((table.name, _of_table(lake, table, day="")) for table in control_tables())
     selects += (
         (table.current, _CURRENT.format(table=table.name, identity=table.identity))
         for table in lake_tables()
@@ -116,9 +129,10 @@ def views_of(lake: Path) -> tuple[View, ...]:
     return tuple(View(name, select, _COMMENTS[name]) for name, select in selects)
 
 
-def _of_table(lake: Path, table: LakeTable) -> str:
+def _of_table(lake: Path, table: LakeTable, *, day: str) -> str:
     parts = _parts_of(lake, f'{table.name}"')
-    return _OF_TABLE.format(names=table.names, lake=_pattern(lake), folder=FOLDER, table=table.name, parts=parts)
+    names = table.names + day
+    return _OF_TABLE.format(names=names, lake=_pattern(lake), folder=FOLDER, table=table.name, parts=parts)
 
 
 def _parts_of(lake: Path, table: str) -> str:
@@ -135,6 +149,7 @@ def _taken_apart() -> list[tuple[str, str]]:
         ("actor_reasons", _REASONS.format(reason=REASONS, columns=of_actor, table="actor_score_versions")),
         ("preflight_reasons", _REASONS.format(reason=REASONS, columns=of_preflight, table="preflights")),
         ("kri_values", _KRI_VALUES),
+        ("limits", _LIMITS),
     ]
 
 

@@ -9,22 +9,25 @@ Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are where
 """
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import duckdb
+import msgspec
 from msgspec.structs import replace
 
-from features.core.instants import HOUR_US, SECOND_US
+from features.core.instants import HOUR_US, SECOND_US, datetime_of
 from store.analysts.analyst_file import analyst_sha256, make_analyst_file
+from store.analysts.control_rows import ControlRows, control_tables
 from store.analysts.merging import MOST_ROWS, due_for_merging
 from store.analysts.part_files import UNFINISHED, quoted, write_part
 from store.analysts.parts import FOLDER, Copied, Part, PartList, in_order, read_parts, write_parts
 from store.analysts.tables import DAY, LakeTable, lake_tables
 from store.clock import Clock
 from store.ids import IdFactory
+from store.tables.columns import arrow_table, columns_of
 
 LEAD_US: Final = 5 * SECOND_US
 """Parts count from so long after they are listed, so that one query sees one list, however many views it names."""
@@ -55,12 +58,15 @@ class LakeWriter:
         clock: Clock,
         new_id: IdFactory,
         lead_us: int = LEAD_US,
+        control: Callable[[], ControlRows] = dict,
     ) -> None:
+        """``control`` gives the rows of what tenants set up; the tables that it leaves out stay as they are."""
         self._lake, self._clock, self._new_id, self._lead_us = lake, clock, new_id, lead_us
         self._cursor = database.cursor()
         self._merger: duckdb.DuckDBPyConnection | None = None
         self._source_id = ""
         self._anew: set[str] = set()
+        self._control, self._control_rows = control, dict[str, Sequence[msgspec.Struct]]()
         self._is_open = False
         self.parts = PartList()
 
@@ -82,12 +88,15 @@ class LakeWriter:
         try:
             for table in lake_tables():
                 self._copy_table(table, rows[table.name], written)
+            control = self._changed_control()
+            written += (self._written_control(name, of_table) for name, of_table in control.items() if of_table)
             copied = {table.name: self._copied(table, rows[table.name]) for table in lake_tables()}
-            self._add(written, replaced=self._anew, as_of=as_of, copied=copied)
+            self._add(written, replaced=self._anew | set(control), as_of=as_of, copied=copied)
         except BaseException:
             self._remove(part.file for part in written)
             raise
         self._anew = set()
+        self._control_rows |= control
         self._make_views()
         return sum(part.rows for part in written)
 
@@ -106,16 +115,12 @@ class LakeWriter:
         merged = self._written(
             self._merger.cursor(),
             select,
-            Part(
-                table_name=table.name,
-                day=first.day,
-                file="",
+            _new_part(
+                table.name,
+                first.day,
                 first_row=min(part.first_row for part in due),
                 end_row=max(part.end_row for part in due),
-                rows=0,
-                bytes=0,
                 merges=max(part.merges for part in due) + 1,
-                counts_from=0,
             ),
         )
         try:
@@ -152,6 +157,11 @@ class LakeWriter:
             path = self._lake / FOLDER / table.name / SCHEMA_FILE
             if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
                 write_part(self._cursor, table.select("false"), path)
+        for table in control_tables():
+            path = self._lake / FOLDER / table.name / SCHEMA_FILE
+            if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
+                columns = ", ".join(f'CAST(NULL AS {each.sql_type}) AS "{each.name}"' for each in table.columns)
+                write_part(self._cursor, f"SELECT {columns} WHERE false", path)
 
     def _copy_table(self, table: LakeTable, end: int, written: list[Part]) -> None:
         first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
@@ -162,19 +172,19 @@ class LakeWriter:
             days = self._cursor.execute(query).fetchall()
             for (day,) in days:
                 of_day = "" if len(days) == 1 else f" AND {DAY} = DATE '{day}'"
-                part = Part(
-                    table_name=table.name,
-                    day=day.isoformat(),
-                    file="",
-                    first_row=first,
-                    end_row=upto,
-                    rows=0,
-                    bytes=0,
-                    merges=0,
-                    counts_from=0,
-                )
+                part = _new_part(table.name, day.isoformat(), first_row=first, end_row=upto)
                 written.append(self._written(self._cursor, table.select(rows + of_day), part))
             first = upto
+
+    def _changed_control(self) -> dict[str, Sequence[msgspec.Struct]]:
+        return {name: rows for name, rows in self._control().items() if self._control_rows.get(name) != rows}
+
+    def _written_control(self, name: str, rows: Sequence[msgspec.Struct]) -> Part:
+        """The whole table, in a part of the day on which it was written."""
+        day = datetime_of(self._clock.now()).date().isoformat()
+        self._cursor.register("control_rows", arrow_table(columns_of(type(rows[0])), rows))
+        part = _new_part(name, day, first_row=0, end_row=len(rows))
+        return self._written(self._cursor, "SELECT * FROM control_rows", part)
 
     def _written(self, cursor: duckdb.DuckDBPyConnection, select: str, part: Part) -> Part:
         """The part with its file, which is named by a number that no file had before."""
@@ -208,7 +218,7 @@ class LakeWriter:
                 as_of=self.parts.as_of if as_of is None else as_of,
                 source_id=self._source_id,
                 copied=self.parts.copied if copied is None else copied,
-                columns={table.name: _definitions(table) for table in lake_tables()},
+                columns={table.name: _definitions(table) for table in (*lake_tables(), *control_tables())},
             )
         )
 
@@ -255,7 +265,7 @@ class LakeWriter:
             name = str(path.relative_to(self._lake))
             if path.name.endswith(UNFINISHED) or (name not in listed and not name.endswith(SCHEMA_FILE)):
                 path.unlink(missing_ok=True)
-        tables = {table.name for table in lake_tables()}
+        tables = {table.name for table in (*lake_tables(), *control_tables())}
         for folder in (self._lake / FOLDER).glob("*"):
             if folder.is_dir() and folder.name not in tables:
                 shutil.rmtree(folder)
@@ -269,6 +279,21 @@ class LakeWriter:
 def _check_rows(merged: Part, due: Iterable[Part]) -> None:
     if merged.rows != sum(part.rows for part in due):
         raise OSError(f"The parts merged into {merged.file} do not have the rows that they had.")
+
+
+def _new_part(table: str, day: str, *, first_row: int, end_row: int, merges: int = 0) -> Part:
+    """A part that is to be written."""
+    return Part(
+        table_name=table,
+        day=day,
+        file="",
+        first_row=first_row,
+        end_row=end_row,
+        rows=0,
+        bytes=0,
+        merges=merges,
+        counts_from=0,
+    )
 
 
 def _definitions(table: LakeTable) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ ANALYSTS_SEE: Final = {
     *("entities", "counterparties", "accounts", "programs", "directory_fetches", "preflights"),
     *("alerts", "dispositions", "labels", "actions", "policies", "rule_matches", "lake_status"),
 }
+SET_UP: Final = {"tenants", "policy_versions", "scorecard_reports", "rules", "rule_backtests"}
 REQUESTS: Final = 15  # account, owner and counterparty of each program, and two actions
 
 
@@ -211,12 +212,13 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     assert RuleMode.SHADOW in {value for row in before["rule_matches"] for value in row}
     assert len(before["record_chain"]) >= ALERTS * len(PROGRAMS)
     assert len(before["record_checkpoints"]) >= 1
-    with RunningService(data) as service:
+    with RunningService(data, environment={"CLEARHOLD_LAKE_SECONDS": "1"}) as service:
         bank = Bank(service, tenant=stopped.tenant)
         assert bank.get("/api/record/verify") == stopped.report
         assert stopped.report["ok"]
         assert bank.get("/api/record/export", raw=True) == stopped.export
         assert bank.rules() == stopped.rules
+        eventually(lambda: views_with_rows(data) >= SET_UP, within_s=20)
 
 
 def test_given_a_database_that_is_there_when_rebuilt_then_it_is_set_aside(data: Path) -> None:

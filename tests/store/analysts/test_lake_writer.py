@@ -8,13 +8,15 @@ from msgspec.structs import replace
 
 from features.core.instants import DAY_US, HOUR_US, SECOND_US
 from store.analysts.analyst_file import FILE as ANALYST_FILE
+from store.analysts.control_rows import TenantRow
 from store.analysts.merging import FAN_IN
 from store.analysts.part_files import UNFINISHED
 from store.analysts.parts import read_parts, write_parts
 from store.analysts.tables import LEFT_OUT, lake_tables
-from store.analysts.writer import KEPT_US, LEAD_US
+from store.analysts.writer import KEPT_US, LEAD_US, LakeWriter
 from store.duck.database import open_database
 from store.duck.schema import TABLES
+from store.ids import new_id
 from tests.support.clock import FrozenClock
 from tests.support.labelled_days import TABLE, LabelledDays
 
@@ -229,6 +231,23 @@ def test_given_a_damaged_list_when_the_service_starts_then_all_is_copied_again(d
     assert days.copy() == 2
     assert days.ids() == days.all_ids()
     assert read_parts(days.lake) == days.writer.parts
+
+
+def test_given_what_tenants_set_up_when_it_changes_then_its_table_is_written_whole_and_else_left_alone(
+    days: LabelledDays, clock: FrozenClock
+) -> None:
+    tenants = [TenantRow("t", "first", "First", 1)]
+    writer = LakeWriter(
+        days.lake, days.database, clock=clock, new_id=new_id, control=lambda: {"tenants": tuple(tenants)}
+    )
+
+    assert (writer.copy(), writer.copy()) == (1, 0)
+    tenants.append(TenantRow("u", "second", "Second", 2))
+    assert writer.copy() == 2
+
+    clock.advance(LEAD_US)
+    assert [part.rows for part in writer.parts.counting_at(clock.now())] == [2]
+    assert days.view("SELECT slug FROM tenants ORDER BY slug") == [("first",), ("second",)]
 
 
 def test_given_the_views_then_each_has_a_meaning_and_so_has_every_column(days: LabelledDays) -> None:

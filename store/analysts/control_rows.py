@@ -1,0 +1,188 @@
+"""Tables of what tenants set up: they are small, live in the control streams and not in the database, and are written
+whole when they have changed.
+
+Secrets, tokens and keys are not among it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from features.core.instants import parse_instant
+from features.policy.bodies import SCORECARD, prefix_of
+from store.analysts.tables import LakeColumn, LakeTable
+from store.control.tenancy import Tenancy
+from store.tables.columns import columns_of
+
+
+class TenantRow(msgspec.Struct, frozen=True, gc=False):
+    tenant_id: str
+    slug: str
+    name: str
+    created_at: int
+
+
+class PolicyVersionRow(msgspec.Struct, frozen=True, gc=False):
+    """A version of a policy as written, in force or not."""
+
+    tenant_id: str
+    program_id: str | None
+    id: str
+    version: str
+    active: bool
+    created_at: int
+    body: str
+
+
+class ScorecardReportRow(msgspec.Struct, frozen=True, gc=False):
+    """What a calibration reported on one exact card."""
+
+    tenant_id: str
+    version: str
+    card_sha256: str
+    sha256: str
+    made_at: int
+    received_at: int
+    recorded_by: str
+    body: str
+
+
+class RuleRow(msgspec.Struct, frozen=True, gc=False):
+    """A rule as last written."""
+
+    tenant_id: str
+    program_id: str | None
+    id: str
+    name: str
+    status: str
+    action: str
+    severity: str
+    rule_sha256: str
+    created_at: int
+    counted_since_at: int | None
+    body: str
+
+
+class RuleBacktestRow(msgspec.Struct, frozen=True, gc=False):
+    """A backtest of a rule, of those that are kept."""
+
+    tenant_id: str
+    program_id: str | None
+    rule_id: str
+    rule_sha256: str
+    tested_at: int
+    days: int
+    scanned: int
+    sampled: bool
+    matched: int
+    matched_share: float | None
+    would_hold: int
+    would_alert: int
+    overlap_with_alerts: int
+    body: str
+
+
+_TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
+    ("tenants", TenantRow),
+    ("policy_versions", PolicyVersionRow),
+    ("scorecard_reports", ScorecardReportRow),
+    ("rules", RuleRow),
+    ("rule_backtests", RuleBacktestRow),
+)
+
+ControlRows = Mapping[str, Sequence[msgspec.Struct]]
+"""By the name of the table."""
+
+
+def control_tables() -> tuple[LakeTable, ...]:
+    return tuple(
+        LakeTable(
+            name=name,
+            source="",
+            row_type=row_type,
+            columns=tuple(
+                LakeColumn(each.name, each.sql_type, each.nullable, f'"{each.name}"') for each in columns_of(row_type)
+            ),
+        )
+        for name, row_type in _TABLES
+    )
+
+
+def control_rows(tenancy: Tenancy) -> ControlRows:
+    """All rows as they are now; the projections may grow meanwhile, on another thread."""
+    rows: dict[str, list[msgspec.Struct]] = {name: [] for name, _ in _TABLES}
+    for tenant in tenancy.tenants.list_all():
+        rows["tenants"].append(TenantRow(tenant.id, tenant.slug, tenant.name, parse_instant(tenant.created_at) or 0))
+        rows["policy_versions"] += _policies(tenancy, tenant.id)
+        rows["scorecard_reports"] += _reports(tenancy, tenant.id)
+        for stored in tenancy.rules.of_tenant(tenant.id).all():
+            rule = stored.rule
+            rows["rules"].append(
+                RuleRow(
+                    tenant_id=tenant.id,
+                    program_id=rule.program_id,
+                    id=rule.id,
+                    name=rule.name,
+                    status=rule.status,
+                    action=rule.action,
+                    severity=rule.severity,
+                    rule_sha256=stored.sha256,
+                    created_at=stored.created_at,
+                    counted_since_at=stored.counted_since,
+                    body=_json(rule),
+                )
+            )
+            rows["rule_backtests"] += (
+                RuleBacktestRow(
+                    tenant_id=tenant.id,
+                    program_id=test.program_id,
+                    rule_id=test.rule_id,
+                    rule_sha256=test.rule_sha256,
+                    tested_at=parse_instant(test.at) or 0,
+                    days=test.days,
+                    scanned=test.scanned,
+                    sampled=test.sampled,
+                    matched=test.matched,
+                    matched_share=test.matched_share,
+                    would_hold=test.would_hold,
+                    would_alert=test.would_alert,
+                    overlap_with_alerts=test.overlap_with_existing_alerts,
+                    body=_json(test),
+                )
+                for test in stored.backtests
+            )
+    return rows
+
+
+def _policies(tenancy: Tenancy, tenant_id: str) -> Iterable[PolicyVersionRow]:
+    for each in tenancy.policies.of_tenant(tenant_id).all():
+        yield PolicyVersionRow(
+            tenant_id=tenant_id,
+            program_id=each.program_id,
+            id=each.id,
+            version=each.version,
+            active=each.active,
+            created_at=parse_instant(each.created_at) or 0,
+            body=_json(each.body),
+        )
+
+
+def _reports(tenancy: Tenancy, tenant_id: str) -> Iterable[ScorecardReportRow]:
+    cards = (each for each in tenancy.policies.of_tenant(tenant_id).all() if prefix_of(each.version) == SCORECARD)
+    for card in cards:
+        for report in tenancy.scorecards.of_tenant(tenant_id).reports(card.version):
+            yield ScorecardReportRow(
+                tenant_id=tenant_id,
+                version=card.version,
+                card_sha256=report.card_sha256,
+                sha256=report.sha256,
+                made_at=report.made_at,
+                received_at=report.received_at,
+                recorded_by=report.by,
+                body=_json(report.body),
+            )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
