@@ -1,4 +1,5 @@
-"""The lake beside a running service: other processes read it in a loop while events stream in, over a kill -9."""
+"""The lake beside a running service: other processes read it in a loop while events stream in, over a kill -9,
+and it may be that it cannot be written for a while."""
 
 import contextlib
 import subprocess
@@ -56,16 +57,23 @@ def all_count(lake: Path, committed_at: int) -> bool:
     return parts is not None and parts.as_of > committed_at and all(part.counts_from <= now for part in parts.parts)
 
 
-def test_given_readers_in_a_loop_when_events_stream_in_over_a_kill_then_counts_grow_to_exactly_what_the_service_has(
+def test_given_a_lake_that_was_blocked_and_readers_in_a_loop_when_the_service_is_killed_then_counts_grow_to_all_it_has(
     tmp_path: Path,
 ) -> None:
     bodies = bodies_of_one_program()[:EVENTS]
     data = tmp_path / "data"
     lake = data / "lake"
     with RunningService(data, "--scorers", "0", environment={"CLEARHOLD_LAKE_SECONDS": "1"}) as service:
+        blocked = lake / "tables"
+        blocked.write_bytes(b"")  # where the folder is to be: nothing can be written
         bank = RunningBank(service)
         program = bank.create_program("remittance", declaredRails=["realtime"])
         post_in_batches(service, program, bodies[:1_500])
+        wait_until_committed(service, bank.token, the_last_transfer(bodies[:1_500]))
+        eventually(lambda: any("lake_failed" in line for line in service.log_lines), within_s=20)
+        assert service.ask("GET", "/readyz", {})["status"] == "ready"
+        assert not is_readable(lake)
+        blocked.unlink()
         eventually(lambda: is_readable(lake), within_s=20)
         with reading("duckdb", lake, TABLES) as views, reading("polars", lake, FILES) as files:
             post_in_batches(service, program, bodies[1_500:2_000])
