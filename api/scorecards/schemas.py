@@ -128,7 +128,7 @@ def to_report(stored: StoredReport, *, whole: bool = True) -> ScorecardReport:
         made_at=format_instant(stored.made_at),
         received_at=format_instant(stored.received_at),
         sent_by=stored.by,
-        report=stored.body if whole else msgspec.UNSET,
+        report=msgspec.json.decode(stored.body) if whole else msgspec.UNSET,
     )
 
 

@@ -37,7 +37,7 @@ from features.scorers.cards import score_version
 from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from features.scorers.trs_v1.scorer import VERSION as DEFAULT
 from store.clock import Clock
-from store.control.scorecard_registry import ScorecardRegistry, card_in
+from store.control.scorecard_registry import ScorecardRegistry, card_in, follows_tenant
 from store.duck.shadow_scores import ShadowScores
 
 log = structlog.get_logger()
@@ -151,7 +151,7 @@ class ScorecardService:
             program_id = self._programs.read(principal, str(request.program_id)).id
         elif version == OF_TENANT:
             raise invalid("programId", NEEDS_PROGRAM, FieldCode.REQUIRED)
-        return await self._registry.without_card(principal, program_id, follows_tenant=version == OF_TENANT)
+        return await self._registry.without_card(principal, program_id, follows=version == OF_TENANT)
 
     def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> Change:
         """What an approver decides on: the exact card, and the report that allows it."""
@@ -161,6 +161,7 @@ class ScorecardService:
             "version": policy.version,
             "bodySha256": digest_of(canonical(policy.body)),
             "cardSha256": scorecard_sha256(card or DEFAULT_CARD),
+            "followsTenant": follows_tenant(policy),
             "scoreVersion": DEFAULT if scores is None else score_version(SCORER, scores.version),
             "reportSha256": None if report is None else report.sha256,
             "reportMadeAt": None if report is None else format_instant(report.made_at),

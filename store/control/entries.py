@@ -176,7 +176,7 @@ class ScorecardReportEntry(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     version: str
     card_sha256: str
     report_sha256: str
-    report: dict[str, Any]
+    report: msgspec.Raw
     made_at: int
     at: int
     by: str

@@ -98,18 +98,18 @@ class ScorecardRegistry:
             return await self._create(principal, ScorecardBody(card=card), program_id, effect_id)
 
     async def without_card(
-        self, principal: Principal, program_id: str | None, *, follows_tenant: bool = False
+        self, principal: Principal, program_id: str | None, *, follows: bool = False
     ) -> PolicyVersion:
         """The version that stands for the default card in a program or in all, or for a program that follows the
         tenant; made when it is first needed, whatever the number of versions: going back is never refused for that.
         """
-        body = ScorecardBody(card=None, follows_tenant=follows_tenant)
+        body = ScorecardBody(card=None, follows_tenant=follows)
         async with self._registry.writing:
             await self._registry.settle(principal.tenant_id, ControlKind.SCORECARD)
             for each in self.all(principal):
                 if each.program_id == program_id and each.body == body:
                     return each
-            if self._changes_nothing(principal.tenant_id, program_id, body):
+            if self._is_scored_so(principal.tenant_id, program_id, by_tenant=follows):
                 raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
             return await self._create(principal, body, program_id, None)
 
@@ -123,7 +123,8 @@ class ScorecardRegistry:
             made_at = _instant_in(report)
             if made_at > at + CLOCKS_APART_US:
                 raise invalid("report.generatedAt", "must not be in the future", FieldCode.TOO_LARGE)
-            sha256 = digest_of(msgspec.json.encode(report, order="sorted"))
+            encoded = msgspec.json.encode(report, order="sorted")
+            sha256 = digest_of(encoded)
             for known in self.of_tenant(principal).reports(version):
                 if known.sha256 == sha256:
                     return known
@@ -131,7 +132,7 @@ class ScorecardRegistry:
                 version=version,
                 card_sha256=scorecard_sha256(card),
                 report_sha256=sha256,
-                report=report,
+                report=msgspec.Raw(encoded),
                 made_at=made_at,
                 at=at,
                 by=principal.operator,
@@ -186,25 +187,26 @@ class ScorecardRegistry:
         """The version with the card that scores a program, or all without one of their own; None for the default."""
         policies = self._policies.of_tenant(tenant_id)
         own = None if program_id is None else policies.in_force(SCORECARD, program_id)
-        in_force = policies.in_force(SCORECARD) if own is None or _body(own).follows_tenant else own
+        in_force = policies.in_force(SCORECARD) if own is None or follows_tenant(own) else own
         return None if in_force is None or card_in(in_force) is None else in_force
 
     def scores_after(self, policy: PolicyVersion) -> PolicyVersion | None:
         """The version whose card scores where a version is brought into force; None for the default card."""
-        if _body(policy).follows_tenant:
+        if follows_tenant(policy):
             return self.champion(policy.tenant_id, None)
         return None if card_in(policy) is None else policy
 
-    def _changes_nothing(self, tenant_id: str, program_id: str | None, body: ScorecardBody) -> bool:
-        """Whether a place is scored as a version without a card says."""
-        if not body.follows_tenant:
+    def _is_scored_so(self, tenant_id: str, program_id: str | None, *, by_tenant: bool) -> bool:
+        """Whether a place follows the tenant, or else is scored by the default card."""
+        if not by_tenant:
             return self.champion(tenant_id, program_id) is None
         own = self._policies.of_tenant(tenant_id).in_force(SCORECARD, program_id)
-        return own is None or _body(own).follows_tenant
+        return own is None or follows_tenant(own)
 
     def _check(self, tenant_id: str, policy: PolicyVersion, at: int, refusal: str) -> StoredReport | None:
         card, scorecards = card_in(policy), self._scorecards.of_tenant(tenant_id)
-        if policy.active or (card is None and self._changes_nothing(tenant_id, policy.program_id, _body(policy))):
+        by_tenant = follows_tenant(policy)
+        if policy.active or (card is None and self._is_scored_so(tenant_id, policy.program_id, by_tenant=by_tenant)):
             raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
         if card is None:
             return None
@@ -256,11 +258,12 @@ class ScorecardRegistry:
 
 def card_in(policy: PolicyVersion) -> Scorecard | None:
     """The card of a version; None stands for the default card, or for that of the tenant."""
-    return _body(policy).card
+    return cast(ScorecardBody, policy.body).card
 
 
-def _body(policy: PolicyVersion) -> ScorecardBody:
-    return cast(ScorecardBody, policy.body)
+def follows_tenant(policy: PolicyVersion) -> bool:
+    """Whether a version stands for the card of the tenant, in a program that has none of its own."""
+    return cast(ScorecardBody, policy.body).follows_tenant
 
 
 def _known_version(policies: TenantPolicies, version: str) -> PolicyVersion:

@@ -3,7 +3,7 @@
 The cards themselves are policies (``store/control/policies.py``), so that programs have them as any other.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -17,7 +17,8 @@ KEPT_REPORTS: Final = 2
 class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
     """What ``clearhold calibrate`` wrote about one exact card. Instants are in microseconds.
 
-    ``made_at`` is the report's own word, which its age is counted from.
+    ``made_at`` is the report's own word, which its age is counted from. ``body`` is kept as JSON, a fraction
+    of what it decodes to.
     """
 
     sha256: str
@@ -25,7 +26,7 @@ class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
     made_at: int
     received_at: int
     by: str
-    body: dict[str, Any]
+    body: bytes
 
 
 class TenantScorecards:
@@ -87,7 +88,7 @@ def stored_report(entry: ScorecardReportEntry) -> StoredReport:
         made_at=entry.made_at,
         received_at=entry.at,
         by=entry.by,
-        body=entry.report,
+        body=bytes(entry.report),
     )
 
 

@@ -11,7 +11,7 @@ from features.core.scorecards import scorecard_sha256
 from store.control import scorecard_registry
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import NOTE, ScorecardCalls
-from tests.support.scorecards import a_card
+from tests.support.scorecards import a_card, a_report
 
 
 def test_given_a_new_card_then_it_is_a_version_that_scores_nowhere(
@@ -44,6 +44,9 @@ def test_given_a_reported_card_when_another_person_approves_then_it_scores_and_s
     change = action["change"]
     assert (change["version"], change["cardSha256"]) == ("scorecard-v1", scorecard_sha256(a_card()))
     assert (change["reportSha256"], change["note"]) == (reported.json()["reportSha256"], NOTE["note"])
+    assert not change["followsTenant"]
+    assert cards.send("GET", "/scorecard-v1/reports").json() == [reported.json()]
+    assert reported.json()["report"] == a_report(a_card(), reported.json()["madeAt"])
     assert cards.of_program(program["id"]) == ("trs-v1", None)
 
     done = cards.approve(action["id"])
@@ -161,6 +164,7 @@ def test_given_one_program_then_it_goes_back_to_the_default_card_and_to_the_tena
     change = cards.activated("tenant", programId=program_id)["change"]
 
     assert (change["scoreVersion"], change["cardSha256"]) == (f"trs-v1+{tenants}", cards.read(tenants)["cardSha256"])
+    assert change["followsTenant"]
     assert score() == [f"trs-v1+{tenants}"] * 2
     assert_refused(cards.activate("tenant", programId=program_id), 409, "in force already")
     assert_refused(cards.activate("tenant", programId=other["id"]), 409, "in force already")
