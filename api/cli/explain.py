@@ -22,12 +22,11 @@ from features.catalogue.features import FEATURES
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from features.core.bands import band_word
 from features.core.reason import Reason, Score
-from features.core.scorecards import Scorecard
 from features.core.sentences import money
 from features.measurement.explain import AmountChange, smallest_change
 from features.measurement.rescored import rescored
 from features.policy.card_book import TransferCard, card_version
-from features.scorers.card_check import faults_of
+from features.scorers.card_check import read_card
 from features.scorers.cards import compile_card
 from features.scorers.trs_v1 import scorer as trs_v1
 from store.data_dir import StartupError
@@ -119,9 +118,10 @@ def _compiled(version: str | None, body: dict[str, Any] | None) -> TransferCard:
         return trs_v1.DEFAULT
     if body is None:
         raise StartupError(f"The card {version} that scored the transfer is not there.")
-    card = msgspec.convert(body["card"], Scorecard)
-    for fault in faults_of(card):
+    card, faults = read_card(_ENCODE(body["card"]))
+    for fault in faults:
         raise StartupError(f"This version cannot score with the card {version}: {fault.path} {fault.sentence}.")
+    assert card is not None, "what has no fault is a card"
     return compile_card(card, version=version)
 
 

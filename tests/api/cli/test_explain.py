@@ -244,6 +244,25 @@ def test_given_a_service_of_another_version_when_asked_over_http_then_a_sentence
     assert "features of version features-v9" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [({"weather": 1}, "Has a property that a card does not have"), ({"floor": 0}, "floor does not fit")],
+)
+def test_given_a_card_that_this_version_does_not_know_when_explained_then_its_fault_is_named(
+    tmp_path: Path, change: dict[str, Any], fault: str
+) -> None:
+    body = msgspec.json.encode({"card": msgspec.to_builtins(a_card()) | change}).decode()
+    data = stored(tmp_path, a_scoring(score_version="trs-v1+scorecard-v3"))
+    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
+        in_force = PolicyRow("ten_1", PROGRAM, "scorecard-v3", 0, 0, False, "act_1", "", body, AT)  # noqa: FBT003
+        BatchWriter(database).commit(row_tables({PolicyRow: [in_force]}), {}, AT)
+
+    result = explained("--data", data)
+
+    assert (result.exit_code, "cannot score with the card scorecard-v3" in result.stderr) == (2, True)
+    assert fault.lower() in result.stderr.lower()
+
+
 def test_given_a_score_of_a_card_when_explained_then_the_card_that_gave_it_reproduces_it(tmp_path: Path) -> None:
     card = compile_card(a_card(points=35), version="scorecard-v3")
     score = card.score(SPIKE, degraded=True)
