@@ -40,6 +40,7 @@ SCORER: Final = "trs"
 _OF_EXTRA: Final = frozenset({"scipy", "sklearn", "threadpoolctl"})
 _DATABASE: Final = "clearhold.duckdb"
 _MISSING: Final = "clearhold calibrate needs the extra: pip install 'clearhold[calibrate]'."
+_STOPPED: Final = "Name the directory of a service that is stopped, or a copy that clearhold backup made."
 _EARLIEST, _LATEST = 0.3, 0.9
 
 Out = Annotated[Path, typer.Option(help="Folder for card.json, report.json and report.html.", file_okay=False)]
@@ -193,7 +194,12 @@ def _card_in(file: Path) -> Scorecard:
 
 
 def _connection(data: Path | None) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1}) if data is None else open_to_read(data / _DATABASE)
+    if data is None:
+        return duckdb.connect(config={"threads": 1})
+    try:
+        return open_to_read(data / _DATABASE)
+    except StartupError as error:
+        raise StartupError(f"{error} {_STOPPED}") from error
 
 
 def _tenant(connection: duckdb.DuckDBPyConnection, tenant: str | None) -> str:

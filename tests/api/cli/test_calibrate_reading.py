@@ -61,7 +61,7 @@ def test_given_a_data_directory_when_calibrated_then_first_scorings_and_last_lab
         ((), "Name either --data or --vectors."),
         (("--vectors", "/nowhere.parquet"), "There is no file /nowhere.parquet."),
         (("--vectors", __file__), "cannot be read as Parquet"),
-        (("--data", "/nowhere"), "There is no database"),
+        (("--data", "/nowhere"), "duckdb. Name the directory of a service that is stopped, or a copy that clearhold"),
         (("--vectors", "/nowhere.parquet", "--now", "tomorrow"), "--now must be a date-time"),
         (("--vectors", "/nowhere.parquet", "--name", " "), "--name must have 1 to 200 characters"),
         (("--vectors", "/nowhere.parquet", "--name", "n" * 201), "--name must have 1 to 200 characters"),

@@ -60,6 +60,16 @@ def stored(folder: Path, *rows: TransferFeaturesRow) -> str:
     return str(folder)
 
 
+def with_card(folder: Path, row: TransferFeaturesRow, card: Any) -> str:
+    """A data directory in which the card that scored the transfer came into force."""
+    folder.mkdir()
+    body = msgspec.json.encode({"card": card}).decode()
+    in_force = PolicyRow("ten_1", PROGRAM, "scorecard-v3", 0, 0, False, "act_1", "", body, AT)  # noqa: FBT003
+    with closing(open_database(folder / "clearhold.duckdb")) as database:
+        BatchWriter(database).commit(row_tables({TransferFeaturesRow: [row], PolicyRow: [in_force]}), {}, AT)
+    return str(folder)
+
+
 def explained(*options: str, transfer: str = TRANSFER, **variables: str) -> Result:
     app = typer.Typer()
     register(app)
@@ -272,17 +282,14 @@ def test_given_a_score_of_a_card_when_explained_then_the_card_that_gave_it_repro
         score_version=score.version,
         reasons=msgspec.json.encode(score.reasons).decode(),
     )
-    data = stored(tmp_path, row)
 
-    lacking = explained("--data", data)
-    body = msgspec.json.encode({"card": card.card}).decode()
-    with closing(open_database(tmp_path / "clearhold.duckdb")) as database:
-        in_force = PolicyRow("ten_1", PROGRAM, "scorecard-v3", 0, 0, False, "act_1", "", body, AT)  # noqa: FBT003
-        BatchWriter(database).commit(row_tables({PolicyRow: [in_force]}), {}, AT)
-    result = explained("--data", data)
+    lacking = explained("--data", stored(tmp_path, row))
+    strange = explained("--data", with_card(tmp_path / "strange", row, {"scorer": "trs", "slope": 1}))
+    result = explained("--data", with_card(tmp_path / "known", row, card.card))
 
     assert score.value != trs_v1.DEFAULT.score(SPIKE, degraded=True).value
     assert (lacking.exit_code, "scorecard-v3" in lacking.output) == (2, True)
+    assert (strange.exit_code, "cannot score with the card scorecard-v3" in strange.output) == (2, True)
     assert result.exit_code == 0, result.output
     again = next(line.split() for line in result.stdout.splitlines() if line.startswith("recomputed"))
     assert again[-1] == "trs-v1+scorecard-v3"
