@@ -103,6 +103,14 @@ SCENES: Final[dict[str, DetectionContext]] = {
             "entity_age_days": 1,
         },
     ),
+    "new, and half of the own": DetectionContext(
+        (1_000, 20_000), lambda amount, off: {"pair_first_time": True, "entity_p90_cents_90d": 2 * amount + off}
+    ),
+    "new, and large for the program": DetectionContext(
+        (30_000,), lambda amount, off: {"pair_first_time": True, "program_median_cents": amount // 3 + off}
+    ),
+    "paid back": DetectionContext((8_000, 10_500), lambda _, off: {"pair_other_way_cents_24h": 10_000 + off}),
+    "received just before": DetectionContext((10_000,), lambda _, off: {"entity_received_cents_2h": 8_000 + off}),
     "a card tried": DetectionContext((500,), lambda _, off: {"card_small_count_1h": 4 + off % 2}, Rail.CARD),
     "cards tried": DetectionContext(
         (500,),
