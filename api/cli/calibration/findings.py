@@ -11,6 +11,7 @@ from api.cli.calibration.evaluation import PSI_LOOK, verdict_of
 from api.cli.calibration.fitting import Fit
 from api.cli.calibration.report import (
     CARD,
+    CHAMPION,
     LATER,
     NOTE,
     WARNING,
@@ -61,6 +62,12 @@ def _warnings(
     for name, rival in by_name.items():
         if name != CARD and by_name[CARD].average_precision <= rival.average_precision:
             yield _warning(f"The card ranks later time no better than the {name} does.")
+    pairs = zip(by_name[CARD].at, by_name[CHAMPION].at, strict=True)
+    fewer = [str(own.per_thousand) for own, usual in pairs if (own.recall.value or 0) < (usual.recall.value or 0)]
+    if fewer:
+        yield _warning(
+            f"At {' and '.join(fewer)} alerts per 1,000 the card catches fewer bad transfers than the champion."
+        )
     yield from _band_warnings(bands)
     if steady.verdict != "stable":
         yield _warning(

@@ -162,6 +162,19 @@ def test_given_a_card_that_alerts_on_many_good_transfers_when_reported_on_then_i
     assert "At 30 points the card alerts on" in (tmp_path / "out" / "report.html").read_text()
 
 
+def test_given_a_card_that_catches_fewer_than_the_champion_when_reported_on_then_the_volumes_are_named(
+    folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "card.json").write_bytes(msgspec.json.encode(DEFAULTS["trs"].card))
+    files = ("--card", str(tmp_path / "card.json"), "--champion", str(folder / "out" / "card.json"))
+    result = of_rows(tmp_path, some_labelled(), *files)
+    own, champion = (each["at"] for each in report_of(tmp_path)["rankings"][:2])
+    fewer = [str(a["perThousand"]) for a, b in zip(own, champion, strict=True) if a["recall"] != b["recall"]]
+
+    assert fewer
+    assert f"warning: At {' and '.join(fewer)} alerts per 1,000 the card catches fewer" in result.output
+
+
 def alerting(signal: CardSignal) -> CardSignal:
     """The signal, worth a review wherever it is worth anything."""
     return msgspec.structs.replace(
