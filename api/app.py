@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from api.area import Resources
 from api.areas import ROUTES, services_of
-from api.background import in_background
+from api.background import agent_importer, in_background
 from api.http.connections import Connections, raise_file_limit
 from api.http.http_app import http_app
 from api.http.server import address_of, listening_socket, serve_until_signalled
@@ -34,6 +34,7 @@ from api.telemetry.request_log import RequestLog
 from api.wiring import wired_collectors, wired_gate, wired_record, wired_resources
 from features.core.build import BUILD
 from features.shard.shards import Shards
+from flows.agents.service import AgentImporter
 from flows.backfill.collector import BackfillCollector
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
@@ -98,18 +99,19 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         engine, lake = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, target, opened)
-        resources = _resources(stores, engine, backfills, bank_work, webhooks, issuer)
+        importer = agent_importer(stores, settings.scan_index_url)
+        resources = _resources(stores, engine, backfills, bank_work, webhooks, importer, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        collectors = (*bank_work.collectors, webhooks.collector, LakeCollector(lake, stores.clock))
+        collectors = (*bank_work.collectors, webhooks.collector, importer.collector, LakeCollector(lake, stores.clock))
         metrics = _metrics(stores, engine, resources.preflight_log, backfills, collectors, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         async def main() -> None:
-            async with in_background(stores, engine, backfills, bank_work, webhooks.dispatcher):
+            async with in_background(stores, engine, backfills, bank_work, webhooks.dispatcher, importer):
                 await serve_until_signalled(
                     observed,
                     listening,
@@ -315,6 +317,7 @@ def _resources(
     backfills: BackfillService,
     bank_work: BankWork,
     webhooks: Webhooks,
+    importer: AgentImporter,
     issuer: str | None,
 ) -> Resources:
     return wired_resources(
@@ -325,6 +328,7 @@ def _resources(
         webhooks.registry,
         webhooks.dispatcher,
         BacktestRunner(stores.database, stores.clock),
+        importer,
         issuer=issuer,
     )
 

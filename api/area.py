@@ -3,6 +3,7 @@
 An area is one folder and one line in ``api/areas.py``.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
@@ -19,6 +20,8 @@ from api.telemetry.readiness import Readiness
 from features.core.backfill import ActorsRescored
 from features.core.backtests import Backtest, ShadowReport
 from features.core.principal import Principal
+from features.core.program import Program
+from features.core.rows.agents import AgentImportRow
 from features.core.rules import Rule, RuleMode
 from store.control.webhook_registry import WebhookRegistry
 from store.control.webhooks import Endpoint
@@ -67,6 +70,27 @@ class Backtests(Protocol):
         """What a rule has matched live in a mode in which it is counted; ``version`` has had it since ``since``."""
 
 
+class AgentImporting(Protocol):
+    """Imports agents from the scan index. A caller that goes away stops nothing."""
+
+    async def run_import(self, program: Program) -> AgentImportRow: ...
+
+    def progress_of(self, program_id: str) -> "ImportUnderWay | None":
+        """How far the import is that is under way."""
+
+
+class ImportUnderWay(Protocol):
+    """How far an import is; ``reading`` is the list that it reads."""
+
+    id: str
+    started_at: int
+    reading: str | None
+    agents: int
+    profiles: int
+    settlements_scanned: int
+    skipped: Counter[str]
+
+
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
     """What areas make their services from: the stores, and all that exists once for the process."""
 
@@ -84,6 +108,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     webhook_registry: WebhookRegistry
     webhook_dispatch: WebhookDispatch
     backtests: Backtests
+    agent_importer: AgentImporting
 
 
 Provider = Callable[[Resources], object]

@@ -7,6 +7,7 @@ from litestar.types import ControllerRouterHandler
 
 from api.actions.routes import AREA as ACTIONS
 from api.admin.routes import AREA as ADMIN
+from api.agents.routes import AREA as AGENTS
 from api.alerts.routes import AREA as ALERTS
 from api.area import Area, Provider, Resources
 from api.autonomy.routes import AREA as AUTONOMY
@@ -43,6 +44,7 @@ from api.webhooks.routes import AREA as WEBHOOKS
 AREAS: Final[tuple[Area, ...]] = (
     ACTIONS,
     ADMIN,
+    AGENTS,
     ALERTS,
     AUTONOMY,
     CLOCKS,

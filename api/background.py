@@ -7,14 +7,30 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from api.stores import Stores
+from flows.agents.service import AgentImporter
 from flows.backfill.service import BackfillService
 from flows.bank_work import BankWork
 from flows.engine import Engine
 from flows.lost_policies import restore_lost_policies
 from flows.ticks import tick_every_minute
 from flows.webhooks.dispatcher import WebhookDispatcher
+from store.redis_log.commit_waiter import CommitWaiter
 
 WATCH_S: Final = 0.5
+
+
+def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
+    """``root`` is the URL of the scan index."""
+    return AgentImporter(
+        root,
+        database=stores.database,
+        programs=stores.registry.tenancy.programs,
+        appender=stores.appender,
+        shards=stores.progress.shards,
+        settle=CommitWaiter(stores.progress.committed_offset).wait,
+        clock=stores.clock,
+        new_id=stores.new_id,
+    )
 
 
 @asynccontextmanager
@@ -24,6 +40,7 @@ async def in_background(
     backfills: BackfillService,
     bank_work: BankWork,
     dispatcher: WebhookDispatcher,
+    importer: AgentImporter,
 ) -> AsyncIterator[None]:
     """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
     await stores.appender.connect()
@@ -32,6 +49,7 @@ async def in_background(
         asyncio.create_task(_resume_when_caught_up(engine, backfills)),
         asyncio.create_task(_work_when_caught_up(stores, engine, bank_work)),
         asyncio.create_task(_deliver_when_caught_up(engine, dispatcher)),
+        asyncio.create_task(_import_when_caught_up(engine, importer)),
         asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
         asyncio.create_task(stores.memory.read_regularly(stores.hot)),
         asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
@@ -44,6 +62,7 @@ async def in_background(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await backfills.stop()
+        await importer.stop()
         await bank_work.stop()
         await dispatcher.stop()
         await engine.scorers.disconnect()
@@ -67,6 +86,12 @@ async def _deliver_when_caught_up(engine: Engine, dispatcher: WebhookDispatcher)
     """What the log holds of the last run's outcomes is committed; what is still waiting is read from the tables."""
     await _caught_up(engine)
     await dispatcher.run()
+
+
+async def _import_when_caught_up(engine: Engine, importer: AgentImporter) -> None:
+    """How far the last import came is committed; what it appended would be read again."""
+    await _caught_up(engine)
+    await importer.run()
 
 
 async def _work_when_caught_up(stores: Stores, engine: Engine, bank_work: BankWork) -> None:

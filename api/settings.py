@@ -29,6 +29,7 @@ BANK_URL: Final = "CLEARHOLD_BANK_URL"
 BANK_RATE: Final = "CLEARHOLD_BANK_RATE"
 CONNECTOR_ORIGINS: Final = "CLEARHOLD_CONNECTOR_ORIGINS"
 LAKE_SECONDS: Final = "CLEARHOLD_LAKE_SECONDS"
+SCAN_INDEX_URL: Final = "CLEARHOLD_SCAN_INDEX_URL"
 ALLOW_LOCAL: Final = "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS"
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?", re.ASCII)
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
@@ -39,11 +40,13 @@ MAX_BANK_RATE: Final = 1_000
 MOST_SCORERS: Final = 64
 DEFAULT_LAKE_SECONDS: Final = 20
 MOST_LAKE_SECONDS: Final = 86_400
+_WHY_NOT: Final = {BANK_URL: ": keys are set for tenants"}
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """``admin_token`` and ``master_key_file`` None: the data directory's own. ``redis_url`` None: the embedded Redis.
     ``metrics_port`` None: the usual one, if it can be had. ``bank_url`` None: nothing is fetched from the bank.
+    ``scan_index_url`` None: no agents are imported.
     """
 
     data: Path
@@ -58,10 +61,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     program_metrics: int = 0  # programs whose indicators are among the metrics, at most
     bank_url: str | None = None
     bank_rate: int = DEFAULT_BANK_RATE  # requests a second for each tenant
+    scan_index_url: str | None = None
     scorers: int = 0
     accept_loss: bool = False
     lake_seconds: int = DEFAULT_LAKE_SECONDS  # between two rounds of copying; 0: no lake for analysts
-    allow_local: bool = False  # endpoints and a bank on this machine, over http
+    allow_local: bool = False  # endpoints, a bank and a scan index on this machine
     connector_origins: tuple[str, ...] = ()  # beside the service's own: whose pages may call the connector
     rate_limits: Mapping[RateClass, int] = msgspec.field(default_factory=lambda: DEFAULT_LIMITS)
 
@@ -96,8 +100,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             metrics_port=_port_in(environment) if metrics_port is None else metrics_port,
             metrics_host=metrics_host or environment.get(METRICS_HOST) or LOOPBACK,
             program_metrics=_program_metrics_in(environment) if program_metrics is None else program_metrics,
-            bank_url=_bank_url_in(environment),
+            bank_url=_outbound_url_in(environment, BANK_URL),
             bank_rate=_bank_rate_in(environment),
+            scan_index_url=_outbound_url_in(environment, SCAN_INDEX_URL),
             scorers=_scorers_in(environment) if scorers is None else scorers,
             accept_loss=accept_loss,
             lake_seconds=lake_seconds_in(environment),
@@ -211,23 +216,25 @@ def lake_seconds_in(environment: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _bank_url_in(environment: Mapping[str, str]) -> str | None:
-    """The root of the bank's API, without a slash at its end. The sentences do not quote it: it may hold a password."""
-    text = environment.get(BANK_URL) or None
+def _outbound_url_in(environment: Mapping[str, str], name: str) -> str | None:
+    """The root of an API that is called, without a slash at its end. The sentences do not quote it: it may hold a
+    password.
+    """
+    text = environment.get(name) or None
     if text is None:
         return None
     try:
         url = urlsplit(text)
         port = url.port
     except ValueError:
-        raise StartupError(f"{BANK_URL} must be an URL.") from None
+        raise StartupError(f"{name} must be an URL.") from None
     is_plain = text.isascii() and text.isprintable() and " " not in text and "\\" not in text
     if not is_plain or url.scheme not in {"https", "http"} or not url.hostname or port == 0:
-        raise StartupError(f"{BANK_URL} must be an URL with https:// and a host.")
+        raise StartupError(f"{name} must be an URL with https:// and a host.")
     if "@" in url.netloc or "?" in text or "#" in text:
-        raise StartupError(f"{BANK_URL} must have no user name, password, query or fragment: keys are set for tenants.")
+        raise StartupError(f"{name} must have no user name, password, query or fragment{_WHY_NOT.get(name, '')}.")
     if url.scheme == "http" and not (environment.get(ALLOW_LOCAL) == "1" and _is_loopback(url)):
-        raise StartupError(f"{BANK_URL} must begin with https://; http:// is for this machine, with {ALLOW_LOCAL}=1.")
+        raise StartupError(f"{name} must begin with https://; http:// is for this machine, with {ALLOW_LOCAL}=1.")
     return text.rstrip("/")
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import duckdb
 from prometheus_client.registry import Collector
 
-from api.area import ActionExecutor, Backtests, Rescoring, Resources, WebhookDispatch
+from api.area import ActionExecutor, AgentImporting, Backtests, Rescoring, Resources, WebhookDispatch
 from api.http.auth import Authenticator
 from api.http.floods import Floods
 from api.http.gate import Gate
@@ -49,6 +49,7 @@ def wired_resources(
     webhook_registry: WebhookRegistry,
     webhook_dispatch: WebhookDispatch,
     backtests: Backtests,
+    agent_importer: AgentImporting,
     *,
     issuer: str | None,
 ) -> Resources:
@@ -82,6 +83,7 @@ def wired_resources(
         webhook_registry=webhook_registry,
         webhook_dispatch=webhook_dispatch,
         backtests=backtests,
+        agent_importer=agent_importer,
     )
 
 

@@ -45,7 +45,7 @@ def trace_header(trace_id: str) -> dict[str, str]:
     return {TRACEPARENT: traceparent_of(trace_id)}
 
 
-async def body_of(response: httpx.Response) -> bytes | None:
+async def body_of(response: httpx.Response, *, most_bytes: int = MAX_BODY_BYTES) -> bytes | None:
     """The body as it was sent; None for one that is too large, or compressed although that was not asked for."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         return None
@@ -53,7 +53,7 @@ async def body_of(response: httpx.Response) -> bytes | None:
     size = 0
     async for part in response.aiter_raw():
         size += len(part)
-        if size > MAX_BODY_BYTES:
+        if size > most_bytes:
             return None
         parts.append(part)
     return b"".join(parts)

@@ -35,7 +35,7 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables
 
-STATE_VERSION: Final = 19
+STATE_VERSION: Final = 20
 SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
 _MAINTENANCE_EVERY_S: Final = 5.0
 _CONTROL_EVERY_ROUNDS: Final = 12

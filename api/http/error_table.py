@@ -315,6 +315,14 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.INTERNAL_ERROR: ErrorEntry(
         500, "A fault of the service.", "Report the `requestId`: the log has the cause under it."
     ),
+    ErrorCode.SCAN_INDEX_UNSET: ErrorEntry(
+        502, "The service has no scan index to import agents from.", "Set CLEARHOLD_SCAN_INDEX_URL and start it again."
+    ),
+    ErrorCode.SCAN_INDEX_FAILED: ErrorEntry(
+        502,
+        "The scan index cannot be reached, or does not answer as it has to; `error` says which.",
+        "Try again when the index is well, as the hourly import does. What was imported stays.",
+    ),
     ErrorCode.UNAVAILABLE: ErrorEntry(
         503,
         "The log or the record is not available; the request may or may not have been stored.",

@@ -7,6 +7,7 @@ every name of the document is here, and nothing else.
 from collections.abc import Mapping
 from typing import Final
 
+from api.http.glossary_of_agents import AGENT_PROPERTIES
 from api.http.glossary_of_limits import LIMIT_PROPERTIES
 from api.http.glossary_of_metrics import METRIC_PROPERTIES
 from api.http.glossary_of_proofs import PROOF_PROPERTIES
@@ -17,6 +18,7 @@ from api.http.glossary_of_scorecards import SCORECARD_PROPERTIES
 from api.http.glossary_of_webhooks import WEBHOOK_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
+    **AGENT_PROPERTIES,
     **LIMIT_PROPERTIES,
     **METRIC_PROPERTIES,
     **PROOF_PROPERTIES,

@@ -11,6 +11,7 @@ TAGS: Final[Mapping[str, str]] = {
     "events": "What became of each event of the bank.",
     "entities": "The persons and businesses of a program.",
     "counterparties": "The other sides of a program's transfers.",
+    "agents": "On-chain agents, imported from a public scan index.",
     "alerts": "Findings that wait for a decision, and their decisions.",
     "dispositions": "Every decision, on the record.",
     "actions": "What is done at the bank, with a second person where two must agree.",

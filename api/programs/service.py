@@ -51,8 +51,11 @@ class ProgramService:
         is_simulated = self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
         return replace(item, simulated=True) if is_simulated else item
 
+    def find_by_slug(self, principal: Principal, slug: str) -> Program | None:
+        return self._tenancy.programs.find_by_slug(principal, slug)
+
     def read_by_slug(self, principal: Principal, slug: str) -> Program:
-        program = self._tenancy.programs.find_by_slug(principal, slug)
+        program = self.find_by_slug(principal, slug)
         if program is None:
             raise NotFoundError(UNKNOWN_SLUG, ErrorCode.PROGRAM_NOT_FOUND)
         return program

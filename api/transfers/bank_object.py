@@ -1,4 +1,4 @@
-"""The bank's own object of a stored transfer, out of the log or its copy.
+"""The bank's own object of a stored transfer, out of the log or its copy; of a settlement the scan index's item.
 
 Errors  NotFoundError when it is lost with a part of the log; UnavailableError while the log cannot be read
 """
@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from features.core.errors import ErrorCode, NotFoundError, UnavailableError
+from features.core.log_entry import EntryKind
 from features.core.rows.transfers import TransferRow
 from store.lake.raw_events import RawEvents
 
@@ -27,9 +28,9 @@ _DELIVERED: Final = msgspec.json.Decoder(_Delivered)
 def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
     """The object as JSON, of the entry that this version of the transfer came from; for a worker thread."""
     try:
-        body = raw_events.body(row.shard, row.raw_offset)
+        entry = raw_events.entry(row.shard, row.raw_offset)
     except ConnectionError as error:
         raise UnavailableError(UNREADABLE) from error
-    if body is None:
+    if entry is None:
         raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
-    return bytes(_DELIVERED.decode(body).data)
+    return entry.body if entry.kind == EntryKind.SETTLEMENT else bytes(_DELIVERED.decode(entry.body).data)

@@ -7,8 +7,9 @@ from typing import Final
 
 FAILED_STATUSES: Final = frozenset({"REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"})
 CANCELED_STATUSES: Final = frozenset({"CANCELED", "CANCELLED", "STOPPED", "VOIDED", "EXPIRED"})
-# Neither kind moved money: they are attempts, and never count toward sums, baselines or a first time.
-UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES
+DROPPED_STATUSES: Final = frozenset({"DROPPED"})  # of a settlement that its chain took back
+# None of them moved money: they are attempts, and never count toward sums, baselines or a first time.
+UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES | DROPPED_STATUSES
 RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
 
 # Event suffixes that leave the object's status as it was.

@@ -107,6 +107,9 @@ class ErrorCode(StrEnum):
     HEADERS_TOO_LARGE = "headers_too_large"
     INTERNAL_ERROR = "internal_error"
 
+    SCAN_INDEX_UNSET = "scan_index_unset"
+    SCAN_INDEX_FAILED = "scan_index_failed"
+
     UNAVAILABLE = "unavailable"
     STARTING = "starting"
     CATCHING_UP = "catching_up"
@@ -191,6 +194,10 @@ class UnavailableError(RiskError):
 
     def __init__(self, sentence: str, code: ErrorCode = ErrorCode.UNAVAILABLE) -> None:
         super().__init__(sentence, code)
+
+
+class GatewayError(RiskError):
+    """A service that this one asks on the caller's behalf is not there, or does not answer as it has to."""
 
 
 def invalid(path: str, rule: str, code: FieldCode) -> InvalidRequestError:

@@ -34,6 +34,10 @@ class EntryKind(StrEnum):
     POLICY = "policy"  # body: JSON of a features.core.policies.PolicyEntry
     SNAPSHOT = "snapshot"  # body: JSON of a features.core.kris.SnapshotEntry
     LOSS = "loss"  # body: JSON of a features.core.loss.LossEntry
+    AGENT_IMPORT = "agent_import"  # body: JSON of a features.core.agents.AgentImportEntry
+    AGENT = "agent"  # body: an item of the scan index as received, as the next two
+    PROFILE = "profile"
+    SETTLEMENT = "settlement"
     BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
 
 

@@ -11,7 +11,6 @@ Window  windows end at the time of the entry, or at the actor's last evaluation 
 Errors  none; an unknown input is None
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -24,6 +23,7 @@ from features.core.log_entry import EntryPosition
 from features.core.reason import Reason, Score
 from features.core.rows.emit import Emit, no_rows
 from features.core.rows.scores import ScoreRow
+from features.landing.agent_inputs import agent_inputs
 from features.landing.landing_result import LandingResult
 from features.measurement.flow import dealing_with
 from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
@@ -35,7 +35,7 @@ from features.scorers.families import Family
 from features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
+from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.series_kinds import SeriesKind, count_in
 
@@ -229,29 +229,6 @@ def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> 
 
 def _shared_entities(program: ProgramState, party: Counterparty, at: int) -> int:
     return len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY))
-
-
-def agent_inputs(program: ProgramState, actor: Actor, at: int) -> ars_v1.AgentInputs:
-    """The inputs of an agent's score. Registration, reputation and screening are None until they are imported."""
-    settlements, volume_cents = actor.amounts.measure(ALWAYS, at)
-    node = node_of_actor(actor.index)
-    paid = _near(program.graph.into.get(node), at - DAYS_90, at)
-    payers = Counter(paid.others)
-    month = at - DAYS_30
-    paid_back = set(_near(program.graph.out.get(node), month, at).others)
-    profile = actor.profile_at(at)
-    return ars_v1.AgentInputs(
-        settlements,
-        volume_cents,
-        actor.amounts.count(at - DAY_US, at),
-        actor.amounts.count(month, at),
-        len(paid.others),
-        len(payers),
-        max(payers.values(), default=0),
-        round_trips_30d=len(paid_back.intersection(_near(program.graph.into.get(node), month, at).others)),
-        verification_status=profile.verification_status,
-        registration_age_days=None if profile.created_at is None else max(0, at - profile.created_at) // DAY_US,
-    )
 
 
 def score_row(

@@ -42,7 +42,7 @@ _OFAC: Final = "OFAC SDN list, digital currency addresses; weight [P]"
 
 
 class AgentInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """All that ars-v1 may look at. None is not known: the agent was not imported with it."""
+    """All that ars-v1 may look at. None is not known: the scan index did not say it."""
 
     settlements: int
     volume_cents: int = 0
@@ -51,8 +51,9 @@ class AgentInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     recent_settlements: int = 0  # the newest 64 of 90 days, of which the next three tell
     distinct_payers: int = 0
     top_payer_settlements: int = 0
-    self_dealing_settlements: int | None = None  # paid by agents of the same owner
-    round_trips_30d: int | None = None
+    self_dealing_settlements: int | None = None  # paid by the owner, or by agents of the same owner
+    round_trips_30d: int | None = None  # payers that are agents and were paid by this one
+    listed_payer_settlements: int = 0  # paid from wallets on a sanctions list
     verification_status: str | None = None
     registration_age_days: int | None = None
     owner_changed_days: int | None = None
@@ -88,7 +89,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         "ARS-FLO-02",
         "self_dealing",
         Family.FLOW,
-        f"{SELF_DEALING_PERCENT} % or more of the newest settlements were paid by agents of the same owner.",
+        f"{SELF_DEALING_PERCENT} % or more of the newest settlements were paid by the owner or by agents of the owner.",
         _ERC_8004,
         lambda i: (
             i.self_dealing_settlements is not None
@@ -96,8 +97,8 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             and i.self_dealing_settlements * 100 >= SELF_DEALING_PERCENT * i.recent_settlements
         ),
         lambda i, _: (
-            f"{i.self_dealing_settlements} of the newest {i.recent_settlements} settlements were paid by agents of "
-            "the same owner."
+            f"{i.self_dealing_settlements} of the newest {i.recent_settlements} settlements were paid by the agent's "
+            "owner, or by agents of the same owner."
         ),
     ),
     Signal(
@@ -268,6 +269,19 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         _OFAC,
         lambda i: i.wallet_screening == "not_covered",
     ),
+    Signal(
+        "ARS-SCR-04",
+        "listed_payer",
+        Family.IDENTITY,
+        "A payer of the newest settlements is on a sanctions list.",
+        _OFAC,
+        lambda i: i.listed_payer_settlements > 0,
+        lambda i, _: (
+            f"{i.listed_payer_settlements} of the newest {i.recent_settlements} settlements come from wallets on a "
+            "sanctions list."
+        ),
+        hard=True,
+    ),
 )
 
 
@@ -315,6 +329,7 @@ DEFAULT_CARD: Final = Scorecard(
         points_when("ARS-SCR-01", 60),
         points_when("ARS-SCR-02", 15),
         points_when("ARS-SCR-03", 8),
+        points_when("ARS-SCR-04", 40),
     ),
 )
 DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)

@@ -9,9 +9,11 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from features.actions.transitions import approve, conclude, request
+from features.agents.reading import read_agent, read_profile, read_settlement
 from features.alerts.decisions import appeal, decide, label
 from features.bank.events import decode_event
 from features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
+from features.core.agents import AgentImportEntry
 from features.core.backfill import BackfillStep
 from features.core.canonical import Chain, canonical
 from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
@@ -34,6 +36,7 @@ from features.landing.preflight import counterparty_to_match
 from features.shard.backfill_step import apply_step
 from features.shard.kri_snapshots import apply_snapshot
 from features.shard.pipeline import process_bank_event
+from features.shard.settlements import apply_agent_item, apply_import, apply_profile_item, apply_settlement
 from features.shard.ticks import apply_tick
 from features.state.program import ProgramState
 
@@ -164,5 +167,9 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.POLICY.value: Applier(_decoder(PolicyEntry), _at_position(apply_policy)),
     EntryKind.SNAPSHOT.value: Applier(_decoder(SnapshotEntry), _at_position(apply_snapshot)),
     EntryKind.LOSS.value: Applier(_decoder(LossEntry), record_loss),
+    EntryKind.AGENT_IMPORT.value: Applier(_decoder(AgentImportEntry), apply_import),
+    EntryKind.AGENT.value: Applier(read_agent, apply_agent_item),
+    EntryKind.PROFILE.value: Applier(read_profile, apply_profile_item),
+    EntryKind.SETTLEMENT.value: Applier(read_settlement, apply_settlement),
     EntryKind.BACKFILL.value: Applier(_decoder(BackfillStep), _at_position(apply_step)),
 }

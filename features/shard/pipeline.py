@@ -38,6 +38,7 @@ from features.core.rows.emit import Emit, no_rows
 from features.core.rows.events import EventRow, QuarantineRow
 from features.core.rows.transfers import PreflightMatchRow
 from features.landing.actor_scores import score_parties
+from features.landing.agents import wallet_object
 from features.landing.landing import land
 from features.landing.landing_result import LandingResult
 from features.landing.party_rows import (
@@ -174,7 +175,8 @@ def emit_landed_rows(
         emit_introduced(program, position, emit)
     updated = landed.updated_counterparty
     if updated is not None and not updated.unlisted:
-        emit(counterparty_row(program, updated, None, position))
+        raw = wallet_object(program, updated) if program.holds_agents else None
+        emit(counterparty_row(program, updated, raw, position))
     if landed.transfer is not None:
         emit(landed.transfer.row(snapshot.id, position))
     if landed.assessment is not None:

@@ -15,6 +15,7 @@ from features.core.limits import ProgramLimits
 from features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from features.core.reason import Score
 from features.core.scorecards import Scorecard
+from features.landing.agent_inputs import totals_of
 from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
 from features.measurement.degraded import STATE_LATE
 from features.policy.card_book import TransferCard
@@ -201,6 +202,15 @@ class ReadDays(msgspec.Struct, frozen=True, tag=True):
         return totals_of_days(program, self.first_day, self.upto_day)
 
 
+class AgentTotals(msgspec.Struct, frozen=True, tag=True):
+    """The settlements of agents that count, and what they sum up to in cents, for each entity id."""
+
+    entity_ids: tuple[str, ...]
+
+    def answer(self, program: ProgramState) -> tuple[tuple[int, int], ...]:
+        return tuple(totals_of(program, entity_id) for entity_id in self.entity_ids)
+
+
 AnyQuestion = (
     SeenEvents
     | ScoreProposal
@@ -213,6 +223,7 @@ AnyQuestion = (
     | LackingPolicies
     | ReadCard
     | ReadDays
+    | AgentTotals
 )
 
 ANSWER_TYPES: Final[dict[type, object]] = {
@@ -227,6 +238,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     LackingPolicies: tuple[str, ...],
     ReadCard: CardInForce,
     ReadDays: DayTotals,
+    AgentTotals: tuple[tuple[int, int], ...],
 }
 """What each question is answered with: how an answer that came over a socket is decoded."""
 

@@ -14,6 +14,7 @@ from features.policy.autonomy_book import AutonomyBook
 from features.policy.book import PolicyBook
 from features.policy.card_book import CardBook
 from features.state.action_book import ActionBook
+from features.state.agent_book import AgentBook
 from features.state.alert_book import AlertBook
 from features.state.card_table import CardTable
 from features.state.closing_evidence import ClosingEvidence
@@ -82,6 +83,7 @@ class ProgramState:
         self.day_tallies = DayTallies()
         self.kri_memory = KriMemory()
         self.counted_lines = CountedLines(self.policies.thresholds(ALWAYS).lines.cents)
+        self.agents = AgentBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.introduced_accounts: list[str] = []  # accounts first named since then
@@ -306,6 +308,7 @@ class ProgramState:
         yield "kri_memory", self.kri_memory.dump()
         yield "counted_lines", self.counted_lines.dump()
         yield "day_tallies", self.day_tallies.dump()
+        yield from (("agents", part) for part in self.agents.dump())
         yield from in_slices("actors", (actor.dump() for actor in self.actors))
         yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
         yield "lookups", self.counterparties.dump_lookups()
@@ -344,6 +347,7 @@ class ProgramState:
             "kri_memory": self.kri_memory.load,
             "counted_lines": self.counted_lines.load,
             "day_tallies": self.day_tallies.load,
+            "agents": self.agents.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,

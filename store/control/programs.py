@@ -78,6 +78,10 @@ class Programs:
         """The ids of all programs of a tenant, in the order of their creation."""
         return tuple(program.id for program in self._programs.values() if program.tenant_id == tenant_id)
 
+    def with_slug(self, slug: str) -> tuple[Program, ...]:
+        """The programs of all tenants with that slug, for the platform's own work."""
+        return tuple(self._programs[id_] for (_, each), id_ in self._id_by_slug.items() if each == slug)
+
     def has_slug(self, tenant_id: str, slug: str) -> bool:
         return (tenant_id, slug) in self._id_by_slug
 

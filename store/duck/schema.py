@@ -11,6 +11,7 @@ import msgspec
 
 from features.catalogue.vector import TransferFeaturesRow
 from features.core.rows.actions import ActionRow
+from features.core.rows.agents import AgentImportRow, AgentRow
 from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.events import EventRow, QuarantineRow
@@ -48,6 +49,8 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("accounts", AccountRow),
     ("directory", DirectoryRow),
     ("programs", ProgramRow),
+    ("agents", AgentRow),
+    ("agent_imports", AgentImportRow),
     ("preflights", PreflightRow),
     ("preflight_matches", PreflightMatchRow),
     ("alerts", AlertRow),
@@ -78,6 +81,8 @@ VERSIONED: Final = {
     "accounts": "tenant_id, program_id, id",
     "directory": "tenant_id, program_id, kind, id",
     "programs": "tenant_id, id",
+    "agents": "tenant_id, program_id, id",
+    "agent_imports": "tenant_id, program_id, id",
     "alerts": "tenant_id, program_id, id",
     "decision_results": "tenant_id, program_id, id",
     "labels": "tenant_id, program_id, transfer_id",

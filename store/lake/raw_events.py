@@ -1,5 +1,6 @@
-"""The bytes of a log entry by its offset: from Redis while it is recent, from the lake's log segments after that."""
+"""A log entry by its offset: from Redis while it is recent, from the lake's log segments after that."""
 
+from features.core.log_entry import LogEntry
 from store.lake.log_segments import LogSegments
 from store.redis_log.reader import LogReader
 
@@ -10,10 +11,12 @@ class RawEvents:
     def __init__(self, reader: LogReader, segments: LogSegments) -> None:
         self._reader, self._segments = reader, segments
 
-    def body(self, shard: int, offset: int) -> bytes | None:
-        """The entry's body, None when it is in neither place; ConnectionError while Redis is gone."""
+    def entry(self, shard: int, offset: int) -> LogEntry | None:
+        """The entry, None when it is in neither place; ConnectionError while Redis is gone."""
         recent = self._reader.range(shard, offset - 1, offset, count=1)
-        if recent:
-            return recent[0].body
-        entry = self._segments.find(shard, offset)
+        return recent[0] if recent else self._segments.find(shard, offset)
+
+    def body(self, shard: int, offset: int) -> bytes | None:
+        """The body of the entry, None when it is in neither place; ConnectionError while Redis is gone."""
+        entry = self.entry(shard, offset)
         return None if entry is None else entry.body

@@ -96,14 +96,25 @@ class LogAppender:
         self._note(shard, offset)
         return offset
 
-    async def append_events(self, shard: int, program_id: str, appended_at: int, bodies: Sequence[bytes]) -> list[int]:
-        """Append bank events in their order and return their offsets: all are in the log, or none is."""
+    async def append_events(
+        self,
+        shard: int,
+        program_id: str,
+        appended_at: int,
+        bodies: Sequence[bytes],
+        *,
+        kind: EntryKind = EntryKind.BANK,
+    ) -> list[int]:
+        """Append events in their order, those of the bank if no kind is given: all are in the log, or none is.
+
+        Returns their offsets.
+        """
         if len(bodies) == 1:
-            return [await self.append(shard, EntryKind.BANK, program_id, appended_at, bodies[0])]
+            return [await self.append(shard, kind, program_id, appended_at, bodies[0])]
         key = self._keys[shard]
         commands = [
             _packed("MULTI"),
-            *(_xadd(key, self._next_id(shard), EntryKind.BANK, program_id, appended_at, body) for body in bodies),
+            *(_xadd(key, self._next_id(shard), kind, program_id, appended_at, body) for body in bodies),
             _packed("EXEC"),
         ]
         offsets = [offset_of(each) for each in await self._written(b"".join(commands), replies=len(commands))]

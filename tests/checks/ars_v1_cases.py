@@ -96,6 +96,7 @@ SIGNALS: Final = (
     SignalCase("ARS-SCR-01", 60, {"wallet_screening": "hit"}, {"wallet_screening": "review"}),
     SignalCase("ARS-SCR-02", 15, {"wallet_screening": "review"}, {"wallet_screening": None}),
     SignalCase("ARS-SCR-03", 8, {"wallet_screening": "not_covered"}, {"wallet_screening": "clear"}),
+    SignalCase("ARS-SCR-04", 40, {"listed_payer_settlements": 1}, {"listed_payer_settlements": 0}),
 )
 
 COUNTS: Final = st.one_of(st.integers(0, 12), st.sampled_from((19, 40, 64, 1_000)))
@@ -114,6 +115,7 @@ INPUTS: Final = st.builds(
     top_payer_settlements=COUNTS,
     self_dealing_settlements=MAYBE,
     round_trips_30d=MAYBE,
+    listed_payer_settlements=COUNTS,
     verification_status=st.none() | st.sampled_from([word.value for word in VerificationStatus]),
     registration_age_days=DAYS,
     owner_changed_days=DAYS,

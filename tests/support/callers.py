@@ -11,9 +11,12 @@ import httpx
 import msgspec
 
 from api.policies.examples import NEW_POLICY
+from features.core.log_entry import EntryKind, shard_of
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
-from tests.support.running_app import RunningApp, content_of_201, signature
+from tests.support.running_app import SHARDS, RunningApp, content_of_201, signature
+from tests.support.scan_index import ScanIndex
+from tests.support.scan_items import an_agent, entity_of
 from tests.support.scored_actors import score_actors
 
 Headers = list[tuple[str, str]]
@@ -107,6 +110,7 @@ class World:
             "spare": self.spare_program["id"],
             "account": "bacc_1",
             "simulated program": self.simulated["id"],
+            "agent": self.agent_of_mine(),
         }
         self.their_webhook = self.webhook_of(self.theirs)
         self.their_delivery = self.delivery_to(self.theirs, self.their_webhook)
@@ -146,6 +150,14 @@ class World:
             "admin": Caller(headers=list(self.api.admin.items())),
             "nameless admin": Caller(headers=[("Authorization", self.api.admin["Authorization"])]),
         } | {name: Caller(headers=bearer(key["secret"]), is_key=True) for name, key in of_keys.items()}
+
+    def agent_of_mine(self) -> str:
+        """An agent of the tenant alone; both tenants have a program for theirs."""
+        mine, _ = (self.api.create_program(tenant, slug="agents") for tenant in (self.tenant, self.other))
+        place = (shard_of(mine["id"], SHARDS), EntryKind.AGENT, mine["id"], self.api.clock.now())
+        self.api.on_loop(lambda: self.api.appender.append(*place, msgspec.json.encode(an_agent())))
+        self.api.catch_up()
+        return entity_of(22)
 
     def fresh(self) -> str:
         """A name that nothing else here has."""
@@ -282,7 +294,7 @@ def running_app(folder: Path, build: Callable[[RunningApp], Built]) -> Iterator[
     server = EmbeddedRedis(folder / "redis")
     server.start()
     try:
-        with ExitStack() as opened:
-            yield build(RunningApp(folder, server.socket_path, opened))
+        with ExitStack() as opened, ScanIndex() as index:
+            yield build(RunningApp(folder, server.socket_path, opened, scan_index_url=index.url))
     finally:
         server.stop()

@@ -96,7 +96,23 @@ def _admin(method: str, path: str, **more: Any) -> Operation:
     return Operation(method=method, path=f"/api/admin/{path}", access=Access.ADMIN, **more)
 
 
+_AGENTS: Final = (
+    Operation(method="GET", path="/api/agents", access=Access.BEARER, scope="alerts:read", whole_tenant=True),
+    Operation(method="GET", path="/api/agents/import", access=Access.BEARER, scope="alerts:read", whole_tenant=True),
+    Operation(
+        method="GET",
+        path="/api/agents/{}",
+        access=Access.BEARER,
+        scope="alerts:read",
+        whole_tenant=True,
+        fills=("agent",),
+    ),
+    Operation(method="POST", path="/api/agents/import", access=Access.OPERATOR),
+)
+"""On the program `agents`, which no key of one other program reaches."""
+
 OPERATIONS: Final = (
+    *_AGENTS,
     Operation(method="GET", path="/healthz", access=Access.PUBLIC),
     Operation(method="GET", path="/readyz", access=Access.PUBLIC),
     Operation(method="GET", path="/", access=Access.PUBLIC),

@@ -169,7 +169,7 @@ def nameless_service(world: World, patch: pytest.MonkeyPatch) -> Answer:
 
 
 def lost_object(world: World, patch: pytest.MonkeyPatch) -> Answer:
-    patch.setattr(type(world.api.services["transfers"]._events), "body", lambda *_: None)
+    patch.setattr(type(world.api.services["transfers"]._events), "entry", lambda *_: None)
     return of(world.send("GET", "/api/transfers/acht_0", world.callers["operator"].headers))
 
 
@@ -237,6 +237,18 @@ def appeal_of(alert_id: str) -> tuple[str, dict[str, Any]]:
 
 
 JSON: Final = {"Content-Type": "application/json"}
+
+
+def without_index(world: World, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    monkeypatch.setattr(world.api.resources.agent_importer, "_root", None)
+    return of(world.send("POST", "/api/agents/import", world.callers["operator"].headers))
+
+
+def with_a_broken_index(world: World, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    monkeypatch.setattr(world.api.resources.agent_importer, "_root", "http://127.0.0.1:1")
+    return of(world.send("POST", "/api/agents/import", world.callers["operator"].headers))
+
+
 CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.VALIDATION_FAILED: sent("GET", "/api/transfers?limit=0"),
     ErrorCode.INVALID_JSON: sent("POST", "/api/preflight", "operator", *JSON.items(), content=b"{nope"),
@@ -335,6 +347,8 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.RATE_LIMITED: empty_bucket,
     ErrorCode.TOO_MANY_AT_ONCE: one_export_more,
     ErrorCode.INTERNAL_ERROR: broken_service,
+    ErrorCode.SCAN_INDEX_UNSET: without_index,
+    ErrorCode.SCAN_INDEX_FAILED: with_a_broken_index,
     ErrorCode.UNAVAILABLE: log_away,
     ErrorCode.STARTING: starting,
     ErrorCode.CATCHING_UP: catching_up,

@@ -22,6 +22,7 @@ from api.wiring import wired_gate, wired_record, wired_resources
 from features.core.log_entry import EntryKind, LogEntry
 from features.shard.shards import Shards
 from flows.actions.service import ActionExecution
+from flows.agents.service import AgentImporter
 from flows.backfill.service import BackfillService
 from flows.backfill.step_log import StepLog
 from flows.backtests import BacktestRunner
@@ -113,8 +114,16 @@ class AppliedAtOnce(LogAppender):
             self._catch_up()
         return offset
 
-    async def append_events(self, shard: int, program_id: str, appended_at: int, bodies: Sequence[bytes]) -> list[int]:
-        offsets = await super().append_events(shard, program_id, appended_at, bodies)
+    async def append_events(
+        self,
+        shard: int,
+        program_id: str,
+        appended_at: int,
+        bodies: Sequence[bytes],
+        *,
+        kind: EntryKind = EntryKind.BANK,
+    ) -> list[int]:
+        offsets = await super().append_events(shard, program_id, appended_at, bodies, kind=kind)
         if _SANDBOX in bodies[0] and not self.stands_still:
             self._catch_up()
         return offsets
@@ -123,8 +132,9 @@ class AppliedAtOnce(LogAppender):
 class RunningApp:
     """One application with its stores, and the calls that tests make of it."""
 
-    def __init__(self, folder: Path, socket: str | Path, opened: ExitStack, *, bank_url: str | None = None) -> None:
-        self._folder, self._bank_url = folder, bank_url
+    def __init__(self, folder: Path, socket: str | Path, opened: ExitStack, **urls: str) -> None:
+        """``urls`` are ``bank_url`` and ``scan_index_url``."""
+        self._folder, self._urls = folder, urls
         self.clock = FrozenClock()
         self.new_id = SequentialIds()
         self.shards = Shards(SHARDS)
@@ -178,7 +188,7 @@ class RunningApp:
     def _start(self) -> None:
         self.backfills = self._new_backfills()
         self.actions = ActionExecution(
-            self._bank_url,
+            self._urls.get("bank_url"),
             database=self.database,
             registry=self.registry,
             appender=self.appender,
@@ -196,6 +206,7 @@ class RunningApp:
             self.webhooks.registry,
             self.webhooks.dispatcher,
             BacktestRunner(self.database, self.clock),
+            self._new_importer(),
             issuer=BASE_URL,
         )
         self.services: Mapping[str, Any] = services_of(self.resources)
@@ -259,6 +270,29 @@ class RunningApp:
         )
         return BackfillService(
             step_log, owner=self.stores.owner, database=self.stores.database, new_id=self.new_id, folder=self._folder
+        )
+
+    def _new_importer(self) -> AgentImporter:
+        """Over the same log; what waits for the flow lets it catch up."""
+
+        async def settle(_shard: int, _offset: int) -> None:
+            self.catch_up()
+
+        self.slept: list[float] = []  # what would be waited for the index
+
+        async def sleep(seconds: float) -> None:
+            self.slept.append(seconds)
+
+        return AgentImporter(
+            self._urls.get("scan_index_url"),
+            database=self.database,
+            programs=self.registry.tenancy.programs,
+            appender=self.appender,
+            shards=SHARDS,
+            settle=settle,
+            clock=self.clock,
+            new_id=self.new_id,
+            sleep=sleep,
         )
 
     def _new_registry(self) -> Registry:

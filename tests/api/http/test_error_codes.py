@@ -38,6 +38,7 @@ STATUSES_OF: Final = {
     "StaleError": {412},
     "InconsistentChainError": {409},
     "RateLimitedError": {429},
+    "GatewayError": {502},
     "UnavailableError": {503},
     "RiskError": {400, 404, 405, 413, 415, 500},
 }

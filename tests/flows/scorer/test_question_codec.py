@@ -15,6 +15,7 @@ from features.core.vocabulary import Direction, Rail
 from features.shard.questions import (
     ANSWER_TYPES,
     ActorIds,
+    AgentTotals,
     AnyQuestion,
     CounterpartyIds,
     CountParties,
@@ -60,6 +61,7 @@ QUESTIONS: tuple[Any, ...] = (
     LackingPolicies(("act_1",)),
     ReadCard(),
     ReadDays(NOW // DAY_US - 90, NOW // DAY_US + 1),
+    AgentTotals(("agent:1:0x1:1", "agent:1:0x1:2")),
 )
 
 

@@ -1,0 +1,106 @@
+"""On-chain agents: read, and imported from the scan index."""
+
+from typing import Final
+
+from litestar import Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from api.agents.examples import AGENT, RESULT, STATE
+from api.agents.schemas import Agent, AgentPage, AgentsQuery, ImportResult, ImportState
+from api.agents.service import AgentService
+from api.area import Area, Resources
+from api.http.envelope import ApiRequest
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.lists.lists import next_link
+from api.programs.service import ProgramService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from store.duck.agents import AgentImports, Agents
+
+_TAG: Final = "agents"
+_LIST: Final = Operation(
+    id="listAgents",
+    tag=_TAG,
+    summary="The agents of the program `agents`, by entity id, each with its newest score.",
+    access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
+    answers={200: AgentPage},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    answer_example={"data": [AGENT], "hasMore": False, "nextCursor": None},
+    query=RequestSchema(AgentsQuery),
+    headers=("Link",),
+)
+_READ: Final = Operation(
+    id="getAgent",
+    tag=_TAG,
+    summary="One agent with its newest score.",
+    access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
+    answers={200: Agent},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    answer_example=AGENT,
+)
+_IMPORT: Final = Operation(
+    id="importAgents",
+    tag=_TAG,
+    summary="Imports agents, their profiles and their settlements from the scan index. "
+    "Answers when all is recorded, while live traffic goes on; every hour it is done unasked. A call while an import "
+    "is under way gets that one's result. What is there already changes nothing: importing twice adds 0 transfers.",
+    access=Access.OPERATOR,
+    answers={200: ImportResult},
+    refusals=(
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.SCAN_INDEX_UNSET,
+        ErrorCode.SCAN_INDEX_FAILED,
+        ErrorCode.STARTING,
+    ),
+    answer_example=RESULT,
+)
+_STATE: Final = Operation(
+    id="getAgentImport",
+    tag=_TAG,
+    summary="How far the import under way is, else how the last one ended, and what it left out.",
+    access=Access.BEARER,
+    scope=KeyScope.ALERTS_READ,
+    answers={200: ImportState},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
+    answer_example=STATE,
+)
+
+
+@get("/api/agents", opt=_LIST.as_opt)
+async def list_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> Response[AgentPage]:
+    page = await agents.page(principal_of(request.scope), query_of(request.scope, AgentsQuery))
+    return Response(page, headers=next_link(request, page.next_cursor))
+
+
+@get("/api/agents/{entity_id:str}", opt=_READ.as_opt)
+async def get_agent(entity_id: FromPath[str], request: ApiRequest, agents: NamedDependency[AgentService]) -> Agent:
+    return await agents.read(principal_of(request.scope), entity_id)
+
+
+@post("/api/agents/import", status_code=200, opt=_IMPORT.as_opt)
+async def import_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> ImportResult:
+    return await agents.run_import(principal_of(request.scope))
+
+
+@get("/api/agents/import", opt=_STATE.as_opt)
+async def get_import(request: ApiRequest, agents: NamedDependency[AgentService]) -> ImportState:
+    return await agents.import_state(principal_of(request.scope))
+
+
+def _agents(resources: Resources) -> AgentService:
+    stores = resources.stores
+    return AgentService(
+        programs=ProgramService(stores.registry.tenancy),
+        agents=Agents(stores.database),
+        imports=AgentImports(stores.database),
+        owner=stores.owner,
+        importer=resources.agent_importer,
+    )
+
+
+AREA: Final = Area(routes=(list_agents, get_import, get_agent, import_agents), provide={"agents": _agents})

@@ -1,0 +1,112 @@
+"""On-chain agents as the interface shows them, and the results of imports."""
+
+import msgspec
+
+from api.http.fields import CursorText, PageLimit
+from api.lists.list_reader import ListPage
+from api.lists.lists import DEFAULT_LIMIT, instant_text
+from features.core.program import Simulated
+from features.core.rows.agents import AgentImportRow
+from features.core.vocabulary import Band
+from store.duck.agents import StoredAgent
+
+
+class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An agent with its newest score. ``name`` is what the agent calls itself."""
+
+    entity_id: str
+    name: str
+    chain_id: int | None
+    agent_id: str | None
+    address: str | None
+    verification_status: str
+    screening_status: str | None
+    last_screened_at: str | None
+    settlements: int
+    volume_cents: str
+    score: int | None
+    band_name: Band
+    n: int
+    confidence: float | None
+    version: str | None
+    simulated: Simulated = msgspec.UNSET
+
+
+class AgentPage(ListPage[Agent], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What one import read, and what of it was new: ``transfers``, ``counterparties`` and ``agentCounterparties``."""
+
+    program_id: str
+    agents: int
+    profiles: int
+    settlements_scanned: int
+    transfers: int
+    counterparties: int
+    agent_counterparties: int
+
+
+class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The import under way, else the last one. ``stage`` is begun, done or failed, or none before the first.
+
+    ``reading`` is the list that is being read, ``skipped`` the number of items that were left out, by reason.
+    """
+
+    program_id: str
+    stage: str
+    reading: str | None
+    agents: int
+    profiles: int
+    settlements_scanned: int
+    skipped: dict[str, int]
+    reason: str | None
+    updated_at: str | None
+
+
+_SKIPPED = msgspec.json.Decoder(dict[str, int])
+
+
+def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
+    row, score = stored.row, stored.score
+    return Agent(
+        entity_id=row.id,
+        name=row.name,
+        chain_id=row.chain_id,
+        agent_id=row.agent_id,
+        address=row.wallet,
+        verification_status=row.verification_status,
+        screening_status=row.screening_status,
+        last_screened_at=instant_text(row.last_screened_at),
+        settlements=totals[0],
+        volume_cents=str(totals[1]),
+        score=None if score is None else score.score,
+        band_name=Band.UNSCORED if score is None else Band(score.band),
+        n=totals[0] if score is None else score.n,
+        confidence=None if score is None else score.confidence,
+        version=None if score is None else score.version,
+    )
+
+
+def to_result(row: AgentImportRow) -> ImportResult:
+    return ImportResult(**{name: getattr(row, name) for name in ImportResult.__struct_fields__})
+
+
+def to_state(row: AgentImportRow) -> ImportState:
+    return ImportState(
+        program_id=row.program_id,
+        stage=row.stage,
+        reading=None,
+        agents=row.agents,
+        profiles=row.profiles,
+        settlements_scanned=row.settlements_scanned,
+        skipped=_SKIPPED.decode(row.skipped),
+        reason=row.reason,
+        updated_at=instant_text(row.updated_at),
+    )

@@ -1,0 +1,117 @@
+"""The tenant's on-chain agents: read from the tables, with their totals from the program's state, and imported anew.
+
+Errors  NotFoundError without a program ``agents`` and for an agent that is not there; GatewayError when the scan index
+        is not set or fails; UnavailableError while the program's state has no owner
+"""
+
+from typing import Final
+
+from anyio import to_thread
+
+from api.agents.schemas import (
+    Agent,
+    AgentPage,
+    AgentsQuery,
+    ImportResult,
+    ImportState,
+    to_agent,
+    to_result,
+    to_state,
+)
+from api.area import AgentImporting
+from api.lists.cursors import Place, cursor_for, place_of
+from api.programs.service import ProgramService
+from features.core.agents import ImportStage
+from features.core.errors import ErrorCode, NotFoundError
+from features.core.instants import format_instant
+from features.core.principal import Principal
+from features.core.program import Program
+from features.shard.questions import AgentTotals, Owner
+from features.state.program import AGENTS_SLUG
+from store.duck.agents import AgentImports, Agents, StoredAgent
+
+NO_PROGRAM: Final = "This tenant has no program agents; agents are imported once it is created."
+UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
+NEVER: Final = "none"
+
+
+class AgentService:
+    def __init__(
+        self,
+        *,
+        programs: ProgramService,
+        agents: Agents,
+        imports: AgentImports,
+        owner: Owner,
+        importer: AgentImporting,
+    ) -> None:
+        self._programs, self._agents, self._imports = programs, agents, imports
+        self._owner, self._importer = owner, importer
+
+    async def page(self, principal: Principal, query: AgentsQuery) -> AgentPage:
+        """By entity id."""
+        program = self._program(principal)
+        after = "" if query.cursor is None else place_of(query.cursor, {}).id
+        stored = await to_thread.run_sync(self._agents.page, principal.tenant_id, program.id, after, query.limit + 1)
+        page = stored[: query.limit]
+        cursor = cursor_for(Place(0, page[-1].row.id, program.id), {}) if len(stored) > query.limit else None
+        return AgentPage.of(await self._with_totals(program.id, page), cursor)
+
+    async def read(self, principal: Principal, entity_id: str) -> Agent:
+        program = self._program(principal)
+        stored = await to_thread.run_sync(self._agents.find, principal.tenant_id, program.id, entity_id)
+        if stored is None:
+            raise NotFoundError(UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND)
+        (agent,) = await self._with_totals(program.id, [stored])
+        return agent
+
+    async def run_import(self, principal: Principal) -> ImportResult:
+        """Import now, or wait for the import under way."""
+        program = self._program(principal)
+        return to_result(await self._importer.run_import(program))
+
+    async def import_state(self, principal: Principal) -> ImportState:
+        program = self._program(principal)
+        progress = self._importer.progress_of(program.id)
+        if progress is not None:
+            return ImportState(
+                program_id=program.id,
+                stage=ImportStage.BEGUN.value,
+                reading=progress.reading,
+                agents=progress.agents,
+                profiles=progress.profiles,
+                settlements_scanned=progress.settlements_scanned,
+                skipped=dict(progress.skipped),
+                reason=None,
+                updated_at=format_instant(progress.started_at),
+            )
+        row = await to_thread.run_sync(self._imports.newest, principal.tenant_id, program.id)
+        return _never(program.id) if row is None else to_state(row)
+
+    def _program(self, principal: Principal) -> Program:
+        program = self._programs.find_by_slug(principal, AGENTS_SLUG)
+        if program is None:
+            raise NotFoundError(NO_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)
+        return program
+
+    async def _with_totals(self, program_id: str, stored: list[StoredAgent]) -> list[Agent]:
+        if not stored:
+            return []
+        question = AgentTotals(tuple(each.row.id for each in stored))
+        totals = (await self._owner.query(program_id, question)).value
+        agents = (to_agent(each, of_one) for each, of_one in zip(stored, totals, strict=True))
+        return [self._programs.marked(agent, program_id) for agent in agents]
+
+
+def _never(program_id: str) -> ImportState:
+    return ImportState(
+        program_id=program_id,
+        stage=NEVER,
+        reading=None,
+        agents=0,
+        profiles=0,
+        settlements_scanned=0,
+        skipped={},
+        reason=None,
+        updated_at=None,
+    )

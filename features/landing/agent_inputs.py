@@ -1,0 +1,115 @@
+"""The inputs of an agent's score: who pays it, what the scan index says of it, and who of its payers is an agent too.
+
+Window  the newest 64 settlements of 90 days for who pays, those of 30 days for round trips, as known at ``at``. What
+        the index says counts as it says it now
+Errors  none; an input that the index did not deliver is None
+"""
+
+from collections import Counter
+from typing import Final
+
+from features.agents.items import cents_of
+from features.agents.reading import address_of
+from features.core.instants import DAY_US, DAYS_30, DAYS_90
+from features.scorers.ars_v1 import AgentInputs
+from features.state.agent_book import HIT, AgentFacts
+from features.state.parties import Actor
+from features.state.program import ProgramState
+from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor, node_of_counterparty
+from features.windows.series import ALWAYS
+
+UNKNOWN_AGENT: Final = AgentFacts()
+
+
+def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:
+    """All that ars-v1 looks at. An agent that the index did not deliver has what its transfers say alone."""
+    settlements, cents = actor.amounts.measure(ALWAYS, at)
+    facts = program.agents.facts.get(actor.index)
+    node, month = node_of_actor(actor.index), at - DAYS_30
+    payers = Counter(_near(program.graph.into.get(node), at - DAYS_90, at).others)
+    known = UNKNOWN_AGENT if facts is None else facts
+    profile = actor.profile_at(at)
+    registered_at = profile.created_at if known.registered_at is None else known.registered_at
+    return AgentInputs(
+        settlements,
+        cents if facts is None else cents_of(facts.units),
+        actor.amounts.count(at - DAY_US, at),
+        actor.amounts.count(month, at),
+        payers.total(),
+        len(payers),
+        max(payers.values(), default=0),
+        None if known.owner is None else _paid_by_owner(program, known, payers),
+        _round_trips(program, actor, month, at),
+        sum(times for payer, times in payers.items() if _is_listed(program, payer)),
+        profile.verification_status,
+        _days_since(registered_at, at),
+        _days_since(known.owner_changed_at, at),
+        known.active,
+        None if facts is None else facts.wallet is not None,
+        known.feedback_count,
+        known.paid_feedback_count,
+        known.revoked_feedback_count,
+        known.starred_count,
+        known.starred_mean,
+        known.validation_count,
+        known.validation_mean,
+        known.screening,
+    )
+
+
+def totals_of(program: ProgramState, entity_id: str) -> tuple[int, int]:
+    """The settlements of an agent that count, and what they sum up to in cents."""
+    actor = program.entity(entity_id)
+    facts = None if actor is None else program.agents.facts.get(actor.index)
+    return (0, 0) if facts is None else (facts.settlements, cents_of(facts.units))
+
+
+def _paid_by_owner(program: ProgramState, facts: AgentFacts, payers: "Counter[int]") -> int:
+    """Settlements that the agent's owner paid, or an agent of the same owner, itself among them."""
+    book, owner = program.agents, facts.owner
+    assert owner is not None
+    total = 0
+    for payer, times in payers.items():
+        node = _agent_node(program, payer)
+        if node % 2 == 0:
+            payer_facts = book.facts.get(node // 2)
+            is_own = payer_facts is not None and payer_facts.owner == owner
+        else:
+            is_own = address_of(program.counterparties.all[node // 2].id) == owner
+        total += times if is_own else 0
+    return total
+
+
+def _round_trips(program: ProgramState, actor: Actor, after: int, upto: int) -> int:
+    """Payers that the agent paid too, from any of its wallets."""
+    graph, own = program.graph, node_of_actor(actor.index)
+    payers = {_agent_node(program, node) for node in _near(graph.into.get(own), after, upto).others} - {own}
+    if not payers:
+        return 0
+    wallets = [node_of_counterparty(index) for index in program.agents.own_parties(actor.index)]
+    paid: set[int] = set()
+    for node in (own, *wallets):
+        paid.update(_agent_node(program, other) for other in _near(graph.out.get(node), after, upto).others)
+    return len(payers & paid)
+
+
+def _is_listed(program: ProgramState, payer: int) -> bool:
+    """Whether the payer's wallet is on a sanctions list."""
+    if payer % 2:
+        return payer // 2 in program.agents.listed
+    facts = program.agents.facts.get(payer // 2)
+    return facts is not None and facts.screening == HIT
+
+
+def _agent_node(program: ProgramState, node: int) -> int:
+    """The node of the agent whose wallet a payer is, else the payer's own."""
+    agent = program.agents.linked.get(node // 2) if node % 2 else None
+    return node if agent is None else node_of_actor(agent)
+
+
+def _days_since(since: int | None, at: int) -> int | None:
+    return None if since is None else max(0, at - since) // DAY_US
+
+
+def _near(edges: Edges | None, after: int, upto: int) -> Near:
+    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)

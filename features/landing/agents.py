@@ -1,0 +1,231 @@
+"""Agents and profiles of the scan index applied to the program ``agents``: an agent is an entity of it, and the profile
+of a wallet says how far its agent is verified and screened, or that a payer is on a sanctions list.
+
+Unit    instants in microseconds
+Bounds  a listed wallet gives a new score to the agents of its newest 64 payments of 90 days
+"""
+
+from typing import Any, Final
+from zlib import crc32
+
+import msgspec
+
+from features.agents.items import AgentItem, ProfileItem
+from features.agents.reading import WALLET_PREFIX, address_of, counterparty_id_of
+from features.bank.events import EntitySnapshot
+from features.core.instants import DAY_US, DAYS_90
+from features.core.log_entry import EntryPosition, LogEntry, event_time
+from features.core.rows.agents import AgentRow
+from features.core.rows.emit import Emit
+from features.core.vocabulary import EntityType, VerificationStatus
+from features.landing.actor_scores import emit_entity_score
+from features.landing.party_rows import counterparty_row, entity_row
+from features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
+from features.state.entity_profile import UNKNOWN_PROFILE
+from features.state.parties import Actor, Counterparty
+from features.state.program import ProgramState
+from features.windows.edges import NOBODY
+
+REVIEW_REASONS: Final = {
+    HIT: ("wallet_screening_hit",),
+    "review": ("wallet_screening_review",),
+    "not_covered": ("wallet_screening_not_covered",),
+}
+_NO_OBJECT: Final = "{}"
+_ENCODE: Final = msgspec.json.Encoder().encode
+_FACTS: Final = (
+    *("owner", "active", "registered_at", "owner_changed_at"),
+    *("feedback_count", "paid_feedback_count", "revoked_feedback_count"),
+    *("starred_count", "starred_mean", "validation_count", "validation_mean"),
+)
+
+
+def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: Emit) -> None:
+    """Store what the index says of an agent, unless something newer is stored; the same item again changes nothing."""
+    position = _position_at(item.updated_at, entry)
+    actor = program.entity_or_new(item.entity_id)
+    program.introduced.clear()  # this row introduces it
+    is_new, facts = actor.index not in program.agents.facts, program.agents.facts.setdefault(actor.index, AgentFacts())
+    checksum = crc32(entry.body)
+    if checksum == facts.body_crc32 or position.event_at < facts.order:
+        return
+    facts.body_crc32, facts.order = checksum, position.event_at
+    for name in _FACTS:
+        setattr(facts, name, getattr(item, name))
+    since = item.registered_at if is_new and item.registered_at is not None else position.event_at
+    _merge(actor, _stated(actor, name=item.name, created_at=item.registered_at), min(since, position.event_at))
+    if is_new or item.wallet != facts.wallet:
+        _change_wallet(program, actor, item, position, is_new=is_new)
+    emit(entity_row(program, actor, entry.body.decode(), position))
+    _emit_agent(program, actor, item, position, emit)
+    emit_entity_score(program, actor, position, emit)
+
+
+def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emit: Emit) -> None:
+    """Store what the index says of a wallet; an older screening than the stored one changes nothing."""
+    position = _position_at(item.screened_at, entry)
+    day = 0 if item.screened_at is None else position.event_at // DAY_US
+    stored = program.agents.screened(item.wallet)
+    if stored is not None and day and day < stored.day:
+        return
+    is_changed = program.agents.screen(item.wallet, Screened(item.screening, item.verification_status, day))
+    for index in program.agents.holders(item.wallet):
+        _screen_agent(program, program.actors[index], item, position, emit)
+    party = program.counterparties.get(counterparty_id_of(item.wallet))
+    if party is not None and is_changed:
+        _screen_payer(program, party, item.screening, position, emit)
+
+
+def link_payer(program: ProgramState, party: Counterparty, actor: int) -> bool:
+    """Let a payer be the agent whose wallet it is; True when it was nobody's before.
+
+    Money is followed through it where that is known before its first payment, as through an account of the program.
+    """
+    if party.node == NOBODY:
+        party.node = 2 * actor
+    return program.agents.link(party.index, actor)
+
+
+def wallet_object(program: ProgramState, party: Counterparty) -> str | None:
+    """What there is to say of a payer, in the place of a bank's object; None for one that is no wallet."""
+    kind, _, wallet = party.id.partition(":")
+    chain_id = wallet.partition(":")[0]
+    if kind != WALLET_PREFIX or not (chain_id.isascii() and chain_id.isdigit()):
+        return None
+    agent, screened = program.agents.linked.get(party.index), program.agents.screened(wallet)
+    return _json(
+        {
+            "address": address_of(wallet),
+            "chainId": int(chain_id),
+            "agentEntityId": None if agent is None else program.actors[agent].id,
+            "screeningStatus": None if screened is None else screened.screening,
+        }
+    )
+
+
+def _change_wallet(
+    program: ProgramState, actor: Actor, item: AgentItem, position: EntryPosition, *, is_new: bool
+) -> None:
+    """The wallet of an agent that is seen first counts from its registration, or the sale that cleared the one before;
+    a later one from the item's own time.
+    """
+    book, facts = program.agents, program.agents.facts[actor.index]
+    stated = (item.registered_at, item.owner_changed_at)
+    first_since = max((at for at in stated if at is not None), default=ALWAYS_HELD)
+    since = first_since if is_new else position.event_at
+    book.assign(actor.index, item.wallet, since=since, released_at=position.event_at)
+    facts.wallet_known_at = position.event_at
+    screened = None if item.wallet is None else book.screened(item.wallet)
+    facts.screening = facts.screened_at = None
+    if screened is not None:
+        facts.screening, facts.screened_at = screened.screening, screened.day * DAY_US or None
+    if screened is not None or not is_new:
+        verification = None if screened is None else screened.verification
+        _merge(actor, _screened_as(actor, facts.screening, verification, facts.screened_at), position.event_at)
+    party = None if item.wallet is None else program.counterparties.get(counterparty_id_of(item.wallet))
+    if party is not None and link_payer(program, party, actor.index):
+        book.new_agent_counterparties += 1
+
+
+def _screen_agent(program: ProgramState, actor: Actor, item: ProfileItem, position: EntryPosition, emit: Emit) -> None:
+    facts = program.agents.facts[actor.index]
+    is_changed = (facts.screening, facts.screened_at) != (item.screening, item.screened_at)
+    facts.screening, facts.screened_at = item.screening, item.screened_at
+    snapshot = _screened_as(actor, item.screening, item.verification_status, item.screened_at)
+    if not _merge(actor, snapshot, position.event_at) and not is_changed:
+        return
+    program.kri_facts.screen(actor.index, actor.profiles[-1][2])
+    emit(entity_row(program, actor, _NO_OBJECT, position))
+    _emit_agent(program, actor, None, position, emit)
+    emit_entity_score(program, actor, position, emit)
+
+
+def _screen_payer(
+    program: ProgramState, party: Counterparty, screening: str | None, position: EntryPosition, emit: Emit
+) -> None:
+    """A payer that is found on a list, or no longer, gives the agents that it paid a new score."""
+    emit(counterparty_row(program, party, wallet_object(program, party), position))
+    listed = program.agents.listed
+    if (screening == HIT) == (party.index in listed):
+        return
+    (listed.add if screening == HIT else listed.discard)(party.index)
+    paid = program.graph.out.get(party.node)
+    if paid is None:
+        return
+    near = paid.near(position.event_at - DAYS_90, position.appended_at, but=NOBODY, as_of=position.appended_at)
+    for node in sorted(set(near.others)):
+        if node % 2 == 0:
+            emit_entity_score(program, program.actors[node // 2], position, emit)
+
+
+def _stated(actor: Actor, **over: Any) -> EntitySnapshot:
+    """A statement on an agent: a business that is not verified unless a profile says otherwise."""
+    known = actor.profiles[-1][2] if actor.profiles else UNKNOWN_PROFILE
+    fields = dict.fromkeys(EntitySnapshot.__struct_fields__)
+    usual = {
+        "id": actor.id,
+        "type": EntityType.BUSINESS.value,
+        "verification_status": known.verification_status or VerificationStatus.UNVERIFIED.value,
+    }
+    return EntitySnapshot(**{**fields, **usual, **over})
+
+
+def _screened_as(
+    actor: Actor, screening: str | None, verification: str | None, screened_at: int | None
+) -> EntitySnapshot:
+    is_hit = screening == HIT
+    return _stated(
+        actor,
+        verification_status=verification or VerificationStatus.UNVERIFIED.value,
+        is_high_risk=is_hit,
+        requires_screening=is_hit,
+        review_reasons=REVIEW_REASONS.get(screening or "", ()),
+        last_screened_at=screened_at,
+    )
+
+
+def _merge(actor: Actor, snapshot: EntitySnapshot, known_at: int) -> bool:
+    """Merge what is new; False when all of it is known."""
+    known = actor.profiles[-1][2] if actor.profiles else None
+    stated = {field: getattr(snapshot, field) for field in UNKNOWN_PROFILE.__struct_fields__}
+    if known is not None and all(value is None or value == getattr(known, field) for field, value in stated.items()):
+        return False
+    at = known_at if not actor.profiles else max(known_at, actor.profiles[-1][0])
+    return actor.merge(snapshot, known_at=at) is not None
+
+
+def _emit_agent(
+    program: ProgramState, actor: Actor, item: AgentItem | None, position: EntryPosition, emit: Emit
+) -> None:
+    _, chain_id, registry, agent_id = actor.id.split(":")
+    facts, profile = program.agents.facts[actor.index], actor.profiles[-1][2]
+    emit(
+        AgentRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            id=actor.id,
+            shard=position.shard,
+            offset=position.offset,
+            name=(profile.name or "") if item is None else item.name,
+            chain_id=int(chain_id),
+            registry=registry,
+            agent_id=agent_id,
+            owner=facts.owner,
+            wallet=None if facts.wallet is None else address_of(facts.wallet),
+            verification_status=profile.verification_status or VerificationStatus.UNVERIFIED.value,
+            screening_status=facts.screening,
+            last_screened_at=facts.screened_at,
+            registered_at=facts.registered_at,
+            updated_at=position.appended_at,
+        )
+    )
+
+
+def _position_at(stated_at: int | None, entry: LogEntry) -> EntryPosition:
+    """An item counts from the time that it states, and no later than its own entry."""
+    at = entry.appended_at if stated_at is None else event_time(stated_at, appended_at=entry.appended_at)
+    return EntryPosition(entry.shard, entry.offset, at, entry.appended_at)
+
+
+def _json(value: object) -> str:
+    return _ENCODE(value).decode()

@@ -1,0 +1,207 @@
+"""Settlements of the scan index as transfers of the program ``agents``, and the imports that bring its items.
+
+settlement ─▶ whose it is ─▶ known already? ─▶ land as a realtime transfer ─▶ all that follows a landing
+
+A settlement is paid to an agent's wallet: one that names another agent than the wallet's is refused. What is stored
+under its id stays as it is, but for its status: pending, confirmed, or dropped by its chain.
+"""
+
+from typing import Final
+
+import msgspec
+
+from features.agents.items import AgentItem, ProfileItem, SettlementItem
+from features.agents.reading import address_of, counterparty_id_of
+from features.bank.events import TransferSnapshot
+from features.core.agents import AgentImportEntry, ImportStage, SkipReason
+from features.core.log_entry import EntryPosition, LogEntry, event_time
+from features.core.money import USD
+from features.core.rows.agents import AgentImportRow
+from features.core.rows.emit import Emit
+from features.core.vocabulary import Direction, Rail
+from features.landing.actor_scores import emit_entity_score
+from features.landing.agents import apply_agent, apply_profile, link_payer
+from features.landing.landing import land
+from features.landing.landing_result import LandingResult
+from features.landing.stored_transfer import StoredTransfer
+from features.shard.pipeline import AFTER_LANDING
+from features.state.agent_book import HIT
+from features.state.parties import Actor
+from features.state.program import ProgramState
+
+PENDING: Final = "PENDING"
+_LAST: Final = 4
+_REALTIME, _INCOMING = Rail.REALTIME.value, Direction.INCOMING.value
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+def apply_agent_item(program: ProgramState, item: AgentItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
+    if isinstance(item, SkipReason):
+        program.agents.count_skipped(item.value)
+    else:
+        apply_agent(program, item, entry, emit)
+
+
+def apply_profile_item(program: ProgramState, item: ProfileItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
+    if isinstance(item, SkipReason):
+        program.agents.count_skipped(item.value)
+    else:
+        apply_profile(program, item, entry, emit)
+
+
+def apply_settlement(program: ProgramState, item: SettlementItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
+    refused = item if isinstance(item, SkipReason) else _land_or_refuse(program, item, entry, emit)
+    if refused is not None:
+        program.agents.count_skipped(refused.value)
+
+
+def apply_import(program: ProgramState, entry: AgentImportEntry, logged: LogEntry, emit: Emit) -> None:
+    """Begin to count what is new, or record what was counted until the end."""
+    book = program.agents
+    if entry.stage is ImportStage.BEGUN:
+        book.begin_import(entry.id)
+    both = ((reason.value, entry.skipped, book.skipped) for reason in SkipReason)
+    skipped = {reason: read.get(reason, 0) + applied.get(reason, 0) for reason, read, applied in both}
+    emit(
+        AgentImportRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            id=entry.id,
+            shard=logged.shard,
+            offset=logged.offset,
+            stage=entry.stage.value,
+            agents=entry.agents,
+            profiles=entry.profiles,
+            settlements_scanned=entry.settlements_scanned,
+            transfers=book.new_transfers,
+            counterparties=book.new_counterparties,
+            agent_counterparties=book.new_agent_counterparties,
+            skipped=_ENCODE({reason: number for reason, number in skipped.items() if number}).decode(),
+            read_until_at=entry.read_until_at,
+            oldest_pending_at=book.oldest_pending_at,
+            reason=entry.reason,
+            updated_at=logged.appended_at,
+        )
+    )
+
+
+def _land_or_refuse(program: ProgramState, item: SettlementItem, entry: LogEntry, emit: Emit) -> SkipReason | None:
+    stored = StoredTransfer.find(program, item.transfer_id)
+    if stored is not None:
+        return _follow_status(program, stored, item, entry, emit)
+    agent = _paid_agent(program, item)
+    if isinstance(agent, SkipReason):
+        return agent
+    _meet_payer(program, item)
+    at = event_time(item.settled_at, appended_at=entry.appended_at)
+    position = EntryPosition(entry.shard, entry.offset, at, entry.appended_at)
+    snapshot = _snapshot(item, agent)
+    landed = land(program, snapshot, position)
+    if landed.transfer is not None:
+        program.agents.new_transfers += 1
+        program.agents.add_settlement(agent.index, landed.row_index, item.units)
+        program.agents.note_status(landed.row_index, item.settled_at, is_pending=item.status == PENDING)
+        if not landed.transfer.record.moved:
+            program.agents.count_settlement(agent.index, item.units, -1)
+    _follow(program, snapshot, landed, position, emit)
+    return None
+
+
+def _follow_status(
+    program: ProgramState, stored: StoredTransfer, item: SettlementItem, entry: LogEntry, emit: Emit
+) -> SkipReason | None:
+    """A stored settlement takes another status, and nothing else."""
+    actor, party, book = stored.actor, stored.counterparty, program.agents
+    if (
+        actor is None
+        or party is None
+        or item.agent not in (None, actor.id)
+        or counterparty_id_of(item.payer) != party.id
+        or book.units_of(stored.row_index) != item.units
+    ):
+        return SkipReason.CONTRADICTED
+    if program.strings.text(stored.record.status) == item.status:
+        return None
+    book.note_status(stored.row_index, item.settled_at, is_pending=item.status == PENDING)
+    position = EntryPosition(entry.shard, entry.offset, entry.appended_at, entry.appended_at)
+    snapshot, was_counted = _snapshot(item, actor), stored.record.moved
+    landed = land(program, snapshot, position)
+    if landed.transfer is not None and landed.transfer.record.moved != was_counted:
+        book.count_settlement(actor.index, item.units, -1 if was_counted else 1)
+    _follow(program, snapshot, landed, position, emit)
+    emit_entity_score(program, actor, position, emit)
+    return None
+
+
+def _follow(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    for follow in AFTER_LANDING:
+        follow(program, snapshot, landed, position, emit)
+
+
+def _paid_agent(program: ProgramState, item: SettlementItem) -> Actor | SkipReason:
+    """The agent whose wallet it was paid to. One that the settlement names goes before, unless the wallet was another's
+    at that time, or the agent is known to have had another one.
+    """
+    book = program.agents
+    holders = book.holders_at(item.pay_to, item.settled_at)
+    if item.agent is None:
+        return program.actors[holders[0]] if len(holders) == 1 else SkipReason.NO_AGENT
+    actor = program.entity(item.agent)
+    facts = None if actor is None else book.facts.get(actor.index)
+    if actor is None or facts is None:
+        return SkipReason.UNKNOWN_AGENT
+    if actor.index in holders:
+        return actor
+    address = address_of(item.pay_to)
+    if facts.wallet is None or address in (address_of(facts.wallet), facts.owner):
+        return SkipReason.CONTRADICTED if holders else actor
+    return SkipReason.CONTRADICTED if holders or item.settled_at >= facts.wallet_known_at else actor
+
+
+def _meet_payer(program: ProgramState, item: SettlementItem) -> None:
+    """Make the payer's wallet a counterparty, and link it to the agent whose wallet it is."""
+    book, counterparty_id = program.agents, counterparty_id_of(item.payer)
+    party = program.counterparties.get(counterparty_id)
+    if party is None:
+        party = program.counterparties.get_or_add(counterparty_id)
+        book.new_counterparties += 1
+        screened = book.screened(item.payer)
+        if screened is not None and screened.screening == HIT:
+            book.listed.add(party.index)
+    holders = book.holders_at(item.payer, item.settled_at)
+    claimed = program.entity(item.payer_agent) if item.payer_agent is not None else None
+    if claimed is not None and claimed.index in book.facts and (not holders or claimed.index in holders):
+        holders = [claimed.index]
+    if len(holders) == 1 and party.index not in book.linked and link_payer(program, party, holders[0]):
+        book.new_agent_counterparties += 1
+
+
+def _snapshot(item: SettlementItem, actor: Actor) -> TransferSnapshot:
+    return TransferSnapshot(
+        id=item.transfer_id,
+        rail=_REALTIME,
+        direction=_INCOMING,
+        type=None,
+        amount_cents=item.cents,
+        currency=USD,
+        status=item.status,
+        entity_id=actor.id,
+        account_id=None,
+        counterparty_id=counterparty_id_of(item.payer),
+        counterparty_name=None,
+        counterparty_routing=None,
+        counterparty_last4=item.payer[-_LAST:],
+        country=None,
+        sec_code=None,
+        return_code=None,
+        return_undone=False,
+        returned_at=None,
+        effective_at=None,
+        created_at=item.settled_at,
+        updated_at=None,
+        card_decision_reason=None,
+        card_id=None,
+        stated_usd_cents=None,
+    )

@@ -1,0 +1,205 @@
+"""What a program remembers of on-chain agents beside their entities: the index's newest word on each, who held which
+wallet when, which payers are agents' wallets, what wallets were screened as, and the exact amounts of settlements.
+
+Unit    instants in microseconds; ``units`` are millionths of a US dollar
+Bounds  an agent costs some hundred bytes, a screened wallet 15, a settlement 8
+"""
+
+from array import array
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from features.core.in_memory import InMemory
+from features.windows.id_index import IdIndex, key_of
+from features.windows.slices import in_slices
+
+ALWAYS_HELD: Final = -(2**63)
+STILL_HELD: Final = 2**63 - 1
+SCREENINGS: Final = (None, "clear", "hit", "review", "not_covered")
+VERIFICATIONS: Final = (None, "UNVERIFIED", "PENDING", "MANUAL_REVIEW", "VERIFIED", "DENIED")
+HIT: Final = "hit"
+_SCREENING_BITS: Final = 3
+_VERIFICATION_BITS: Final = 3
+_MASK: Final = 7
+
+
+class Holding(NamedTuple):
+    """An agent had a wallet from ``since`` on, until before ``until``."""
+
+    since: int
+    until: int
+    actor: int
+
+
+class Screened(NamedTuple):
+    """What a wallet's newest profile says; the day is counted since the epoch, 0 for none."""
+
+    screening: str | None
+    verification: str | None
+    day: int
+
+
+class AgentFacts(InMemory):
+    """The index's newest word on one agent. ``body_crc32`` tells an item that says nothing new."""
+
+    body_crc32: int = -1
+    order: int = ALWAYS_HELD
+    wallet_known_at: int = ALWAYS_HELD
+    wallet: str | None = None
+    owner: str | None = None
+    active: bool | None = None
+    registered_at: int | None = None
+    owner_changed_at: int | None = None
+    feedback_count: int | None = None
+    paid_feedback_count: int | None = None
+    revoked_feedback_count: int | None = None
+    starred_count: int | None = None
+    starred_mean: int | None = None
+    validation_count: int | None = None
+    validation_mean: int | None = None
+    screening: str | None = None
+    screened_at: int | None = None
+    settlements: int = 0
+    units: int = 0
+
+    def dump(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__)
+
+
+class AgentBook:
+    """Agents by the index of their actor, wallets by key."""
+
+    def __init__(self) -> None:
+        self.facts: dict[int, AgentFacts] = {}
+        self.linked: dict[int, int] = {}  # counterparties that are an agent's wallet
+        self.listed: set[int] = set()  # counterparties whose wallet is on a sanctions list
+        self.pending: dict[int, int] = {}  # settlements that are not final, by row, with their instant
+        self.import_id: str | None = None
+        self.new_transfers = self.new_counterparties = self.new_agent_counterparties = 0
+        self.skipped: dict[str, int] = {}
+        self._holdings: dict[str, tuple[Holding, ...]] = {}
+        self._own_parties: dict[int, list[int]] = {}
+        self._screened = IdIndex()
+        self._units = array("q")  # by the transfer's row
+
+    @property
+    def oldest_pending_at(self) -> int | None:
+        return min(self.pending.values(), default=None)
+
+    def note_status(self, row: int, settled_at: int, *, is_pending: bool) -> None:
+        """Remember a settlement for as long as it is not final."""
+        if is_pending:
+            self.pending[row] = settled_at
+        else:
+            self.pending.pop(row, None)
+
+    def begin_import(self, import_id: str) -> None:
+        """Count anew what is new."""
+        self.import_id = import_id
+        self.new_transfers = self.new_counterparties = self.new_agent_counterparties = 0
+        self.skipped = {}
+
+    def count_skipped(self, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+    def holders_at(self, wallet: str, at: int) -> list[int]:
+        """The agents whose wallet it was at an instant."""
+        return [each.actor for each in self._holdings.get(wallet, ()) if each.since <= at < each.until]
+
+    def holders(self, wallet: str) -> list[int]:
+        """The agents whose wallet it is."""
+        return [each.actor for each in self._holdings.get(wallet, ()) if each.until == STILL_HELD]
+
+    def assign(self, actor: int, wallet: str | None, *, since: int, released_at: int) -> None:
+        """Give an agent its wallet, and take the one it had away from ``released_at`` on."""
+        facts = self.facts[actor]
+        former = facts.wallet
+        if former is not None:
+            self._holdings[former] = tuple(
+                each._replace(until=released_at) if each.actor == actor and each.until == STILL_HELD else each
+                for each in self._holdings[former]
+            )
+        facts.wallet = wallet
+        if wallet is not None:
+            self._holdings[wallet] = (*self._holdings.get(wallet, ()), Holding(since, STILL_HELD, actor))
+
+    def link(self, counterparty: int, actor: int) -> bool:
+        """Remember that a payer is an agent's wallet; True when it was nobody's before."""
+        former = self.linked.get(counterparty)
+        if former == actor:
+            return False
+        if former is not None:
+            self._own_parties[former].remove(counterparty)
+        self.linked[counterparty] = actor
+        self._own_parties.setdefault(actor, []).append(counterparty)
+        return former is None
+
+    def own_parties(self, actor: int) -> list[int]:
+        """The counterparties that are the agent's wallets."""
+        return self._own_parties.get(actor, [])
+
+    def screened(self, wallet: str) -> Screened | None:
+        """What a wallet's newest profile says; None for a wallet without one."""
+        code = self._screened.get(key_of(wallet))
+        if code is None:
+            return None
+        verification = VERIFICATIONS[code >> _SCREENING_BITS & _MASK]
+        return Screened(SCREENINGS[code & _MASK], verification, code >> (_SCREENING_BITS + _VERIFICATION_BITS))
+
+    def screen(self, wallet: str, screened: Screened) -> bool:
+        """Store what a profile says; False when it is what was stored."""
+        code = SCREENINGS.index(screened.screening) | VERIFICATIONS.index(screened.verification) << _SCREENING_BITS
+        code |= screened.day << (_SCREENING_BITS + _VERIFICATION_BITS)
+        key = key_of(wallet)
+        if self._screened.get(key) == code:
+            return False
+        self._screened.put(key, code)
+        return True
+
+    def add_settlement(self, actor: int, row: int, units: int) -> None:
+        """Count a settlement that is stored as the transfer of that row."""
+        if len(self._units) <= row:
+            self._units.extend([0] * (row + 1 - len(self._units)))
+        self._units[row] = units
+        self.count_settlement(actor, units, 1)
+
+    def count_settlement(self, actor: int, units: int, sign: int) -> None:
+        """Count it in, or with -1 out again."""
+        facts = self.facts[actor]
+        facts.settlements += sign
+        facts.units += sign * units
+
+    def units_of(self, row: int) -> int:
+        """The exact amount of a settlement."""
+        return self._units[row] if row < len(self._units) else 0
+
+    def dump(self) -> Iterator[tuple[str, Any]]:
+        counted = (self.new_transfers, self.new_counterparties, self.new_agent_counterparties, self.skipped)
+        yield "import", (self.import_id, *counted, sorted(self.listed))
+        yield from in_slices("pending", self.pending.items())
+        yield from in_slices("facts", ((actor, *facts.dump()) for actor, facts in self.facts.items()))
+        yield from in_slices("holdings", self._holdings.items())
+        yield from in_slices("linked", self.linked.items())
+        yield "screened", self._screened.dump()
+        yield "units", self._units.tobytes()
+
+    def load(self, dumped: Any) -> None:
+        """Restore one part of a dump."""
+        part, value = dumped
+        if part == "import":
+            self.import_id, self.new_transfers, self.new_counterparties = value[:3]
+            self.new_agent_counterparties, self.skipped = value[3:5]
+            self.listed = set(value[5])
+        elif part == "facts":
+            self.facts.update((actor, AgentFacts(*fields)) for actor, *fields in value)
+        elif part == "pending":
+            self.pending.update((row, at) for row, at in value)
+        elif part == "holdings":
+            self._holdings.update((wallet, tuple(Holding(*each) for each in holdings)) for wallet, holdings in value)
+        elif part == "linked":
+            for counterparty, actor in value:
+                self.link(counterparty, actor)
+        elif part == "screened":
+            self._screened.load(value)
+        else:
+            self._units.frombytes(value)

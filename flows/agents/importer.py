@@ -1,0 +1,210 @@
+"""One import of agents, their profiles and their settlements, from the scan index into the log.
+
+begin ─▶ agents ─▶ committed ─▶ profiles ─▶ settlements ─▶ end, with the reason when the index cannot be read on
+
+Agents come first, so that profiles and settlements find them, and both lists are read whole. Settlements are read from
+where ``since_of`` says, or from the registration on of an agent that is seen for the first time. What was appended
+stays, however an import ends.
+
+Unit    instants in microseconds, durations in seconds
+Errors  none: a failure is the end of the import, with its reason
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+import msgspec
+import structlog
+
+from features.agents.reading import read_agent, read_profile, read_settlement
+from features.core.agents import AgentImportEntry, ImportStage, SkipReason
+from features.core.instants import DAY_US, DAYS_30
+from features.core.log_entry import EntryKind
+from features.core.rows.agents import AgentImportRow
+from flows.agents.counts import ImportCounts
+from flows.agents.item_log import AT_ONCE, ItemLog, digest_of
+from flows.agents.scan_client import ScanClient, ScanError
+from store.clock import Clock
+
+OVERLAP_US: Final = DAY_US
+PENDING_US: Final = DAYS_30
+MAX_ITEM_BYTES: Final = 16 * 1024
+LOG_EVERY_S: Final = 5.0
+
+_ENCODE: Final = msgspec.json.Encoder().encode
+_LISTS: Final = {
+    EntryKind.AGENT: "agents",
+    EntryKind.PROFILE: "profiles",
+    EntryKind.SETTLEMENT: "settlements",
+}
+
+log = structlog.get_logger()
+
+
+class ImportProgress(msgspec.Struct, kw_only=True):
+    """How far an import is. Agents and profiles are counted once each, settlements as often as they were read."""
+
+    id: str
+    started_at: int
+    reading: str | None = None
+    agents: int = 0
+    profiles: int = 0
+    settlements_scanned: int = 0
+    skipped: Counter[str] = msgspec.field(default_factory=Counter)
+
+
+def since_of(last: AgentImportRow) -> int | None:
+    """From when on the next import reads settlements: a day before the newest that the last one had seen, because a
+    chain may take back what it had; and from the oldest one on that is not final, but for those that have not become so
+    in a month.
+    """
+    if last.read_until_at is None:
+        return None
+    since = last.read_until_at - OVERLAP_US
+    pending_at = last.oldest_pending_at
+    return since if pending_at is None else max(min(since, pending_at), since - PENDING_US)
+
+
+class AgentImport:
+    """One import of what is newer than ``since``, None for all.
+
+    ``first_registered`` returns the earliest registration among the agents that this import brought first.
+    """
+
+    def __init__(
+        self,
+        progress: ImportProgress,
+        client: ScanClient,
+        item_log: ItemLog,
+        *,
+        since: int | None,
+        first_registered: Callable[[int], int | None],
+        clock: Clock,
+        counts: ImportCounts,
+    ) -> None:
+        self.progress = progress
+        self._client, self._log, self._clock, self._counts = client, item_log, clock, counts
+        self._since, self._first_registered = since, first_registered
+        self._newest_at = None if since is None else since + OVERLAP_US
+        self._logged_at = monotonic()
+
+    async def run(self) -> None:
+        """Return when all that it led to is committed."""
+        began = await self._log.append(EntryKind.AGENT_IMPORT, [self._entry(ImportStage.BEGUN)])
+        since = self._since
+        try:
+            await self._take_list(EntryKind.AGENT, None)
+            await self._log.settled()
+            await self._take_list(EntryKind.PROFILE, None)
+            if since is not None:
+                registered_at = await asyncio.to_thread(self._first_registered, began)
+                since = since if registered_at is None else min(since, registered_at)
+            await self._take_list(EntryKind.SETTLEMENT, since)
+        except ScanError as error:
+            await self._end(ImportStage.FAILED, str(error))
+        else:
+            await self._end(ImportStage.DONE, None)
+
+    async def _take_list(self, kind: EntryKind, since: int | None) -> None:
+        self.progress.reading = _LISTS[kind]
+        seen: set[bytes] = set()
+        async for page in self._client.pages(_LISTS[kind], since=since):
+            for first in range(0, len(page.items), AT_ONCE):
+                await self._take(kind, [bytes(item) for item in page.items[first : first + AT_ONCE]], seen)
+
+    async def _take(self, kind: EntryKind, items: list[bytes], seen: set[bytes]) -> None:
+        """Append the items that can be read and do not say what they last said."""
+        bodies: list[bytes] = []
+        news: list[tuple[bytes, bytes]] = []
+        for item in items:
+            self._count_read(kind)
+            item_id = self._id_of(kind, item)
+            if isinstance(item_id, SkipReason):
+                self.progress.skipped[item_id.value] += 1
+                self._counts.skipped[item_id.value] += 1
+                continue
+            key, content = digest_of(item_id.encode()), digest_of(item)
+            if kind is not EntryKind.SETTLEMENT and key not in seen:
+                seen.add(key)
+                self._count_distinct(kind)
+            if self._log.known.get(key) != content:
+                bodies.append(item)
+            news.append((key, content))
+        if bodies:
+            await self._log.append(kind, bodies)
+            self._counts.appended[kind.value] += len(bodies)
+        for key, content in news:
+            self._log.known.put(key, content)
+        if monotonic() - self._logged_at > LOG_EVERY_S:
+            self._log_progress("agent_import_progress")
+
+    def _id_of(self, kind: EntryKind, item: bytes) -> str | SkipReason:
+        """What an item is about, or why it goes no further."""
+        if len(item) > MAX_ITEM_BYTES:
+            return SkipReason.TOO_LARGE
+        match kind:
+            case EntryKind.AGENT:
+                agent = read_agent(item)
+                return agent if isinstance(agent, SkipReason) else agent.entity_id
+            case EntryKind.PROFILE:
+                profile = read_profile(item)
+                return profile if isinstance(profile, SkipReason) else profile.wallet
+            case _:
+                settlement = read_settlement(item)
+                if isinstance(settlement, SkipReason):
+                    return settlement
+                self._newest_at = max(settlement.settled_at, self._newest_at or settlement.settled_at)
+                return settlement.transfer_id
+
+    def _count_read(self, kind: EntryKind) -> None:
+        self._counts.read[kind.value] += 1
+        if kind is EntryKind.SETTLEMENT:
+            self.progress.settlements_scanned += 1
+
+    def _count_distinct(self, kind: EntryKind) -> None:
+        if kind is EntryKind.AGENT:
+            self.progress.agents += 1
+        else:
+            self.progress.profiles += 1
+
+    async def _end(self, stage: ImportStage, reason: str | None) -> None:
+        self.progress.reading = None
+        await self._log.append(EntryKind.AGENT_IMPORT, [self._entry(stage, reason)])
+        await self._log.settled()
+        self._counts.imports[stage.value] += 1
+        self._log_progress("agent_import_ended", stage=stage.value, reason=reason)
+
+    def _entry(self, stage: ImportStage, reason: str | None = None) -> bytes:
+        progress, until = self.progress, None
+        if stage is ImportStage.DONE and self._newest_at is not None:
+            until = min(self._newest_at, progress.started_at)
+        return _ENCODE(
+            AgentImportEntry(
+                id=progress.id,
+                stage=stage,
+                agents=progress.agents,
+                profiles=progress.profiles,
+                settlements_scanned=progress.settlements_scanned,
+                skipped=dict(progress.skipped),
+                read_until_at=until,
+                reason=reason,
+            )
+        )
+
+    def _log_progress(self, event: str, **more: object) -> None:
+        """Write the progress to the service's log."""
+        self._logged_at = monotonic()
+        progress = self.progress
+        log.info(
+            event,
+            import_id=progress.id,
+            reading=progress.reading,
+            agents=progress.agents,
+            profiles=progress.profiles,
+            settlements=progress.settlements_scanned,
+            skipped=dict(progress.skipped),
+            **more,
+        )

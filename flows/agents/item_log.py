@@ -1,0 +1,94 @@
+"""Items of the scan index on their way into the log: a few at a time, never far ahead of what is committed.
+
+An item that is as it was when it last came, byte for byte, is not appended again: digests of what came last are
+remembered for two imports.
+
+Unit    seconds
+Errors  ScanError when the log does not take anything for minutes
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Final
+
+import structlog
+
+from features.core.errors import UnavailableError
+from features.core.log_entry import EntryKind, shard_of
+from flows.agents.scan_client import ScanError
+from flows.backfill.step_log import Settle
+from store.clock import Clock
+from store.redis_log.appender import LogAppender
+
+AT_ONCE: Final = 16
+UNDER_WAY: Final = 4
+"""Appends that may wait for their commit, so that the stream's events never wait behind more than these."""
+
+MAX_REMEMBERED: Final = 250_000
+MAX_TRIES: Final = 300
+_RETRY_S: Final = 0.2
+_DIGEST_BYTES: Final = 8
+
+log = structlog.get_logger()
+
+
+class KnownItems:
+    """What the items of the newest imports of one program last said, by the digest of their id, in two generations."""
+
+    def __init__(self) -> None:
+        self._now: dict[bytes, bytes] = {}
+        self._before: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        content = self._now.get(key)
+        return self._before.get(key) if content is None else content
+
+    def put(self, key: bytes, content: bytes) -> None:
+        if len(self._now) >= MAX_REMEMBERED:
+            self.turn()
+        self._now[key] = content
+
+    def turn(self) -> None:
+        """An import is over: what it did not bring is forgotten after the next one."""
+        self._before, self._now = self._now, {}
+
+
+class ItemLog:
+    """The log as an import of one program uses it. Belongs to one event loop."""
+
+    def __init__(
+        self, program_id: str, appender: LogAppender, *, shards: int, settle: Settle, clock: Clock, known: KnownItems
+    ) -> None:
+        self._program_id, self._shard = program_id, shard_of(program_id, shards)
+        self._appender, self._settle, self._clock, self.known = appender, settle, clock, known
+        self._under_way: deque[int] = deque()
+        self._last = 0
+
+    async def append(self, kind: EntryKind, bodies: Sequence[bytes]) -> int:
+        """Append entries in their order, once there is room for them; the offset of the last one."""
+        while len(self._under_way) >= UNDER_WAY:
+            await self._settle(self._shard, self._under_way.popleft())
+        for _ in range(MAX_TRIES):
+            try:
+                offsets = await self._appender.append_events(
+                    self._shard, self._program_id, self._clock.now(), bodies, kind=kind
+                )
+            except UnavailableError as error:
+                log.warning("agent_import_waits", program_id=self._program_id, error=str(error))
+                await asyncio.sleep(_RETRY_S)
+                continue
+            self._under_way.append(offsets[-1])
+            self._last = offsets[-1]
+            return offsets[-1]
+        raise ScanError("The log did not take the items for too long.")
+
+    async def settled(self) -> None:
+        """Return when everything that was appended is committed."""
+        self._under_way.clear()
+        await self._settle(self._shard, self._last)
+
+
+def digest_of(item: bytes) -> bytes:
+    return blake2b(item, digest_size=_DIGEST_BYTES).digest()

@@ -1,0 +1,140 @@
+"""The scan index over HTTP: its lists page by page, without trusting what it answers.
+
+Nothing but the index itself is asked: no link of an item, no redirect. What is too large, compressed, of another
+schema or going round in circles ends the list with a reason.
+
+Unit    seconds; ``as_of`` in microseconds
+Errors  ScanError, whose sentence is safe to show
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+import httpx
+import msgspec
+
+from features.core.instants import SECOND_US, format_instant, parse_instant
+from flows.bank_http import PASSING, body_of, retry_after_us
+from store.clock import Clock
+
+ITEMS_A_PAGE: Final = 500
+MAX_PAGE_BYTES: Final = 8 * 1024 * 1024
+MAX_PAGES: Final = 100_000
+MAX_EMPTY_PAGES: Final = 10  # in a row
+MAX_CURSOR_LENGTH: Final = 2_048
+ANSWER_WITHIN_S: Final = 30.0
+RETRIES: Final = 3
+FIRST_BACKOFF_S: Final = 1.0
+MAX_BACKOFF_S: Final = 300.0
+SCHEMA: Final = "scan-index/1"
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class ScanError(Exception):
+    """The index cannot be read on; the sentence says why."""
+
+
+class Page(msgspec.Struct, frozen=True, rename="camel"):
+    """One answer of the index. Items stay bytes until one after the other is read."""
+
+    items: list[msgspec.Raw]
+    next_cursor: str | None = None
+    as_of: str | None = None
+    schema: str | None = None
+
+    @property
+    def as_of_instant(self) -> int | None:
+        return None if self.as_of is None else parse_instant(self.as_of)
+
+
+class _Again(Exception):  # noqa: N818 - no error yet: the request is sent again
+    """The request failed in a way that may pass."""
+
+    def __init__(self, reason: str, after_s: float | None = None) -> None:
+        super().__init__(reason)
+        self.after_s = after_s
+
+
+_PAGES: Final = msgspec.json.Decoder(Page)
+
+
+class ScanClient:
+    """``root`` is the URL of the index, without a slash at its end. Belongs to one event loop."""
+
+    def __init__(self, root: str, http: httpx.AsyncClient, clock: Clock, *, sleep: Sleep = asyncio.sleep) -> None:
+        self._root, self._http, self._clock, self._sleep = root, http, clock, sleep
+
+    async def pages(self, kind: str, *, since: int | None = None) -> AsyncIterator[Page]:
+        """The pages of one list: ``agents``, ``profiles`` or ``settlements``."""
+        cursor: str | None = None
+        cursors: set[str] = set()
+        empty = 0
+        for _ in range(MAX_PAGES):
+            page = await self._page(kind, cursor, since)
+            yield page
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+            if cursor in cursors:
+                raise ScanError(f"The index leads in a circle: a cursor of {kind} came twice.")
+            cursors.add(cursor)
+            empty = 0 if page.items else empty + 1
+            if empty >= MAX_EMPTY_PAGES:
+                raise ScanError(f"The index does not end: {empty} pages of {kind} in a row have no items.")
+        raise ScanError(f"The index does not end: {kind} have more than {MAX_PAGES} pages.")
+
+    async def _page(self, kind: str, cursor: str | None, since: int | None) -> Page:
+        params: dict[str, str] = {"limit": str(ITEMS_A_PAGE)}
+        if cursor is not None:
+            params["cursor"] = cursor
+        if since is not None:
+            params["since"] = format_instant(since)
+        for attempt in range(RETRIES + 1):
+            try:
+                return await self._answer(kind, params)
+            except _Again as failure:
+                if attempt == RETRIES:
+                    raise ScanError(f"{failure} It was asked {RETRIES + 1} times.") from None
+                await self._sleep(min(failure.after_s or FIRST_BACKOFF_S * 2**attempt, MAX_BACKOFF_S))
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _answer(self, kind: str, params: dict[str, str]) -> Page:
+        try:
+            async with (
+                asyncio.timeout(ANSWER_WITHIN_S),
+                self._http.stream("GET", f"{self._root}/v1/{kind}", params=params) as response,
+            ):
+                body = await body_of(response, most_bytes=MAX_PAGE_BYTES)
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError) as error:
+            raise _Again(f"The index cannot be reached ({type(error).__name__}).") from error
+        self._check_status(kind, response)
+        if body is None:
+            raise ScanError(f"A page of {kind} is larger than {MAX_PAGE_BYTES} bytes, or compressed.")
+        return _read_page(kind, body)
+
+    def _check_status(self, kind: str, response: httpx.Response) -> None:
+        status = response.status_code
+        if status == HTTPStatus.OK:
+            return
+        reason = f"The index answered {kind} with status {status}."
+        if status == HTTPStatus.TOO_MANY_REQUESTS or status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            after_us = retry_after_us(response, now=self._clock.now())
+            raise _Again(reason, None if after_us is None else after_us / SECOND_US)
+        raise ScanError(reason)
+
+
+def _read_page(kind: str, body: bytes) -> Page:
+    try:
+        page = _PAGES.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise _Again(f"A page of {kind} is not what the contract says it is.") from None
+    if page.schema not in {None, SCHEMA}:
+        raise ScanError(f"The index speaks another language than {SCHEMA}.")
+    if len(page.items) > ITEMS_A_PAGE:
+        raise ScanError(f"A page of {kind} has more items than the {ITEMS_A_PAGE} that were asked for.")
+    if page.next_cursor is not None and not 0 < len(page.next_cursor) <= MAX_CURSOR_LENGTH:
+        raise ScanError(f"A cursor of {kind} is empty, or has more than {MAX_CURSOR_LENGTH} characters.")
+    return page

@@ -1,0 +1,172 @@
+"""Imports of agents of this process: on request, and every hour for each program ``agents``. One at a time.
+
+A request for an import that waits or is under way gets that import's result. An import goes on when its caller leaves,
+and ends with the process; what it had appended stays, and the next one reads the rest.
+
+Unit    instants in microseconds, durations in seconds
+Errors  GatewayError without an index, and for one that cannot be read on; UnavailableError when the service stops
+"""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+import duckdb
+import structlog
+
+from features.core.agents import ImportStage
+from features.core.errors import ErrorCode, GatewayError, UnavailableError
+from features.core.instants import HOUR_US
+from features.core.program import Program
+from features.core.rows.agents import AgentImportRow
+from features.state.program import AGENTS_SLUG
+from flows.agents.collector import ImportCollector
+from flows.agents.counts import ImportCounts
+from flows.agents.importer import AgentImport, ImportProgress, since_of
+from flows.agents.item_log import ItemLog, KnownItems
+from flows.agents.scan_client import ScanClient, Sleep
+from flows.backfill.step_log import Settle
+from flows.bank_http import http_client
+from store.clock import Clock
+from store.control.programs import Programs
+from store.duck.agents import AgentImports, Agents
+from store.redis_log.appender import LogAppender
+
+EVERY_US: Final = HOUR_US
+LOOK_EVERY_S: Final = 30.0
+UNSET: Final = "This service has no scan index: CLEARHOLD_SCAN_INDEX_URL is not set."
+STOPPING: Final = "The service is stopping; what was imported stays, and the next import reads the rest."
+
+log = structlog.get_logger()
+
+
+class AgentImporter:
+    """``root`` is the URL of the scan index; without one nothing is imported. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        root: str | None,
+        *,
+        database: duckdb.DuckDBPyConnection,
+        programs: Programs,
+        appender: LogAppender,
+        shards: int,
+        settle: Settle,
+        clock: Clock,
+        new_id: Callable[[], str],
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._root, self._programs, self._appender, self._shards = root, programs, appender, shards
+        self._settle, self._clock, self._new_id, self._sleep = settle, clock, new_id, sleep
+        self._agents, self._imports = Agents(database), AgentImports(database)
+        self._turn = asyncio.Lock()
+        self._under_way: dict[str, asyncio.Task[AgentImportRow]] = {}
+        self._progress: dict[str, ImportProgress] = {}
+        self._known: dict[str, KnownItems] = {}
+        self._stopped = False
+        self._counts = ImportCounts()
+
+    @property
+    def collector(self) -> ImportCollector:
+        return ImportCollector(self._counts)
+
+    async def run_import(self, program: Program) -> AgentImportRow:
+        """Import now, or wait for the import under way; the counters of the one that came to its end."""
+        if self._root is None:
+            raise GatewayError(UNSET, ErrorCode.SCAN_INDEX_UNSET)
+        row = await self._joined(program)
+        if row.stage != ImportStage.DONE:
+            raise GatewayError(row.reason or "The import failed.", ErrorCode.SCAN_INDEX_FAILED)
+        return row
+
+    def progress_of(self, program_id: str) -> ImportProgress | None:
+        """How far the import is that is under way."""
+        return self._progress.get(program_id)
+
+    async def run(self) -> None:
+        """Import every hour, until cancelled; begin when what the log held at the start is committed."""
+        while self._root is not None:
+            for program in self._programs.with_slug(AGENTS_SLUG):
+                newest = await asyncio.to_thread(self._imports.newest, program.tenant_id, program.id)
+                if newest is None or self._clock.now() - newest.updated_at >= EVERY_US or self._is_left(newest):
+                    await self._refreshed(program)
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def stop(self) -> None:
+        """Leave what is under way to the next import."""
+        self._stopped = True
+        for task in self._under_way.values():
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+
+    def _is_left(self, newest: AgentImportRow) -> bool:
+        """Whether the newest import ended with its process."""
+        return newest.stage == ImportStage.BEGUN and newest.program_id not in self._under_way
+
+    async def _refreshed(self, program: Program) -> None:
+        try:
+            await self._joined(program)
+        except UnavailableError:
+            return
+        except Exception as error:  # noqa: BLE001 - whatever failed: the next hour tries again
+            log.warning("agent_import_broke", program_id=program.id, error=f"{type(error).__name__}: {error}")
+
+    async def _joined(self, program: Program) -> AgentImportRow:
+        if self._stopped:
+            raise UnavailableError(STOPPING, ErrorCode.STARTING)
+        task = self._under_way.get(program.id)
+        if task is None:
+            task = self._under_way[program.id] = asyncio.create_task(self._import(program))
+            task.add_done_callback(lambda done: self._ended(program.id, done))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise UnavailableError(STOPPING, ErrorCode.STARTING) from None
+            raise
+
+    def _ended(self, program_id: str, task: "asyncio.Task[AgentImportRow]") -> None:
+        del self._under_way[program_id]
+        self._progress.pop(program_id, None)
+        if not task.cancelled():
+            task.exception()  # Retrieved, because nobody may be waiting for it.
+
+    async def _import(self, program: Program) -> AgentImportRow:
+        assert self._root is not None
+        async with self._turn, http_client(connections=1) as http:
+            began = monotonic()
+            self._counts.running += 1
+            try:
+                progress = await self._imported(program, ScanClient(self._root, http, self._clock, sleep=self._sleep))
+            finally:
+                self._counts.running -= 1
+            self._counts.seconds.add(monotonic() - began)
+        row = await asyncio.to_thread(self._imports.ended, program.tenant_id, program.id, progress.id)
+        assert row is not None, "a committed import has a row of its end"
+        return row
+
+    async def _imported(self, program: Program, client: ScanClient) -> ImportProgress:
+        progress = ImportProgress(id=self._new_id(), started_at=self._clock.now())
+        self._progress[program.id] = progress
+        known = self._known.setdefault(program.id, KnownItems())
+        item_log = ItemLog(
+            program.id, self._appender, shards=self._shards, settle=self._settle, clock=self._clock, known=known
+        )
+        last = await asyncio.to_thread(self._imports.done, program.tenant_id, program.id)
+
+        def first_registered(after: int) -> int | None:
+            return self._agents.first_registered(program.tenant_id, program.id, after=after)
+
+        work = AgentImport(
+            progress,
+            client,
+            item_log,
+            since=None if last is None else since_of(last),
+            first_registered=first_registered,
+            clock=self._clock,
+            counts=self._counts,
+        )
+        await work.run()
+        known.turn()
+        return progress

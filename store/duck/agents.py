@@ -1,0 +1,102 @@
+"""Reading agents as the scan index last described them, each with its newest score, and how imports of them ended.
+
+Errors  none of its own; what is not there is None
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import duckdb
+import msgspec
+
+from features.core.rows.agents import AgentImportRow, AgentRow
+from features.core.rows.scores import ScoreRow
+from store.tables.columns import row_builder, select_list
+
+_AGENT: Final = row_builder(AgentRow)
+_SCORE: Final = row_builder(ScoreRow)
+_IMPORT: Final = row_builder(AgentImportRow)
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_PAGE: Final = f"""
+    SELECT {select_list(AgentRow)} FROM agents WHERE tenant_id = ? AND program_id = ? AND id > ?
+    QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1 ORDER BY id LIMIT ?"""
+_ONE: Final = f"""
+    SELECT {select_list(AgentRow)} FROM agents WHERE tenant_id = ? AND program_id = ? AND id = ?
+    ORDER BY "offset" DESC LIMIT 1"""
+_SCORES: Final = f"""
+    SELECT {select_list(ScoreRow)} FROM scores
+    WHERE tenant_id = ? AND program_id = ? AND subject_type = 'agent' AND subject_id IN (SELECT unnest(?))
+    QUALIFY row_number() OVER (PARTITION BY subject_id ORDER BY scored_at DESC, "offset" DESC) = 1"""
+_NEWEST: Final = f"""
+    SELECT {select_list(AgentImportRow)} FROM agent_imports WHERE tenant_id = ? AND program_id = ?
+    ORDER BY "offset" DESC LIMIT 1"""
+_ENDED: Final = f"""
+    SELECT {select_list(AgentImportRow)} FROM agent_imports WHERE tenant_id = ? AND program_id = ? AND id = ?
+    AND stage <> 'begun' ORDER BY "offset" DESC LIMIT 1"""
+_DONE: Final = f"""
+    SELECT {select_list(AgentImportRow)} FROM agent_imports
+    WHERE tenant_id = ? AND program_id = ? AND stage = 'done' ORDER BY "offset" DESC LIMIT 1"""
+_FIRST_REGISTERED: Final = """
+    SELECT epoch_us(min(registered_at)) FROM (
+        SELECT arg_max(registered_at, "offset") AS registered_at FROM agents WHERE tenant_id = ? AND program_id = ?
+        GROUP BY id HAVING min("offset") > ?)"""
+
+
+class StoredAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest version of an agent, and its newest score record, if it ever had one."""
+
+    row: AgentRow
+    score: ScoreRow | None
+
+
+class Agents:
+    """Each call has a cursor of its own, so any thread may ask. The program is known to be the caller's."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def page(self, tenant_id: str, program_id: str, after: str, limit: int) -> list[StoredAgent]:
+        """The agents of a program behind an id, by id."""
+        return self._read(_PAGE, [tenant_id, program_id, after, limit])
+
+    def find(self, tenant_id: str, program_id: str, entity_id: str) -> StoredAgent | None:
+        agents = self._read(_ONE, [tenant_id, program_id, entity_id])
+        return agents[0] if agents else None
+
+    def first_registered(self, tenant_id: str, program_id: str, *, after: int) -> int | None:
+        """The earliest registration among the agents that no entry up to that offset told of."""
+        with self._connection.cursor() as cursor:
+            values = cursor.execute(_FIRST_REGISTERED, [tenant_id, program_id, after]).fetchone()
+        return None if values is None else values[0]
+
+    def _read(self, sql: str, values: Sequence[Any]) -> list[StoredAgent]:
+        with self._connection.cursor() as cursor:
+            rows = [_AGENT(each) for each in cursor.execute(sql, values).fetchall()]
+            scored = cursor.execute(_SCORES, [*values[:2], [row.id for row in rows]]).fetchall() if rows else []
+        scores = {score.subject_id: score for score in map(_SCORE, scored)}
+        return [StoredAgent(row=row, score=scores.get(row.id)) for row in rows]
+
+
+class AgentImports:
+    """Each call has a cursor of its own, so any thread may ask."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def newest(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
+        """The newest beginning or end of an import."""
+        return self._one(_NEWEST, [tenant_id, program_id])
+
+    def ended(self, tenant_id: str, program_id: str, import_id: str) -> AgentImportRow | None:
+        """How an import ended."""
+        return self._one(_ENDED, [tenant_id, program_id, import_id])
+
+    def done(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
+        """The last import that came to its end."""
+        return self._one(_DONE, [tenant_id, program_id])
+
+    def _one(self, sql: str, values: Sequence[Any]) -> AgentImportRow | None:
+        with self._connection.cursor() as cursor:
+            selected = cursor.execute(sql, values).fetchone()
+        return None if selected is None else _IMPORT(selected)

@@ -1,0 +1,55 @@
+"""Items of the scan index, applied to the program ``agents`` one entry at a time."""
+
+import msgspec
+
+from features.core.instants import DAY_US
+from features.core.rows.agents import AgentRow
+from features.core.rows.parties import CounterpartyRow, EntityRow
+from features.core.rows.transfers import TransferRow
+from tests.support.clock import T0
+from tests.support.scan_items import (
+    AgentStory,
+    a_profile,
+    a_settlement,
+    address,
+    an_agent,
+    entity_of,
+    transfer_of,
+    wallet_of,
+)
+
+
+def test_given_an_agent_when_it_is_paid_then_entity_transfer_and_counterparty_follow() -> None:
+    story = AgentStory().begin().agents(an_agent())
+    entity, agent = story.one(EntityRow), story.one(AgentRow)
+    paid = a_settlement(1, T0, payer=address(0xC0FFEE))
+    story.settle(paid, at=T0 + DAY_US)
+    transfer, payer = story.one(TransferRow), story.one(CounterpartyRow)
+    counted = story.finish()
+
+    assert (entity.id, entity.type, entity.verification_status) == (entity_of(22), "BUSINESS", "UNVERIFIED")
+    assert msgspec.json.decode(entity.raw) == an_agent()
+    assert (agent.wallet, agent.chain_id, agent.agent_id, agent.screening_status) == (wallet_of(22), 8453, "22", None)
+    assert (transfer.id, transfer.rail, transfer.direction, transfer.type) == (
+        transfer_of(paid),
+        "realtime",
+        "incoming",
+        None,
+    )
+    assert (transfer.amount_cents, transfer.currency, transfer.status) == (250, "USD", "CONFIRMED")
+    assert (transfer.entity_id, transfer.bank_created_at) == (entity_of(22), T0)
+    assert (payer.id, payer.account_last4, payer.routing_number) == (f"wallet:8453:{address(0xC0FFEE)}", "ffee", None)
+    assert (counted.transfers, counted.counterparties, counted.agent_counterparties) == (1, 1, 0)
+
+
+def test_given_an_import_when_it_is_done_again_then_nothing_is_new() -> None:
+    items = [a_settlement(number, T0 + number * DAY_US) for number in range(3)]
+    story = AgentStory().begin().agents(an_agent()).profiles(a_profile(wallet_of(22)))
+    assert story.settle(*items, at=T0 + 9 * DAY_US).finish().transfers == 3
+    rows = len(story.rows)
+
+    story.begin().agents(an_agent(), at=T0 + 10 * DAY_US).profiles(a_profile(wallet_of(22)), at=T0 + 10 * DAY_US)
+    counted = story.settle(*items, at=T0 + 10 * DAY_US).finish()
+
+    assert (counted.transfers, counted.counterparties, counted.skipped) == (0, 0, "{}")
+    assert len(story.rows) == rows + 2  # the beginning and the end of the import
