@@ -64,11 +64,11 @@ from store.lake.log_segments import LogSegments
 from store.logs import configure_logs
 from store.record.chain import ChainWriter
 from store.redis_log.appender import LogAppender
-from store.redis_log.connect import check_external, connect_async, connect_sync
+from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
+from store.redis_log.target import redis_target
 from store.state_snapshots import StateSnapshots
 from store.tables.row_tables import RowTables
 
@@ -135,18 +135,6 @@ def _start_logs() -> None:
     log.info("starting", version=version("clearhold"), build=BUILD)
     if changed := changed_since_compiled():
         log.warning("compiled_before_change", modules=changed, cure="make compiled, or make interpreted")
-
-
-def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
-    """Where the log's Redis is reached: the embedded one, started now, or the one that was named."""
-    if redis_url is not None:
-        with closing(connect_sync(redis_url)) as client:
-            check_external(client)
-        return redis_url
-    embedded = EmbeddedRedis(data_dir.path)
-    embedded.start()
-    opened.callback(embedded.stop)
-    return embedded.socket_path
 
 
 def _joined_database(
@@ -331,6 +319,12 @@ def _resources(
         importer,
         issuer=issuer,
     )
+
+
+def _gate(stores: Stores, settings: Settings, data_dir: DataDir, base_url: str) -> Gate:
+    admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
+    origins = Origins(base_url, listed=settings.connector_origins)
+    return wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits, origins=origins)
 
 
 def _metrics(

@@ -12,7 +12,6 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.console import Console
 
-from api.app import redis_target
 from api.cli.rebuild import rebuild_in
 from api.settings import master_key_file_in, redis_url_in
 from store.backup.manifest import Manifest
@@ -26,6 +25,7 @@ from store.lake.segment_files import DamagedSegmentError
 from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
+from store.redis_log.target import redis_target
 
 EXIT_NOT_DONE: Final = 2
 _FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)

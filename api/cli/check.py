@@ -11,7 +11,6 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.console import Console
 
-from api.app import redis_target
 from api.settings import master_key_file_in, redis_url_in
 from store.clock import SystemClock
 from store.data_dir import LAYOUT, DataDir, StartupError
@@ -19,6 +18,7 @@ from store.joining.inspection import Inspection, Report
 from store.joining.joining import name_of
 from store.keys.secrets import SecretBox
 from store.keys.signing_keys import SigningKeys
+from store.redis_log.target import redis_target
 
 EXIT_BROKEN: Final = 1
 EXIT_NOT_BEGUN: Final = 2

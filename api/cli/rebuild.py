@@ -13,7 +13,6 @@ import duckdb
 import typer
 from rich.console import Console
 
-from api.app import redis_target
 from api.settings import lake_seconds_in, master_key_file_in, redis_url_in
 from flows.lake import copy_lake
 from flows.rebuild import Rebuilt, committed_in
@@ -28,6 +27,7 @@ from store.lake.log_segments import LogSegments
 from store.lake.segment_files import DamagedSegmentError
 from store.redis_log.connect import connect_sync
 from store.redis_log.reader import LogReader
+from store.redis_log.target import redis_target
 
 EXIT_NOT_REBUILT: Final = 2
 
