@@ -321,12 +321,6 @@ def _resources(
     )
 
 
-def _gate(stores: Stores, settings: Settings, data_dir: DataDir, base_url: str) -> Gate:
-    admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
-    origins = Origins(base_url, listed=settings.connector_origins)
-    return wired_gate(stores, admin_token=admin_token, limits=settings.rate_limits, origins=origins)
-
-
 def _metrics(
     stores: Stores,
     engine: Engine,
