@@ -69,7 +69,7 @@ def since_of(last: AgentImportRow) -> int | None:
 
 
 class AgentImport:
-    """One import of what is newer than ``since``, None for all.
+    """One import, behind the last one that came to its end.
 
     ``first_registered`` returns the earliest registration among the agents that this import brought first.
     """
@@ -80,15 +80,16 @@ class AgentImport:
         client: ScanClient,
         item_log: ItemLog,
         *,
-        since: int | None,
+        last: AgentImportRow | None,
         first_registered: Callable[[int], int | None],
         clock: Clock,
         counts: ImportCounts,
     ) -> None:
         self.progress = progress
         self._client, self._log, self._clock, self._counts = client, item_log, clock, counts
-        self._since, self._first_registered = since, first_registered
-        self._newest_at = None if since is None else since + OVERLAP_US
+        self._first_registered = first_registered
+        self._since = None if last is None else since_of(last)
+        self._newest_at = None if last is None else last.read_until_at
         self._logged_at = monotonic()
 
     async def run(self) -> None:

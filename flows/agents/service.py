@@ -23,7 +23,7 @@ from features.core.rows.agents import AgentImportRow
 from features.state.program import AGENTS_SLUG
 from flows.agents.collector import ImportCollector
 from flows.agents.counts import ImportCounts
-from flows.agents.importer import AgentImport, ImportProgress, since_of
+from flows.agents.importer import AgentImport, ImportProgress
 from flows.agents.item_log import ItemLog, KnownItems
 from flows.agents.scan_client import ScanClient, Sleep
 from flows.backfill.step_log import Settle
@@ -162,7 +162,7 @@ class AgentImporter:
             progress,
             client,
             item_log,
-            since=None if last is None else since_of(last),
+            last=last,
             first_registered=first_registered,
             clock=self._clock,
             counts=self._counts,
