@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.progress import Progress
 
 from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from demo.agents import agents_table, filled_index, import_agents
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board
 from demo.clock import now_us
@@ -55,7 +56,8 @@ class Show:
         say(self.console, f"Starting the service on {self._folder.data}, log in {self._folder.log} ...")
         with (
             BankApi() as api,
-            Service(command, url=self.url, log_path=self._folder.log, environment=reaching(api)) as service,
+            filled_index(seed=self._seed, now=now_us()) as index,
+            Service(command, url=self.url, log_path=self._folder.log, environment=reaching(api, index)) as service,
         ):
             say(self.console, f"Ready at {self.url}; the bank's API is at {api.url}.")
             stage, bank = self._ready_stage(stage, api)
@@ -94,6 +96,7 @@ class Show:
                 self._load_history(runner)
                 watcher.await_scores(runner.last_ids, check=service.require_running)
                 self._await_owners(runner.owners, client, stage, api)
+            self.console.print(agents_table(import_agents(client)))
             example = runner.last_ids.get(next(iter(stage.programs)), "TRANSFER-ID")
             say(self.console, directions(self.url, stage, transfer_id=example))
             watcher.start()

@@ -15,6 +15,7 @@ from typing import Final, Self
 
 from api.client.client import ClearholdClient
 from tests.support.bank_api import BankApi
+from tests.support.scan_index import ScanIndex
 
 CHECKOUT: Final = Path(__file__).parent.parent
 HOST: Final = "127.0.0.1"
@@ -35,10 +36,13 @@ def serve_command(data_dir: Path, port: int) -> list[str]:
     return [*serve, "--data", str(data_dir), "--host", HOST, "--port", str(port)]
 
 
-def reaching(api: BankApi) -> dict[str, str]:
-    """The service's settings for the simulated bank: on loopback, plain HTTP, and more patient than a real one."""
+def reaching(api: BankApi, index: ScanIndex) -> dict[str, str]:
+    """The service's settings for the simulated bank: on loopback, plain HTTP, and more patient than a real one; and for
+    the simulated scan index beside it.
+    """
     return {
         "CLEARHOLD_BANK_URL": api.url,
+        "CLEARHOLD_SCAN_INDEX_URL": index.url,
         "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1",
         "CLEARHOLD_BANK_RATE": str(REQUESTS_PER_SECOND),
     }

@@ -19,6 +19,7 @@ from demo.service import DemoError
 
 TENANT_SLUG: Final = "demo-bank"
 OPERATOR: Final = "demo@bank.example"
+AGENTS: Final = "agents"
 OURS: Final = frozenset({"data", "demo.json", "planted.json", "results.json", "service.log"})
 
 
@@ -90,7 +91,9 @@ class StageDir:
 
 
 def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int, bank_key: str) -> Stage:
-    """Create the tenant, with its key to the bank's API, and the programs, with a platform admin's client."""
+    """Create the tenant, with its key to the bank's API, and the programs, that of the agents among them, with a
+    platform admin's client.
+    """
     try:
         tenant = client.create_tenant(slug=TENANT_SLUG, name="Demo Bank")
         client.set_bank_key(tenant["id"], bank_key)
@@ -108,6 +111,7 @@ def set_up(client: ClearholdClient, cast: dict[str, Program], *, seed: int, bank
                 }
             )
             programs[program.slug] = Access(program_id=created["id"], secret=created["ingestSecret"])
+        client.create_program({"tenantId": tenant["id"], "slug": AGENTS, "name": "On-chain agents", "source": "bank"})
     except RefusedError as error:
         raise DemoError(f"The service refused to set the demo up: {error}") from error
     return Stage(seed=seed, operator_token=tenant["operatorToken"], programs=programs)

@@ -206,6 +206,14 @@ class ClearholdClient:
         """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
         return self._object("GET", "/api/alerts", query=query)
 
+    def import_agents(self) -> dict[str, Any]:
+        """Have agents imported from the scan index; answers when all is recorded."""
+        return self._object("POST", "/api/agents/import")
+
+    def agents(self, **query: str) -> dict[str, Any]:
+        """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
+        return self._object("GET", "/api/agents", query=query)
+
     def create_tenant(self, *, slug: str, name: str) -> dict[str, Any]:
         """The tenant with its ``operatorToken``, shown this once. Needs the platform admin's token."""
         return self._object("POST", "/api/admin/tenants", body={"slug": slug, "name": name}, safe=False)

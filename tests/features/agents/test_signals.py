@@ -51,7 +51,7 @@ def own_agents(story: AgentStory) -> None:
     """Every second payment comes from another agent of the same owner."""
     story.agents(an_agent(), an_agent(23, owner=an_agent()["owner"]))
     for number in range(ENOUGH):
-        paid(story, first=number, count=1, payer=wallet_of(23) if number % 2 else None)
+        paid(story, first=number, count=1, payer=wallet_of(23) if number % 2 else address(number + 1))
 
 
 def own_owner(story: AgentStory) -> None:
@@ -67,12 +67,11 @@ def round_trips(partners: int, *, known_late: bool = False) -> Play:
         story.agents(an_agent(wallet=None) if known_late else an_agent(), *others)
         for number in range(partners):
             at = T0 + number
-            payer = wallet_of(22)
-            story.settle(a_settlement(100 + number, at, agent=30 + number, payer=payer), at=at)
+            story.settle(a_settlement(100 + number, at, agent=30 + number, payer=wallet_of(22)), at=at)
         if known_late:
             story.agents(an_agent(updatedAt=format_instant(T0 + HOUR_US)), at=T0 + HOUR_US)
         for number in range(ENOUGH):
-            payer = wallet_of(30 + number) if number < partners else None
+            payer = wallet_of(30 + number) if number < partners else address(number)
             paid(story, first=number, count=1, every=DAY_US, payer=payer)
 
     return play
