@@ -21,7 +21,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "kid": "The signing key's kid, as in the published keys.",
     "policyId": "The policy's id.",
     "ruleId": "The rule's id, as its author gave it.",
-    "version": "The scorecard's version, as in scorecard-v3; trs-v1 is the default card.",
+    "version": "The scorecard's version, as in scorecard-v3; trs-v1 is the default card. To activate, also tenant.",
     "webhookId": "The endpoint's id.",
     "deliveryId": "The delivery's id.",
     "preflightId": "The pre-flight's id.",
