@@ -190,14 +190,18 @@ class CounterpartyBook:
         return True
 
     def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
-        """By routing number and last four; else by name, unless both carry account details that differ (ruling 10)."""
+        """By routing number and last four; else by name, unless both carry account details that differ (ruling 10).
+
+        A namesake without details, as a card's merchant, does not stand for one whose account is another.
+        """
         holders = self._of_account(routing, last4) if routing and last4 else ()
         if holders and (holders[0].routing, holders[0].last4) == (routing, last4):
             return holders[0]
-        for party in self._of_name(name):
-            if not accounts_differ(party.routing, party.last4, routing, last4):
-                return party
-        return None
+        namesakes = self._of_name(name)
+        alike = [each for each in namesakes if not accounts_differ(each.routing, each.last4, routing, last4)]
+        if not alike or (len(alike) < len(namesakes) and not (alike[0].routing or alike[0].last4)):
+            return None
+        return alike[0]
 
     def sharing(self, routing: str | None, last4: str | None, also: Counterparty | None = None) -> list[Counterparty]:
         """The counterparties that carry this account now, with the one that is about to."""

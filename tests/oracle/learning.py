@@ -115,17 +115,21 @@ def _say(program: Program, key: Key, said: Party) -> None:
 
 
 def on_file(program: Program, said: Party) -> Key | None:
-    """Whom a name without an id means: the holder of the account, else the first of that name that may be it."""
+    """Whom a name without an id means: the holder of the account, else the first of that name that may be it.
+
+    One of whom no account is known is not it when another of that name has a different one.
+    """
     holder = program.holders.get((said.routing or "", said.last4 or ""))
     if holder is not None:
         held = program.parties[holder]
         if (held.routing, held.last4) == (said.routing, said.last4):
             return holder
-    return next((key for key in program.named if _may_be(program.parties[key], said)), None)
-
-
-def _may_be(party: Party, said: Party) -> bool:
-    return normal_name(party.name) == normal_name(said.name) and not details_differ(party, said)
+    namesakes = [key for key in program.named if normal_name(program.parties[key].name) == normal_name(said.name)]
+    possible = [key for key in namesakes if not details_differ(program.parties[key], said)]
+    if not possible:
+        return None
+    first = program.parties[possible[0]]
+    return None if len(possible) < len(namesakes) and (first.routing or first.last4) is None else possible[0]
 
 
 def details_differ(one: Party, other: Party) -> bool:
