@@ -46,6 +46,12 @@ AMOUNT: Final = {
             {"program_median_cents": None, "program_p95_cents": None, "program_n_90d": None},
         ),
     ),
+    "amount spike, ten times the median": Case(
+        "TRS-AMT-03",
+        18,
+        {"amount_cents": 2_000_00, "entity_median_cents_90d": 250_00},
+        ({"program_median_cents": None, "program_p95_cents": None, "program_n_90d": None},),
+    ),
     "amount spike, the program's median": Case(
         "TRS-AMT-03",
         10,
@@ -54,7 +60,7 @@ AMOUNT: Final = {
     ),
     "amount spike, of one that deals with the counterparty first but has a usual": Case(
         "TRS-AMT-03",
-        10,
+        18,
         {"amount_cents": 2_500_00, "counterparty_first_time": True, "rail": "wire"},
         ({"entity_median_cents_90d": None},),
     ),

@@ -19,6 +19,7 @@ from features.scorers.trs_v1.relationship import is_large_first
 STRUCTURING_24H_COUNT: Final = 3
 STRUCTURING_7D_COUNT: Final = 4
 SPIKE_FACTOR: Final = 3
+FAR_SPIKE_FACTOR: Final = 10
 REPEATED_COUNT: Final = 5
 ROUND_COUNT: Final = 3
 MICRO_COUNT: Final = 10
@@ -203,7 +204,7 @@ SIGNALS: Final = (STRUCTURING, JUST_BELOW, SPIKE, REPEATED, ROUND, MICRO)
 POINTS: Final = (
     points_when(STRUCTURING.id, 10),
     points_when(JUST_BELOW.id, 4),
-    points_from(SPIKE.id, (SPIKE_FACTOR * 100 + 1, 10)),
+    points_from(SPIKE.id, (SPIKE_FACTOR * 100 + 1, 10), (FAR_SPIKE_FACTOR * 100, 18)),
     points_from(REPEATED.id, (REPEATED_COUNT, 6)),
     points_from(ROUND.id, (ROUND_COUNT, 6)),
     points_from(MICRO.id, (MICRO_COUNT, 12)),

@@ -264,8 +264,8 @@ def test_given_a_change_when_nearer_amounts_are_tried_then_none_changes_the_band
     [
         # 23 points; 10 more over 500.00, the program's 95th percentile
         ({"entity_pep_status": "yes", "entity_screening_age_days": 366}, 500_01, 33),
-        # 8 points; 10 for the spike and 12 for the sum of the day from 2,500.00 on
-        ({"entity_pep_status": "potential"}, 2_500_00, 30),
+        # Nothing; 18 for ten times the usual and 12 for the sum of the day from 2,500.00 on
+        ({}, 2_500_00, 30),
         # 28; 6 for the third round amount in 30 days, which no line is near to; of two equally near ones the lower
         (ALMOST_REVIEW | USUAL | {"amount_cents": 6_500_00, "round_amount_count_30d": 2}, 6_000_00, 34),
         (ALMOST_REVIEW | USUAL | {"amount_cents": 6_500_01, "round_amount_count_30d": 2}, 7_000_00, 34),
