@@ -225,6 +225,18 @@ MEANINGS: Final[Mapping[str, str]] = {
     "overlap_with_alerts": "Matches that had an alert already.",
     "tenants.slug": "The bank's short name.",
     "tenants.name": "The bank's name.",
+    # On-chain agents
+    "agents.id": "The entity that the agent is.",
+    "agents.name": "What the agent calls itself; nobody checks it.",
+    "agents.verification_status": "UNVERIFIED unless the profile of its wallet says otherwise.",
+    "agents.last_screened_at": "When the wallet was last screened; null for never. UTC.",
+    "chain_id": "The chain of the agent's registry.",
+    "registry": "The contract of the registry.",
+    "agent_id": "The agent's id within the registry.",
+    "owner": "The address of its owner.",
+    "wallet": "The address at which it is paid; null for none.",
+    "screening_status": "clear, hit, review or not_covered, of the wallet; null for never screened.",
+    "registered_at": "When it was registered; null when not delivered. UTC.",
     # The lake itself
     "table_name": "The table, as its view is called.",
     "file": "The part's file, as a path in the lake.",

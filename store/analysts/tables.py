@@ -19,6 +19,7 @@ from store.tables.columns import columns_of
 LEFT_OUT: Final[Mapping[str, str]] = {
     "alert_bodies": "what dispositions are proved with; the alert itself is there",
     "decision_results": "answers to requests; what they led to is there",
+    "agent_imports": "progress of the service's own work",
     "backfills": "progress of the service's own work",
     "quarantine": "quotes entries that could not be read",
     "webhook_deliveries": "old ones are deleted, and their bodies are other rows again",
@@ -36,6 +37,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "accounts": "account_versions",
     "directory": "directory_fetches",
     "programs": "program_versions",
+    "agents": "agent_versions",
     "alerts": "alert_versions",
     "labels": "label_versions",
     "actions": "action_versions",
@@ -47,6 +49,7 @@ _CURRENT: Final[Mapping[str, str]] = {
     "counterparties": "counterparties",
     "accounts": "accounts",
     "programs": "programs",
+    "agents": "agents",
     "alerts": "alerts",
     "labels": "labels",
     "actions": "actions",

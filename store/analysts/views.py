@@ -85,6 +85,8 @@ _COMMENTS: Final = {
     "directory_fetches": "What was fetched from the bank's directory, and when.",
     "program_versions": "Programs, as each change left them.",
     "programs": "Programs as they are.",
+    "agent_versions": "On-chain agents, as each import left them.",
+    "agents": "On-chain agents, as the scan index last described them.",
     "preflights": "Recorded pre-flights with their answer; of the request, what was read of it.",
     "preflight_reasons": "One row a reason of every pre-flight.",
     "preflight_matches": "Pre-flights and the transfers that landed for them within 24 hours.",
