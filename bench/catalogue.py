@@ -6,6 +6,7 @@ import time
 from typing import Final
 
 from bench import (
+    agents,
     alerts,
     backtest,
     deliveries,
@@ -45,6 +46,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "backtest": backtest.run,
     "record": record.run,
     "detection": detection.run,
+    "agents": agents.run,
     "alerts": alerts.run,
     "rules": rules.run,
     "shadow": shadow.run,

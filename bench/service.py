@@ -1,9 +1,10 @@
 """``clearhold serve`` as a child process, with a tenant and programs to measure with."""
 
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -36,10 +37,11 @@ class Known(NamedTuple):
 class Service:
     """Started on entering, ended on leaving; it may be killed and started again in between."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, *, environment: Mapping[str, str] | None = None) -> None:
         self._data_dir = data_dir
+        self._environment = os.environ | dict(environment or {})
         self.url = ""
-        self.operator_token = ""
+        self.tenant_id = self.operator_token = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._log_path, self._log_from = data_dir.parent / "serve.log", 0
 
@@ -118,6 +120,7 @@ class Service:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=CHECKOUT,
+                env=self._environment,
             )
         assert self._process.stdout is not None
         for _ in range(_READY_WITHIN_LINES):
@@ -153,11 +156,17 @@ class Service:
         known = []
         with ClearholdClient(self.url, token=admin_token, operator=OPERATOR) as client:
             tenant = client.create_tenant(slug="bench", name="Bench")
-            self.operator_token = tenant["operatorToken"]
+            self.tenant_id, self.operator_token = tenant["id"], tenant["operatorToken"]
             for traffic in traffics:
                 created = client.create_program({"tenantId": tenant["id"], "slug": traffic.name, "name": traffic.name})
                 known.append(Known(feed_of(created["id"], traffic, shards=DEFAULT_SHARDS), created["ingestSecret"]))
         return known
+
+    def add_program(self, slug: str) -> None:
+        """A further program of the tenant."""
+        admin_token = (self._data_dir / "admin.token").read_text().strip()
+        with ClearholdClient(self.url, token=admin_token, operator=OPERATOR) as client:
+            client.create_program({"tenantId": self.tenant_id, "slug": slug, "name": slug})
 
     def wait_for(self, transfer_id: str, *, within_s: float) -> None:
         """Return when a transfer is recorded."""

@@ -11,6 +11,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from hashlib import blake2b
+from time import monotonic
 from typing import Final
 
 import structlog
@@ -23,8 +24,11 @@ from store.clock import Clock
 from store.redis_log.appender import LogAppender
 
 AT_ONCE: Final = 16
-UNDER_WAY: Final = 4
+UNDER_WAY: Final = 12
 """Appends that may wait for their commit, so that the stream's events never wait behind more than these."""
+
+MOST_PER_S: Final = 1_000
+"""So many items cost a scorer a third of its time, and leave the rest to the events of the bank and to pre-flights."""
 
 MAX_REMEMBERED: Final = 250_000
 MAX_TRIES: Final = 300
@@ -65,11 +69,13 @@ class ItemLog:
         self._appender, self._settle, self._clock, self.known = appender, settle, clock, known
         self._under_way: deque[int] = deque()
         self._last = 0
+        self._due = 0.0
 
     async def append(self, kind: EntryKind, bodies: Sequence[bytes]) -> int:
         """Append entries in their order, once there is room for them; the offset of the last one."""
         while len(self._under_way) >= UNDER_WAY:
             await self._settle(self._shard, self._under_way.popleft())
+        await self._take_turn(len(bodies))
         for _ in range(MAX_TRIES):
             try:
                 offsets = await self._appender.append_events(
@@ -83,6 +89,13 @@ class ItemLog:
             self._last = offsets[-1]
             return offsets[-1]
         raise ScanError("The log did not take the items for too long.")
+
+    async def _take_turn(self, items: int) -> None:
+        """Wait until the items are not too many a second."""
+        now = monotonic()
+        if self._due > now:
+            await asyncio.sleep(self._due - now)
+        self._due = max(self._due, now) + items / MOST_PER_S
 
     async def settled(self) -> None:
         """Return when everything that was appended is committed."""
