@@ -28,7 +28,7 @@ UNDER_WAY: Final = 12
 """Appends that may wait for their commit, so that the stream's events never wait behind more than these."""
 
 MOST_PER_S: Final = 1_000
-"""So many items cost a scorer a third of its time, and leave the rest to the events of the bank and to pre-flights."""
+"""So many settlements cost an interpreted scorer about half of its time; the rest is for events and pre-flights."""
 
 MAX_REMEMBERED: Final = 250_000
 MAX_TRIES: Final = 300
