@@ -74,8 +74,8 @@ def run(run: Run) -> Iterator[Figure]:
     with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
         now = time.time_ns() // 1_000
         start_at = now - HISTORY_TRANSFERS * _STEP_US
-        known = service.programs([_traffic(f"p{number}", start_at) for number in range(PROGRAMS)])
-        _give_history(run, service, known, at=now)
+        known = service.programs([traffic_of(f"p{number}", start_at) for number in range(PROGRAMS)])
+        give_history(run, service, known, at=now)
         programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
         questions = Questions(programs, service.operator_token)
         run.say("asking beside an idle flow")
@@ -85,7 +85,7 @@ def run(run: Run) -> Iterator[Figure]:
         with echoing() as address:
             run.say("asking the echo endpoint")
             echo = call(address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
-        feeds = [each.feed._replace(traffic=_traffic(f"live{number}", now)) for number, each in enumerate(known)]
+        feeds = [each.feed._replace(traffic=traffic_of(f"live{number}", now)) for number, each in enumerate(known)]
         with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S) as feeder:
             began = time.monotonic()
             time.sleep(_SETTLE_S)
@@ -105,7 +105,7 @@ def _fsyncs_ms(path: Path) -> list[float]:
         return sorted(fsync_ms(file, ANSWER_BYTES) for _ in range(FSYNCS))
 
 
-def _give_history(run: Run, service: Service, known: list[Known], *, at: int) -> None:
+def give_history(run: Run, service: Service, known: list[Known], *, at: int) -> None:
     """Enough of the past that scores have something to look at."""
     count = PROGRAMS * HISTORY_TRANSFERS * 2
     newest: dict[str, Made] = {}
@@ -124,7 +124,7 @@ def _give_history(run: Run, service: Service, known: list[Known], *, at: int) ->
         service.wait_for(made.transfer_id, within_s=_HISTORY_WITHIN_S)
 
 
-def _traffic(name: str, start_at: int) -> Traffic:
+def traffic_of(name: str, start_at: int) -> Traffic:
     return Traffic(name, entities=PARTIES, counterparties=PARTIES, start_at=start_at, step_us=_STEP_US)
 
 

@@ -138,7 +138,7 @@ class LakeCopying:
     def _guarded(self, act: Callable[[], object]) -> None:
         try:
             act()
-        except (OSError, duckdb.Error) as error:
+        except Exception as error:  # noqa: BLE001 - whatever failed: a thread that ended would copy nothing more
             if self._stopping.is_set() and isinstance(error, duckdb.InterruptException):
                 return
             self.counts.failures += 1

@@ -12,7 +12,7 @@ import duckdb
 from store.durable_files import fsync_folder, make_durable_folder
 
 UNFINISHED: Final = ".unfinished"
-ROWS_PER_GROUP: Final = 100_000
+ROWS_PER_GROUP: Final = 50_000
 _COPY: Final = """
     COPY ({select}) TO '{path}'
     (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group}, USE_TMP_FILE false)

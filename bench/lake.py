@@ -1,0 +1,202 @@
+"""What do analysts cost the service, and the lake its writer?
+
+Pre-flights beside 2,000 events a second, without and with an analyst, by turns in one run. The analyst is another
+process that runs a heavy query over the lake again and again, with as many threads as there are cores. Then a database
+of its own is filled, and commits go on while it is copied and parts are merged: nothing of it may hold a commit up.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import repeat, starmap, takewhile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+from typing import Final
+
+import duckdb
+import msgspec
+
+from bench.callers import call
+from bench.harness import Figure, Promise, Run, percentile
+from bench.log_feed import PacedFeeder
+from bench.preflight import CALLERS, EVENTS_PER_S, PROGRAMS, Questions, give_history, traffic_of
+from bench.service import CHECKOUT, Service
+from bench.workbench import PREFIX
+from features.core.instants import DAY_US
+from features.core.rows.alerts import LabelRow
+from store.analysts.tables import lake_tables
+from store.analysts.writer import LakeWriter
+from store.clock import SystemClock
+from store.duck.database import open_database
+from store.duck.writer import BatchWriter
+from store.ids import new_id
+from store.redis_log.offsets import SEQ_BITS
+from store.tables.row_tables import row_tables
+
+TIMES_ALONE: Final = Promise(1.5)
+COMMIT_MS: Final = Promise(250)
+TURNS: Final = 3
+_LAKE_WITHIN_S: Final = 90
+_SETTLE_S: Final = 2.0
+_ROWS_A_STEP: Final = 500_000
+_ROWS_A_ROUND: Final = 40_000
+_DAYS: Final = 30
+_HEAVY: Final = """
+    SELECT reason_id, count(*), avg(f.score), quantile_cont(f.velocity_24h_sum_cents, 0.95)
+    FROM transfer_reasons JOIN transfer_features AS f USING (program_id, transfer_id, "offset")
+    JOIN transfers AS t ON t.program_id = f.program_id AND t.id = f.transfer_id GROUP BY ALL"""
+_ANALYST: Final = """
+import sys, time, duckdb
+connection = duckdb.connect(sys.argv[1], read_only=True)
+while True:
+    began = time.perf_counter()
+    connection.execute(sys.argv[2]).fetchall()
+    print(time.perf_counter() - began, flush=True)
+"""
+# What a column of a made-up row is, where its table does not say otherwise.
+_MADE_OF: Final = {
+    "BIGINT": "i % 977",
+    "VARCHAR": "'v' || (i % 50)",
+    "DOUBLE": "(i % 100) / 100.0",
+    "BOOLEAN": "i % 7 = 0",
+    "TIMESTAMP": "make_timestamp(at_ms * 1000)",
+}
+_REASONS: Final = """'[{"id":"TRS-VEL-01","signal":"velocity","weight":' || i % 30 || ',"hard":false,"sentence":""}]'"""
+# ruff: noqa: S608 - statements are put together from the names of our own tables
+
+
+def run(run: Run) -> Iterator[Figure]:
+    yield from _beside_analysts(run)
+    yield from _beside_merges(run)
+
+
+def _beside_analysts(run: Run) -> Iterator[Figure]:
+    count, warm_up = run.size(6_000, 2_000), 300
+    alone, beside, queries = list[float](), list[float](), list[float]()
+    with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
+        now = time.time_ns() // 1_000
+        known = service.programs([traffic_of(f"p{number}", now - 20 * DAY_US) for number in range(PROGRAMS)])
+        give_history(run, service, known, at=now)
+        programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
+        questions = Questions(programs, service.operator_token)
+        lake = Path(folder) / "data" / "lake" / "analyst.duckdb"
+        _wait_for(lake.exists)
+        feeds = [each.feed._replace(traffic=traffic_of(f"live{number}", now)) for number, each in enumerate(known)]
+        with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S):
+            time.sleep(_SETTLE_S)
+            for turn in range(TURNS):
+                run.say(f"turn {turn + 1} of {TURNS}: alone, then beside an analyst")
+                alone += call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).latencies_ms
+                with _analyst(lake, queries):
+                    time.sleep(_SETTLE_S)
+                    beside += call(
+                        service.address, questions, callers=CALLERS, count=count, warm_up=warm_up
+                    ).latencies_ms
+    alone.sort()
+    beside.sort()
+    for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
+        before, after = percentile(alone, share), percentile(beside, share)
+        yield Figure(name=f"pre-flight, {name}, no analyst", value=before, unit="ms")
+        yield Figure(name=f"pre-flight, {name}, beside one", value=after, unit="ms", ratio=after / before)
+    times = percentile(beside, 0.99) / percentile(alone, 0.99)
+    note = f"{len(queries)} queries, {percentile(sorted(queries), 0.5):.1f} s each"
+    yield Figure(name="beside an analyst against none, p99", value=times, unit="times", promise=TIMES_ALONE, note=note)
+
+
+@contextmanager
+def _analyst(lake: Path, queries: list[float]) -> Iterator[None]:
+    command = [sys.executable, "-c", _ANALYST, str(lake), _HEAVY]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+            assert process.stdout is not None
+            queries += map(float, process.stdout.read().split())
+
+
+def _beside_merges(run: Run) -> Iterator[Figure]:
+    transfers = run.asked.transfers or run.size(5_000_000, 500_000)
+    with TemporaryDirectory(prefix=PREFIX) as folder, open_database(Path(folder) / "clearhold.duckdb") as database:
+        lake = Path(folder) / "lake"
+        lake.mkdir()
+        _fill(run, database, transfers)
+        alone = _commits_beside(database, lambda: time.sleep(run.size(10, 3)))
+        writer = LakeWriter(lake, database, clock=SystemClock(), new_id=new_id, lead_us=0)
+        run.say(f"copying {transfers:,} transfers, each with its vector")
+        began = time.perf_counter()
+        rows = list[int]()
+        copying = _commits_beside(database, lambda: rows.append(writer.copy()))
+        copied_s = time.perf_counter() - began
+        _split(writer, database, run)
+        run.say("merging")
+        began, merges = time.perf_counter(), list[bool]()
+        merging = _commits_beside(database, lambda: merges.extend(takewhile(bool, starmap(writer.merge, repeat(())))))
+        merged_s = time.perf_counter() - began
+        size = sum(part.bytes for part in writer.parts.parts if not part.is_replaced)
+    yield Figure(name="rows copied a second", value=sum(rows) / copied_s, unit="rows/s", note=f"{size >> 20:,} MB")
+    yield Figure(name="merges", value=len(merges), unit="", note=f"{merged_s:.1f} s")
+    for name, commits in (("alone", alone), ("while it is copied", copying), ("while it is merged", merging)):
+        promise = None if name == "alone" else COMMIT_MS
+        note = f"p50 {percentile(commits, 0.5):.1f} ms, p99 {percentile(commits, 0.99):.1f} ms of {len(commits)}"
+        yield Figure(name=f"longest commit, {name}", value=commits[-1], unit="ms", promise=promise, note=note)
+
+
+def _fill(run: Run, database: duckdb.DuckDBPyConnection, transfers: int) -> None:
+    """Transfers and their vectors over thirty days, made by the database itself."""
+    began_ms = time.time_ns() // 1_000_000 - _DAYS * DAY_US // 1_000
+    of_table = {"id": "'acht_' || i", "transfer_id": "'acht_' || i", "shard": "i % 8", "reasons": _REASONS}
+    of_table |= {"offset": f"at_ms << {SEQ_BITS}", "program_id": "'program-' || i % 8", "rescored": "false"}
+    with run.counting("filling", 2 * transfers) as done:
+        for table in (each for each in lake_tables() if each.name in {"transfer_versions", "transfer_features"}):
+            columns = ", ".join(f'{of_table.get(c.name, _MADE_OF[c.sql_type])} AS "{c.name}"' for c in table.columns)
+            for first in range(0, transfers, _ROWS_A_STEP):
+                until = min(transfers, first + _ROWS_A_STEP)
+                at = f"{began_ms} + CAST(i::DOUBLE / {transfers} * {_DAYS * DAY_US // 1_000} AS BIGINT) AS at_ms"
+                rows = f"SELECT i, {at} FROM range({first}, {until}) AS r(i)"
+                database.execute(f"INSERT INTO {table.source} SELECT {columns} FROM ({rows})")
+                done(until - first)
+    database.execute("CHECKPOINT")
+
+
+def _split(writer: LakeWriter, database: duckdb.DuckDBPyConnection, run: Run) -> None:
+    """Small parts of this day, as rounds of copying leave them at two thousand events a second."""
+    now = time.time_ns() // 1_000_000 << SEQ_BITS
+    rows = f'SELECT * REPLACE ({now} AS "offset") FROM transfer_features WHERE rowid < {_ROWS_A_ROUND}'
+    for _ in range(run.size(24, 8)):
+        database.execute(f"INSERT INTO transfer_features {rows}")
+        writer.copy()
+
+
+def _commits_beside(database: duckdb.DuckDBPyConnection, act: Callable[[], object]) -> list[float]:
+    """Milliseconds of commits of twenty rows, one after the other, while something is done; in ascending order."""
+    ended, taken = Event(), list[float]()
+    thread = Thread(target=_commit_until, args=(BatchWriter(database), ended, taken))
+    thread.start()
+    try:
+        act()
+    finally:
+        ended.set()
+        thread.join()
+    return sorted(taken)
+
+
+def _commit_until(writer: BatchWriter, ended: Event, taken: list[float]) -> None:
+    offset = time.time_ns() // 1_000_000 << SEQ_BITS
+    row = LabelRow("t", "p", "l", 1, offset, "acht_1", "bad", "", "analyst", "ann", 0)
+    while not ended.wait(0.01):
+        rows = row_tables({LabelRow: [msgspec.structs.replace(row, id=str(number)) for number in range(20)]})
+        began = time.perf_counter()
+        writer.commit(rows, {1: offset}, 0)
+        taken.append(1_000 * (time.perf_counter() - began))
+
+
+def _wait_for(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _LAKE_WITHIN_S
+    while not holds():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"There was no lake within {_LAKE_WITHIN_S} s.")
+        time.sleep(0.1)
