@@ -90,6 +90,8 @@ _COMMENTS: Final = {
     "preflights": "Recorded pre-flights with their answer; of the request, what was read of it.",
     "preflight_reasons": "One row a reason of every pre-flight.",
     "preflight_matches": "Pre-flights and the transfers that landed for them within 24 hours.",
+    "agent_versions": "On-chain agents, as each reading of the scan index left them, beside their entities.",
+    "agents": "On-chain agents as they are.",
     "alert_versions": "Alerts, as each change left them.",
     "alerts": "Alerts as they are, with their evidence.",
     "dispositions": "Decisions on alerts.",
@@ -128,7 +130,7 @@ def views_of(lake: Path) -> tuple[View, ...]:
         if table.current is not None
     )
     selects += _taken_apart()
-    return tuple(View(name, select, _COMMENTS[name]) for name, select in selects)
+    return tuple(View(name, select, _COMMENTS.get(name, "")) for name, select in selects)
 
 
 def _of_table(lake: Path, table: LakeTable, *, day: str) -> str:

@@ -253,7 +253,7 @@ def test_given_what_tenants_set_up_when_it_changes_then_its_table_is_written_who
 def test_given_the_views_then_each_has_a_meaning_and_so_has_every_column(days: LabelledDays) -> None:
     days.copy()
 
-    assert days.view("SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment IS NULL") == []
+    assert days.view("SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment = ''") == []
     assert (
         days.view("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND comment IS NULL") == []
     )
