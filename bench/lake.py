@@ -1,8 +1,9 @@
 """What do analysts cost the service, and the lake its writer?
 
 Pre-flights beside 2,000 events a second, without and with an analyst, by turns in one run. The analyst is another
-process that runs a heavy query over the lake again and again, with as many threads as there are cores. Then a database
-of its own is filled, and commits go on while it is copied and parts are merged: nothing of it may hold a commit up.
+process, under nice as docs/lake.md says or not, that runs a heavy query again and again on as many threads as there are
+cores. Then a database of its own is filled, and commits go on while it is copied and parts are merged: nothing of that
+may hold a commit up.
 """
 
 import subprocess
@@ -38,7 +39,7 @@ from store.tables.row_tables import row_tables
 
 TIMES_ALONE: Final = Promise(1.5)
 COMMIT_MS: Final = Promise(250)
-TURNS: Final = 3
+TURNS: Final = 2
 _LAKE_WITHIN_S: Final = 90
 _SETTLE_S: Final = 2.0
 _ROWS_A_STEP: Final = 500_000
@@ -51,11 +52,17 @@ _HEAVY: Final = """
 _ANALYST: Final = """
 import sys, time, duckdb
 connection = duckdb.connect(sys.argv[1], read_only=True)
+connection.execute("SET enable_progress_bar = false")
 while True:
     began = time.perf_counter()
     connection.execute(sys.argv[2]).fetchall()
     print(time.perf_counter() - began, flush=True)
 """
+_ANALYSTS: Final[dict[str, list[str]]] = {
+    "no analyst": [],
+    "an analyst under nice": ["nice", "-n", "19", sys.executable, "-c", _ANALYST],
+    "an analyst": [sys.executable, "-c", _ANALYST],
+}
 # What a column of a made-up row is, where its table does not say otherwise.
 _MADE_OF: Final = {
     "BIGINT": "i % 977",
@@ -74,8 +81,8 @@ def run(run: Run) -> Iterator[Figure]:
 
 
 def _beside_analysts(run: Run) -> Iterator[Figure]:
-    count, warm_up = run.size(6_000, 2_000), 300
-    alone, beside, queries = list[float](), list[float](), list[float]()
+    count, warm_up = run.size(6_000, 1_500), 300
+    taken, queries = {who: list[float]() for who in _ANALYSTS}, {who: list[float]() for who in _ANALYSTS}
     with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
         now = time.time_ns() // 1_000
         known = service.programs([traffic_of(f"p{number}", now - 20 * DAY_US) for number in range(PROGRAMS)])
@@ -86,29 +93,32 @@ def _beside_analysts(run: Run) -> Iterator[Figure]:
         _wait_for(lake.exists)
         feeds = [each.feed._replace(traffic=traffic_of(f"live{number}", now)) for number, each in enumerate(known)]
         with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S):
-            time.sleep(_SETTLE_S)
             for turn in range(TURNS):
-                run.say(f"turn {turn + 1} of {TURNS}: alone, then beside an analyst")
-                alone += call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).latencies_ms
-                with _analyst(lake, queries):
-                    time.sleep(_SETTLE_S)
-                    beside += call(
-                        service.address, questions, callers=CALLERS, count=count, warm_up=warm_up
-                    ).latencies_ms
-    alone.sort()
-    beside.sort()
-    for name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
-        before, after = percentile(alone, share), percentile(beside, share)
-        yield Figure(name=f"pre-flight, {name}, no analyst", value=before, unit="ms")
-        yield Figure(name=f"pre-flight, {name}, beside one", value=after, unit="ms", ratio=after / before)
-    times = percentile(beside, 0.99) / percentile(alone, 0.99)
-    note = f"{len(queries)} queries, {percentile(sorted(queries), 0.5):.1f} s each"
-    yield Figure(name="beside an analyst against none, p99", value=times, unit="times", promise=TIMES_ALONE, note=note)
+                run.say(f"turn {turn + 1} of {TURNS}: beside no analyst, one under nice, and one")
+                for who, command in _ANALYSTS.items():
+                    with _analyst([*command, str(lake), _HEAVY] if command else [], queries[who]):
+                        time.sleep(_SETTLE_S)
+                        tally = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up)
+                        taken[who] += tally.require(201).latencies_ms
+    alone = sorted(taken["no analyst"])
+    for who in _ANALYSTS:
+        ordered = sorted(taken[who])
+        for name, share in (("p50", 0.5), ("p99", 0.99)):
+            value = percentile(ordered, share)
+            yield Figure(name=f"{who}, {name}", value=value, unit="ms", ratio=value / percentile(alone, share))
+    nice = sorted(taken["an analyst under nice"])
+    times = percentile(nice, 0.99) / percentile(alone, 0.99)
+    each = percentile(sorted(queries["an analyst under nice"]), 0.5)
+    note = f"{len(queries['an analyst under nice'])} queries, {each:.1f} s each"
+    yield Figure(name="under nice against none, p99", value=times, unit="times", promise=TIMES_ALONE, note=note)
 
 
 @contextmanager
-def _analyst(lake: Path, queries: list[float]) -> Iterator[None]:
-    command = [sys.executable, "-c", _ANALYST, str(lake), _HEAVY]
+def _analyst(command: list[str], queries: list[float]) -> Iterator[None]:
+    """The process of an analyst meanwhile, or of none; the seconds of each query come afterwards."""
+    if not command:
+        yield
+        return
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as process:
         try:
             yield
