@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from api.cli.calibration.evaluation import VOLUMES
+from api.cli.calibration.fitting import MOST_FITTED_BINS, ROUNDS
 from api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
 from api.cli.calibration.report import (
     FITTED,
@@ -167,9 +168,10 @@ def _method(report: CalibrationReport) -> Iterator[Html]:
         yield node(
             "p",
             f"Fitted were {fit.method}, with {fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, "
-            "the number that said most of the last quarter of the fit window. A signal gets the sum of its steps, as "
-            f"at most six bins. {fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold "
-            f"band begins where the fit says {100 * fit.hold_chance:.0f} % bad.",
+            f"the number that said most of the newest quarter of its labelled transfers, or {ROUNDS[1]} where that has "
+            f"no bad one. A signal gets the sum of its steps, as at most {MOST_FITTED_BINS} bins. "
+            f"{fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold band begins where the "
+            f"fit says {100 * fit.hold_chance:.0f} % bad.",
         )
         if fit.left_out:
             yield node("p", f"Left out on request: {', '.join(fit.left_out)}.")

@@ -91,6 +91,8 @@ def _cut(samples: Samples, split: float) -> int:
 
 def _without(samples: Samples, left_out: tuple[str, ...]) -> Samples:
     """As if the signals had not been measured."""
+    if not left_out:
+        return samples
     measures = samples.measures.copy()
     for signal_id in left_out:
         measures[:, samples.signal_ids.index(signal_id)] = float("nan")

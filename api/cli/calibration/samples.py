@@ -19,7 +19,7 @@ from features.core.instants import DAYS_60
 from features.core.scorecards import Bin, CardSignal, Scorecard
 from features.scorers.engine import CompiledCard
 from features.scorers.signal import Signal
-from store.duck.labelled_scorings import LabelledScoring
+from store.duck.labelled_scorings import LabelledScoring, LabelledScorings
 
 MATURE_AFTER: Final = DAYS_60
 BAD, OK, NO_LABEL, PROVISIONAL = 1, 0, -1, -2
@@ -65,18 +65,16 @@ class Samples(NamedTuple):
 
 
 def measure_all(
-    scorings: Iterable[LabelledScoring], champion: CompiledCard[FeatureVector], now: int, done: Callable[[int], None]
+    scorings: LabelledScorings, champion: CompiledCard[FeatureVector], now: int, done: Callable[[int], None]
 ) -> Samples:
     """Every signal of every scoring, and the champion's score of it."""
     probe = _probe_of(champion)
     columns = {signal_id: place for place, signal_id in enumerate(probe.weighed)}
-    rows, measures, empty = [], [], np.full(len(columns), np.nan)
-    for each in scorings:
+    rows, matrix = [], np.full((scorings.total, len(columns)), np.nan)
+    for place, each in enumerate(scorings):
         vector = each.vector
-        measured = empty.copy()
         for signal, value, _ in probe.weigh(vector)[3]:
-            measured[columns[signal.id]] = value
-        measures.append(measured)
+            matrix[place, columns[signal.id]] = value
         first = vector.counterparty_first_time if vector.pair_first_time is None else vector.pair_first_time
         rows.append(
             (
@@ -91,7 +89,6 @@ def measure_all(
         )
         done(1)
     columns_of_rows = (np.array([row[place] for row in rows], kind) for place, kind in enumerate(_KINDS))
-    matrix = np.array(measures).reshape(len(rows), len(columns))
     samples = Samples._make((*columns_of_rows, matrix, tuple(columns)))
     return samples.where(np.lexsort((samples.key, samples.at)))
 
