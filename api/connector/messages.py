@@ -3,6 +3,7 @@
 Errors  RpcError, a code of JSON-RPC or of the protocol with its sentence
 """
 
+import json
 from enum import IntEnum
 from typing import Any, Final, Literal, NamedTuple
 
@@ -60,6 +61,7 @@ _NOT_A_MESSAGE: Final = (
     "The body must be one JSON-RPC 2.0 message with a method, an id that is a string or an integer, and params that "
     "are an object. Batches are not taken."
 )
+_REPEATED: Final = "The message, its params and its _meta must each name a property once."
 NO_REPLY: Final = Reply(202, b"")
 
 
@@ -71,9 +73,11 @@ def request_in(raw: bytes) -> RpcRequest | None:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise RpcError(RpcCode.PARSE_ERROR, _NOT_JSON) from None
     try:
-        message = _DECODER.decode(raw)
+        message, repeats = _DECODER.decode(raw), _repeats_a_name(raw)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, ValueError):
         raise RpcError(RpcCode.INVALID_REQUEST, _NOT_A_MESSAGE) from None
+    if repeats:
+        raise RpcError(RpcCode.INVALID_REQUEST, _REPEATED)
     if message.method is UNSET:
         if message.id is UNSET or (message.result is UNSET and message.error is UNSET):
             raise RpcError(RpcCode.INVALID_REQUEST, _NOT_A_MESSAGE)
@@ -83,6 +87,22 @@ def request_in(raw: bytes) -> RpcRequest | None:
     params = {} if message.params is UNSET else message.params
     meta = value_of(params, META)
     return RpcRequest(message.id, message.method, params, meta if isinstance(meta, dict) else {})
+
+
+def _repeats_a_name(raw: bytes) -> bool:
+    """Whether the message names a property twice: a gateway before us may have read, and let pass, the other one.
+
+    Arguments of a tool are not looked into: their own schema refuses a repeated one, by its path.
+    """
+    level = json.loads(raw, object_pairs_hook=tuple)
+    for inner in ("params", META, None):
+        if not isinstance(level, tuple):
+            return False
+        named = dict(level)
+        if len(named) < len(level):
+            return True
+        level = named.get(inner)
+    return False
 
 
 def value_of(params: dict[str, Raw], name: str) -> Any:

@@ -32,6 +32,7 @@ NOT_A_REQUEST: Final[dict[str, object]] = {
     "neither method nor result": {"jsonrpc": "2.0", "id": 1},
     "a list of params": message("ping") | {"params": [1]},
     "a response without an id": {"jsonrpc": "2.0", "result": {}},
+    "a number without end": b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":' + b"9" * 5_000 + b"}}",
 }
 NOT_JSON: Final = {
     "nothing": b"",
@@ -148,6 +149,22 @@ def test_given_a_body_that_is_not_json_when_sent_then_a_parse_error(assistant: A
 @pytest.mark.parametrize("case", NOT_A_REQUEST)
 def test_given_json_that_is_no_message_when_sent_then_an_invalid_request(assistant: Assistant, case: str) -> None:
     assert error_of(assistant.send(NOT_A_REQUEST[case]), 400, request_id=None) == -32600
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"metrics","name":"decide_alert"}}',
+        b'{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"_meta":{"a":1,"a":2}}}',
+        b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{},"params":{"deep":' + b"[" * 500 + b"]" * 500 + b"}}",
+    ],
+)
+def test_given_a_name_twice_when_sent_then_it_is_no_message(assistant: Assistant, body: bytes) -> None:
+    answer = assistant.send(body)
+
+    assert error_of(answer, 400, request_id=None) == -32600
+    assert "name a property once" in answer.json()["error"]["message"]
 
 
 def test_given_a_body_over_its_limit_when_sent_then_413(assistant: Assistant) -> None:
