@@ -2,6 +2,7 @@
 and it may be that it cannot be written for a while."""
 
 import contextlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from tests.support.waiting import eventually
 TABLES = ("transfer_versions", "transfer_features", "transfers", "events", "alert_versions")
 FILES = ("transfer_versions", "transfer_features", "events")
 EVENTS = 3_000
+KINDS = ("sql", "python")
+UNANSWERED = ("labelled", "reason_lift", "shadow_scores", "alert_ageing")  # of this stream there is nothing of them
 
 
 @contextlib.contextmanager
@@ -55,6 +58,26 @@ def all_count(lake: Path, committed_at: int) -> bool:
     """Whether all that was committed before is in parts that count, which they do a moment after they are listed."""
     parts, now = read_parts(lake), SystemClock().now()
     return parts is not None and parts.as_of > committed_at and all(part.counts_from <= now for part in parts.parts)
+
+
+def assert_the_page_for_analysts_runs_on(lake: Path) -> None:
+    """Every query is answered, and every block of Python runs; empty is an answer only about labels and the like."""
+    page = Path("docs/analysts.md").read_text(encoding="utf-8")
+    queries, programs = (re.findall(rf"^```{kind}\n(.*?)^```", page, re.DOTALL | re.MULTILINE) for kind in KINDS)
+    assert (len(queries), len(programs)) == (16, 2)
+    with duckdb.connect(str(lake / "analyst.duckdb"), read_only=True) as reader:
+        empty = [query for query in queries if not reader.execute(query).fetchall()]
+    assert all(any(word in query for word in UNANSWERED) for query in empty), empty
+    weeks, bands = (names_of(block, lake) for block in programs)
+    assert len(weeks["weeks"]) >= 1
+    assert bands["bands"]["n"].sum() > 500
+
+
+def names_of(block: str, lake: Path) -> dict[str, Any]:
+    """What a block of Python leaves."""
+    names: dict[str, Any] = {}
+    exec(block.replace("DIR/lake", str(lake)), names)  # noqa: S102 - of our own page
+    return names
 
 
 def test_given_a_lake_that_was_blocked_and_readers_in_a_loop_when_the_service_is_killed_then_counts_grow_to_all_it_has(
@@ -92,4 +115,5 @@ def test_given_a_lake_that_was_blocked_and_readers_in_a_loop_when_the_service_is
     assert by_views["counts"]["transfers"] > 500
     assert {table: by_views["counts"][table] for table in FILES} == by_files["counts"]
     assert set(differing_rows(data).values()) == {0}
+    assert_the_page_for_analysts_runs_on(lake)
     assert pl.collect_all([table_of(lake, "transfer_features")])[0].height == by_files["counts"]["transfer_features"]

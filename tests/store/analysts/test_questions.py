@@ -6,7 +6,7 @@ from math import log
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 import msgspec
@@ -17,18 +17,13 @@ from features.core.instants import DAY_US, HOUR_US
 from features.core.wilson import wilson_interval
 from store.analysts.macros import STATEMENTS
 from store.analysts.questions import QUESTIONS
-from store.analysts.writer import LakeWriter
-from store.duck.writer import BatchWriter
-from store.ids import new_id
-from store.tables.row_tables import row_tables
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_label, a_scoring, an_alert, an_event
+from tests.support.small_lake import Row, SmallLake
 
 MONDAY = AT - AT % DAY_US - (AT // DAY_US + 3) % 7 * DAY_US  # the epoch's first day was a Thursday
 REASONS = ("TRS-VEL-01", "TRS-AMT-01", "TRS-NEW-01")
 NOW = f"make_timestamp({MONDAY + 90 * DAY_US})"
-
-Row = dict[str, Any]
 
 
 class Known(NamedTuple):
@@ -48,29 +43,6 @@ class Known(NamedTuple):
     @property
     def place(self) -> int:
         return 10 if self.score is None else min(self.score // 10, 9)
-
-
-class SmallLake:
-    """Rows of one round of copying, and a reader of ``analyst.duckdb``."""
-
-    def __init__(self, folder: Path, database: duckdb.DuckDBPyConnection, clock: FrozenClock) -> None:
-        self.lake, self._database, self._clock = folder / "lake", database, clock
-        self.lake.mkdir()
-
-    def write(self, rows: Sequence[msgspec.Struct]) -> None:
-        by_type: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
-        for number, row in enumerate(rows):
-            by_type.setdefault(type(row), []).append(msgspec.structs.replace(row, offset=number + 1))
-        BatchWriter(self._database).commit(row_tables(by_type), {3: len(rows)}, AT)
-        writer = LakeWriter(self.lake, self._database, clock=self._clock, new_id=new_id)
-        writer.copy()
-        writer.close()
-
-    def rows(self, question: str) -> list[Row]:
-        with duckdb.connect(str(self.lake / "analyst.duckdb"), read_only=True) as reader:
-            answer = reader.execute(f"FROM {question}")
-            names = [name for name, *_ in answer.description]
-            return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
 @pytest.fixture

@@ -1,0 +1,98 @@
+"""Answers of ``clearhold sql`` as a table, CSV or JSON: instants in UTC with their Z, null as itself or as nothing.
+
+A table shows the first rows, and what would move a terminal's cursor is escaped; the other forms have all rows.
+"""
+
+import csv
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from itertools import islice
+from math import isfinite
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from store.analysts.session import Answer
+
+MOST_SHOWN: Final = 500
+PLAIN_WIDTH: Final = 400
+_NUMBERS: Final = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "NUMBER")
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    NDJSON = "ndjson"
+
+
+def write_answer(answer: Answer, form: Format) -> None:
+    """Write one answer to standard output."""
+    match form:
+        case Format.TABLE:
+            _write_table(answer)
+        case Format.CSV:
+            writer = csv.writer(sys.stdout, lineterminator="\n")
+            writer.writerow(answer.names)
+            writer.writerows(["" if value is None else _text(plain(value)) for value in row] for row in answer.rows)
+        case Format.JSON:
+            ahead = "["
+            for row in answer.rows:
+                sys.stdout.write(f"{ahead}\n{_line(answer, row)}")
+                ahead = ","
+            sys.stdout.write("[]\n" if ahead == "[" else "\n]\n")
+        case Format.NDJSON:
+            sys.stdout.writelines(f"{_line(answer, row)}\n" for row in answer.rows)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: what it cannot have is null, or a text."""
+    if isinstance(value, float | Decimal):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, datetime):
+        return f"{value.isoformat()}{'Z' if value.tzinfo is None else ''}"
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def _line(answer: Answer, row: tuple[Any, ...]) -> str:
+    return msgspec.json.encode(dict(zip(answer.names, map(plain, row), strict=True))).decode()
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _write_table(answer: Answer) -> None:
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    table = Table(box=None, pad_edge=False)
+    for name, kind in zip(answer.names, answer.types, strict=True):
+        is_number = any(word in kind.upper() for word in _NUMBERS)
+        table.add_column(_visible(name), justify="right" if is_number else "left", overflow="fold")
+    shown = list(islice(answer.rows, MOST_SHOWN))
+    for row in shown:
+        table.add_row(*("null" if value is None else _visible(_text(_short(plain(value)))) for value in row))
+    console.print(table)
+    more = sum(1 for _ in answer.rows)
+    rest = f", of which the first {MOST_SHOWN:,} are shown; --format csv has all" if more else ""
+    console.print(f"{len(shown) + more:,} rows{rest}", style="dim")
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _visible(text: str) -> str:
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

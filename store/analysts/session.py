@@ -1,0 +1,138 @@
+"""A reader of the lake who can do nothing but read: the views and macros of ``analyst.duckdb``, and no other file.
+
+Only statements that select are run. What they may open are the parts and their list; settings are locked, nothing is
+loaded, and what does not fit into memory is spilled beside other temporary files, never into the data directory.
+
+Errors  ``NoLakeError`` when there is nothing to read; ``QueryError``, a sentence that is safe to show, for a query that
+        is refused or fails
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+import duckdb
+
+from store.analysts.analyst_file import FILE
+from store.analysts.part_files import quoted
+from store.analysts.parts import FILE as PARTS
+from store.analysts.parts import FOLDER
+
+MEMORY: Final = "2GB"
+_AT_ONCE: Final = 1_000
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "memory_limit": MEMORY,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_LISTING: Final = """
+    SELECT 'view' AS kind, view_name AS name, comment FROM duckdb_views() WHERE NOT internal
+    UNION ALL
+    SELECT 'question', function_name || '(' || array_to_string(parameters, ', ') || ')', comment
+    FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal
+    ORDER BY kind DESC, name"""
+_COLUMNS: Final = """
+    SELECT column_name AS name, data_type AS type, comment FROM duckdb_columns()
+    WHERE NOT internal AND table_name = lower(trim(?)) ORDER BY column_index"""
+_ONLY_READING: Final = (
+    "Only queries that select are run here (SELECT, FROM, WITH, DESCRIBE), not {kind}: the lake is read-only."
+)
+_UNFINISHED: Final = ("unterminated", "end of input")
+
+
+class NoLakeError(Exception):
+    """There is no lake to read; the sentence says what to do."""
+
+
+class QueryError(Exception):
+    """A query was refused, or failed; the sentence says where."""
+
+
+class Answer(NamedTuple):
+    """The rows of a query, read as they are taken."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+class AnalystSession:
+    """One connection to ``analyst.duckdb`` of a data directory, beside a service or of a stopped one."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, spilled: tempfile.TemporaryDirectory[str]) -> None:
+        self._connection, self._spilled = connection, spilled
+
+    @classmethod
+    def open(cls, data: Path) -> Self:
+        lake = (data / "lake").absolute()
+        if not (lake / FILE).is_file():
+            raise NoLakeError(f"{data} has no lake yet: a service makes it within a minute of its start.")
+        spilled = tempfile.TemporaryDirectory(prefix="clearhold-sql-")
+        try:
+            connection = duckdb.connect(str(lake / FILE), read_only=True, config=_CONFIG)
+            for statement in _confining(lake, spilled.name):
+                connection.execute(statement)
+        except duckdb.Error as error:
+            spilled.cleanup()
+            raise NoLakeError(f"{lake / FILE} cannot be opened: {error}") from error
+        return cls(connection, spilled)
+
+    def answers(self, text: str) -> Iterator[Answer]:
+        """The answer of each statement in the text; none is run when one of them would do more than read."""
+        try:
+            statements = self._connection.extract_statements(text)
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+        for statement in statements:
+            if statement.type != duckdb.StatementType.SELECT:
+                raise QueryError(_ONLY_READING.format(kind=statement.type.name.replace("_", " ")))
+        for statement in statements:
+            yield self._answer(statement)
+
+    def is_finished(self, text: str) -> bool:
+        """Whether a text that ends in a semicolon ends there, and not within quotes."""
+        try:
+            self._connection.extract_statements(text)
+        except duckdb.Error as error:
+            return not any(word in str(error) for word in _UNFINISHED)
+        return text.rstrip().endswith(";")
+
+    def listing(self) -> Answer:
+        """All views and ready questions, with what they are."""
+        return self._answer(_LISTING)
+
+    def columns(self, view: str) -> Answer:
+        """The columns of a view, with what they mean."""
+        return self._answer(_COLUMNS, [view])
+
+    def close(self) -> None:
+        self._connection.close()
+        self._spilled.cleanup()
+
+    def _answer(self, statement: duckdb.Statement | str, values: list[str] | None = None) -> Answer:
+        try:
+            self._connection.execute(statement, values)
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+        names = tuple(str(column[0]) for column in self._connection.description or ())
+        types = tuple(str(column[1]) for column in self._connection.description or ())
+        return Answer(names, types, self._rows())
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        try:
+            while rows := self._connection.fetchmany(_AT_ONCE):
+                yield from rows
+        except duckdb.Error as error:
+            raise QueryError(str(error)) from error
+
+
+def _confining(lake: Path, spilled: str) -> tuple[str, ...]:
+    """What leaves a connection nothing to open but parts and their list."""
+    return (
+        f"SET temp_directory = '{quoted(spilled)}'",
+        f"SET allowed_directories = ['{quoted(lake / FOLDER)}/']",
+        f"SET allowed_paths = ['{quoted(lake / PARTS)}']",
+        "SET enable_external_access = false",
+        "SET lock_configuration = true",
+    )

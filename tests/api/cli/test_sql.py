@@ -1,0 +1,174 @@
+"""``clearhold sql`` on a small lake: answers in every form, sentences for mistakes, the prompt, and nothing written."""
+
+import contextlib
+import csv
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+from typer.testing import CliRunner, Result
+
+from api.cli.main import app
+from features.core.instants import format_instant
+from store.duck.database import open_database
+from tests.support.clock import FrozenClock
+from tests.support.duck_rows import AT, a_label, a_scoring
+from tests.support.small_lake import SmallLake
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("data")
+    with open_database(folder / "clearhold.duckdb") as database:
+        lake = SmallLake(folder, database, FrozenClock(AT))
+        lake.write(
+            [
+                a_scoring("trf_1", AT, 0, score=80, band="hold"),
+                a_scoring("trf_2", AT, 0, score=None, band="unscored"),
+                a_label(reason='It said "\x1b[2J", twice.'),
+            ]
+        )
+        yield folder
+
+
+def sql(data: Path, *arguments: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(app, ["sql", "--data", str(data), *arguments], input=stdin)
+
+
+ROWS = "SELECT transfer_id, score, taken_at, hard FROM transfer_scores ORDER BY transfer_id"
+
+
+def test_given_a_query_when_it_is_answered_then_every_form_has_all_values_and_null_stays_null(data: Path) -> None:
+    at = format_instant(AT)
+    as_csv, as_json, as_lines = (sql(data, ROWS, "--format", form).stdout for form in ("csv", "json", "ndjson"))
+
+    records = msgspec.json.decode(as_json)
+    assert [(each["transfer_id"], each["score"], each["hard"]) for each in records] == [
+        ("trf_1", 80, False),
+        ("trf_2", None, False),
+    ]
+    assert {each["taken_at"][:19] + "Z" for each in records} == {at[:19] + "Z"}
+    assert [msgspec.json.decode(line) for line in as_lines.splitlines()] == records
+    assert [row[:2] for row in csv.reader(as_csv.splitlines())] == [
+        ["transfer_id", "score"],
+        ["trf_1", "80"],
+        ["trf_2", ""],
+    ]
+    table = sql(data, ROWS).stdout.splitlines()
+    assert table[2].split()[:2] == ["trf_2", "null"]
+    assert table[-1] == "2 rows"
+    assert sql(data, "SELECT 1 WHERE false", "--format", "json").stdout == "[]\n"
+
+
+def test_given_queries_in_a_file_or_on_standard_input_when_they_are_read_then_each_is_answered(
+    data: Path, tmp_path: Path
+) -> None:
+    text = "SELECT count(*) AS n FROM labels; -- a remark\nSELECT band FROM band_outcomes() WHERE n > 0;"
+    file = tmp_path / "queries.sql"
+    file.write_text(text)
+
+    answers = [sql(data, "--file", str(file), "--format", "csv"), sql(data, "--format", "csv", stdin=text)]
+
+    assert [(each.exit_code, each.stdout) for each in answers] == [(0, "n\n1\nband\nhold\n")] * 2
+
+
+def test_given_text_of_outsiders_when_a_table_shows_it_then_nothing_of_it_moves_the_cursor(data: Path) -> None:
+    shown = sql(data, "SELECT reason FROM labels").stdout
+
+    assert "\x1b" not in shown
+    assert r"\x1b[2J" in shown
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("SELECT 1;\nSELEC 2", "LINE 2: SELEC 2"),
+        ("FROM transferz", 'Did you mean "transfers"'),
+        ("FROM band_outcome()", 'Did you mean "band_outcomes'),
+        ("FROM label_versions WHERE reasn = 'x'", '"reason"'),
+        ("CREATE TABLE mine (a INTEGER)", "not CREATE: the lake is read-only"),
+        ("COPY (SELECT 1) TO '{data}/lake/tables/mine.parquet'", "not COPY"),
+        ("EXPLAIN ANALYZE COPY (SELECT 1) TO '{data}/lake/tables/mine.parquet'", "not EXPLAIN"),
+        ("SELECT 1; COPY (SELECT 1) TO '{data}/lake/parts.json'", "not COPY"),
+        ("ATTACH '{data}/clearhold.duckdb' AS service", "not ATTACH"),
+        ("SET lock_configuration = false", "not SET"),
+        ("FROM read_text('/etc/passwd')", "Permission Error"),
+        ("FROM read_blob('{data}/clearhold.duckdb')", "Permission Error"),
+        ("FROM read_blob('{data}/lake/log/**')", "Permission Error"),
+        ("FROM read_blob('{data}/lake/tables/../../clearhold.duckdb')", "Permission Error"),
+    ],
+)
+def test_given_a_query_that_is_wrong_or_does_more_than_read_then_a_sentence_says_so_and_no_file_is_touched(
+    data: Path, query: str, sentence: str
+) -> None:
+    before = digests(data)
+
+    result = sql(data, query.format(data=data))
+
+    assert (result.exit_code, result.stdout) == (1, "" if "SELEC 2" not in query else result.stdout)
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
+    assert digests(data) == before
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_given_no_lake_or_no_data_directory_when_it_is_queried_then_it_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "young" / "lake").mkdir(parents=True)
+
+    nothing, young = sql(tmp_path / "no", "SELECT 1"), sql(tmp_path / "young", "SELECT 1")
+
+    assert (nothing.exit_code, young.exit_code) == (2, 2)
+    assert "is not a data directory" in nothing.stderr
+    assert "has no lake yet: a service makes it within a minute" in young.stderr
+
+
+def test_given_a_writer_of_the_database_when_the_lake_is_queried_then_both_go_on(data: Path) -> None:
+    with pytest.raises(duckdb.Error), duckdb.connect(str(data / "clearhold.duckdb"), read_only=True):
+        pass  # the fixture has it open to write, as a service has
+
+    assert sql(data, "SELECT count(*) AS n FROM labels", "--format", "csv").stdout == "n\n1\n"
+
+
+def test_given_a_terminal_when_lines_are_typed_then_queries_end_at_semicolons_and_mistakes_do_not_end_the_prompt(
+    data: Path, tmp_path: Path
+) -> None:
+    typed = "\\d\n\\d labels\n\\d nothing\nSELECT 'a;\nb' AS text,\n 41 + 1 AS sum;\nSELEC;\n"
+    typed += "\\f csv\nSELECT 7 AS n;\n\\q\n"
+    ours, theirs = pty.openpty()
+    command = [str(Path(sys.executable).with_name("clearhold")), "sql", "--data", str(data)]
+    environment = os.environ | {"HOME": str(tmp_path), "COLUMNS": "300", "TERM": "dumb"}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, env=environment) as prompt:
+        os.close(theirs)
+        os.write(ours, typed.encode())
+        output = written_to(ours)
+        errors = prompt.communicate(timeout=60)[1].decode()
+    os.close(ours)
+
+    assert prompt.returncode == 0, errors
+    assert "band_outcomes(program, tenant, since, until, as_of, mature_only)" in output
+    assert "bad or ok." in output
+    assert r"a;\nb" in output
+    assert "42" in output
+    assert "\n7\n" in output.replace("\r", "")
+    assert "There is no view of this name" in errors
+    assert 'syntax error at or near "SELEC"' in errors
+    assert "SELECT 7 AS n;" in (tmp_path / ".clearhold_sql_history").read_text()
+
+
+def written_to(terminal: int) -> str:
+    """Everything until whoever writes to it has ended."""
+    output = b""
+    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+        while more := os.read(terminal, 4096):
+            output += more
+    return output.decode()
