@@ -81,13 +81,13 @@ def _write_table(answer: Answer) -> None:
     for name, kind in zip(answer.names, answer.types, strict=True):
         is_number = any(word in kind.upper() for word in _NUMBERS)
         table.add_column(_visible(name), justify="right" if is_number else "left", overflow="fold")
-    shown = list(islice(answer.rows, MOST_SHOWN))
-    for row in shown:
+    first = list(islice(answer.rows, MOST_SHOWN))
+    for row in first:
         table.add_row(*("null" if value is None else _visible(_text(_short(plain(value)))) for value in row))
     console.print(table)
     more = sum(1 for _ in answer.rows)
     rest = f", of which the first {MOST_SHOWN:,} are shown; --format csv has all" if more else ""
-    console.print(f"{len(shown) + more:,} rows{rest}", style="dim")
+    console.print(f"{len(first) + more:,} rows{rest}", style="dim")
 
 
 def _short(value: Any) -> Any:
