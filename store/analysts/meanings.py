@@ -124,15 +124,6 @@ MEANINGS: Final[Mapping[str, str]] = {
     "digest": "Digest of the answer; equal answers have equal ones.",
     "slug": "The program's short name.",
     "body": "JSON of the whole object.",
-    # On-chain agents
-    "agents.id": "The id of its entity.",
-    "chain_id": "The chain that it is registered on, as EVM chains are numbered.",
-    "registry": "Address of the registry.",
-    "agent_id": "Its id in the registry.",
-    "owner": "Address of its owner; null for none known.",
-    "wallet": "Address that it pays from; null for none known.",
-    "screening_status": "What the screening of its addresses said; null while it was not screened.",
-    "registered_at": "When it was registered. UTC.",
     # Pre-flights
     "decision": "clear, review or hold.",
     "dispositions.decision": "What was decided: close, escalate, hold, file and so on.",

@@ -21,7 +21,6 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "decision_results": "answers to requests; what they led to is there",
     "agent_imports": "progress of the service's own work",
     "backfills": "progress of the service's own work",
-    "agent_imports": "as the backfills",
     "quarantine": "quotes entries that could not be read",
     "webhook_deliveries": "old ones are deleted, and their bodies are other rows again",
     "webhook_attempts": "as the deliveries",

@@ -90,8 +90,6 @@ _COMMENTS: Final = {
     "preflights": "Recorded pre-flights with their answer; of the request, what was read of it.",
     "preflight_reasons": "One row a reason of every pre-flight.",
     "preflight_matches": "Pre-flights and the transfers that landed for them within 24 hours.",
-    "agent_versions": "On-chain agents, as each reading of the scan index left them, beside their entities.",
-    "agents": "On-chain agents as they are.",
     "alert_versions": "Alerts, as each change left them.",
     "alerts": "Alerts as they are, with their evidence.",
     "dispositions": "Decisions on alerts.",
