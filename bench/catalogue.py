@@ -16,6 +16,7 @@ from bench import (
     latency,
     memory,
     preflight,
+    questions,
     record,
     reports,
     rescoring,
@@ -52,6 +53,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "alerts": alerts.run,
     "rules": rules.run,
     "shadow": shadow.run,
+    "questions": questions.run,
 }
 
 

@@ -66,10 +66,11 @@ _BAND_OUTCOMES: Final = f"""
     FROM (VALUES (1, 'clear'), (2, 'review'), (3, 'hold'), (4, 'unscored')) AS bands(place, band)
         LEFT JOIN volume USING (band) LEFT JOIN outcome USING (band) ORDER BY place"""
 _RELIABILITY: Final = f"""
-    WITH known AS (
+    WITH scored AS MATERIALIZED (SELECT * FROM labelled({_LABELS_PASSED}) WHERE score IS NOT NULL),
+    known AS (
         SELECT *, least(score // 10, 9) AS bin, taken_at < coalesce(CAST(split_at AS TIMESTAMP),
-            (SELECT quantile_disc(taken_at, 0.6) FROM labelled({_LABELS_PASSED}) WHERE score IS NOT NULL)) AS is_early
-        FROM labelled({_LABELS_PASSED}) WHERE score IS NOT NULL
+            (SELECT quantile_disc(taken_at, 0.6) FROM scored)) AS is_early
+        FROM scored
     ), counted AS (
         SELECT bin, count(*) FILTER (is_early) AS fitted_n, count(*) FILTER (is_early AND is_bad) AS fitted_bad,
             count(*) FILTER (NOT is_early) AS n, count(*) FILTER (NOT is_early AND is_bad) AS bad
