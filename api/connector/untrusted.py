@@ -1,13 +1,14 @@
 """What outsiders wrote leaves a result and stands under ``untrusted`` alone, where a model is told not to obey it.
 
 Names, narratives and notes always go there, and so does any other text that could be a sentence: what stays is what
-cannot be one (ids, numbers, codes, instants), and the sentences that this service wrote itself, which name ids only.
-The bank's own objects are left out. A text under ``untrusted`` is one line of printable characters, cut at 200, in
-which no link works.
+cannot be one (ids, numbers, codes, instants), and the sentences that this service wrote itself, which name ids only;
+one that names an id which could be a sentence goes with it. The bank's own objects are left out. A text under
+``untrusted`` is one line of visible characters, cut at 200, in which neither links nor markup work.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any, Final
 
 NOTICE: Final = (
@@ -26,62 +27,88 @@ SENTENCES: Final = frozenset({"summary", "sentence", "detail", "finding"})
 
 LEFT_OUT: Final = frozenset({"raw", "bankResponse"})
 
-_NO_SENTENCE: Final = re.compile(r"[A-Za-z0-9_.:@+/=,|-]{0,512}", re.ASCII)
+_NO_SENTENCE: Final = re.compile(r"(?!.*://)[A-Za-z0-9_.:@+/=,|-]{0,512}", re.ASCII)
+_IS_ID: Final = re.compile(r"id|.*Ids?")
 _SPACES: Final = re.compile(r"\s+")
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Control, formatting (zero width, bidi), surrogates, private use, unassigned, line and paragraph separators."""
+
+_BLANK: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that show nothing either: joiners, fillers and the variation selectors, which can spell a text."""
+
+_MARKUP: Final = str.maketrans(dict.fromkeys("<>[]`*\\", " "))
+_LINK: Final = re.compile(r"(?<=[A-Za-z]:)(?=\S)|(?<=[^\W_]\.)(?=[^\W\d_]{2})")
+"""Inside of what makes a link: after the colon of a scheme, before the last part of a host."""
 
 
 def separated(result: dict[str, Any]) -> dict[str, Any]:
     """The result without the words of outsiders, and these beside it by the path at which they stood."""
     fields: dict[str, str] = {}
-    trusted: dict[str, Any] = _trusted(result, "", "", fields)
+    separation = _Separation(fields, frozenset(_odd_ids(result)))
+    trusted: dict[str, Any] = separation.trusted(result, "", "")
     return trusted | {"untrusted": {"notice": NOTICE, "fields": fields}}
 
 
 def cleaned(text: str) -> str:
-    """Visible characters on one line, without what makes a link of them."""
-    if text.isascii() and text.isprintable():
-        return _without_links(_SPACES.sub(" ", text).strip())
-    visible = "".join(" " if char in "\r\n\t" or unicodedata.category(char)[0] == "Z" else char for char in text)
-    visible = "".join(char for char in visible if unicodedata.category(char) not in _INVISIBLE)
-    return _without_links(_SPACES.sub(" ", visible).strip())
+    """What can be seen of it, on one line, without what makes a link or markup of it."""
+    if not (text.isascii() and text.isprintable()):
+        spaced = "".join(" " if char in "\r\n\t" or unicodedata.category(char)[0] == "Z" else char for char in text)
+        text = _BLANK.sub("", "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE))
+    return _SPACES.sub(" ", _LINK.sub(" ", text.translate(_MARKUP))).strip()
 
 
-def _without_links(text: str) -> str:
-    return text.replace("://", ": //").replace("](", "] (")
-
-
-def _trusted(value: Any, path: str, place: str, fields: dict[str, str]) -> Any:
-    """``path`` is where the value stands, ``place`` the same without the numbers of items."""
+def _odd_ids(value: Any, name: str = "") -> Iterator[str]:
+    """The ids that could be sentences themselves."""
     if isinstance(value, dict):
-        kept = {}
-        for name, item in value.items():
-            if name in LEFT_OUT:
-                continue
-            inner, where = _joined(path, name), _joined(place, name)
-            if isinstance(item, str) and not _is_ours(item, name, where):
-                fields[inner] = cleaned(item)[:TEXT_LIMIT]
-                continue
-            kept[name] = _trusted(item, inner, where, fields)
-        return kept
-    if isinstance(value, list):
-        return [_trusted_item(item, f"{path}[{number}]", place, fields) for number, item in enumerate(value)]
-    return cleaned(value) if isinstance(value, str) else value
+        for inner, item in value.items():
+            yield from _odd_ids(item, inner)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _odd_ids(item, name)
+    elif isinstance(value, str) and _IS_ID.fullmatch(name) and not _NO_SENTENCE.fullmatch(value):
+        yield value
 
 
-def _trusted_item(item: Any, path: str, place: str, fields: dict[str, str]) -> Any:
-    """An item of a list; a text that goes leaves null in its place."""
-    if isinstance(item, str) and not _NO_SENTENCE.fullmatch(item):
-        fields[path] = cleaned(item)[:TEXT_LIMIT]
-        return None
-    return _trusted(item, path, place, fields)
+class _Separation:
+    """One result on its way. ``path`` is where a value stands, ``place`` the same without the numbers of items."""
 
+    __slots__ = ("_fields", "_odd_ids")
 
-def _is_ours(text: str, name: str, place: str) -> bool:
-    if name in OUTSIDERS and place not in OURS:
-        return False
-    return place in OURS or name in SENTENCES or _NO_SENTENCE.fullmatch(text) is not None
+    def __init__(self, fields: dict[str, str], odd_ids: frozenset[str]) -> None:
+        self._fields, self._odd_ids = fields, odd_ids
+
+    def trusted(self, value: Any, path: str, place: str) -> Any:
+        """What stays of a value; the rest goes to the fields."""
+        if isinstance(value, dict):
+            kept = {}
+            for name, item in value.items():
+                inner, where = _joined(path, name), _joined(place, name)
+                if name in LEFT_OUT:
+                    continue
+                if isinstance(item, str) and not self._is_ours(item, name, where):
+                    self._fields[inner] = cleaned(item)[:TEXT_LIMIT]
+                else:
+                    kept[name] = self.trusted(item, inner, where)
+            return kept
+        if isinstance(value, list):
+            return [self._trusted_item(item, f"{path}[{number}]", place) for number, item in enumerate(value)]
+        return value
+
+    def _trusted_item(self, item: Any, path: str, place: str) -> Any:
+        """An item of a list; a text that goes leaves null in its place."""
+        if isinstance(item, str) and not _NO_SENTENCE.fullmatch(item):
+            self._fields[path] = cleaned(item)[:TEXT_LIMIT]
+            return None
+        return self.trusted(item, path, place)
+
+    def _is_ours(self, text: str, name: str, place: str) -> bool:
+        if name in OUTSIDERS and place not in OURS:
+            return False
+        if place in OURS or name in SENTENCES:
+            return "://" not in text and not any(odd in text for odd in self._odd_ids)
+        return _NO_SENTENCE.fullmatch(text) is not None
 
 
 def _joined(path: str, name: str) -> str:
