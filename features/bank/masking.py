@@ -1,4 +1,4 @@
-"""Masking of the bank's objects before they are stored: no check images or payment messages, only last four digits.
+"""Masking of the bank's objects before they are stored: no check images, messages or secrets, only last four digits.
 
 A key is known by its letters or by its last word, whichever way it is spelt: the numbers of accounts and cards, and
 those by which a state knows a person or a business. Routing, trace and check numbers and the bank's own ids stay. In
@@ -31,9 +31,15 @@ _MASKED_LETTERS: Final = re.compile(
 _ACCOUNT_WORDS: Final = frozenset({"account", "accounts", "acct", "card", "cards"})
 _TEXT_WORDS: Final = frozenset(
     {"addenda", "comment", "comments", "data", "description", "details", "info", "information", "instructions", "memo"}
-    | {"message", "narrative", "note", "notes", "purpose", "reference", "remarks", "remittance", "text"}
+    | {"message", "name", "names", "narrative", "note", "notes", "purpose", "reason", "reasons", "reference", "remarks"}
+    | {"remittance", "text"}
 )
+_SECRET_WORDS: Final = frozenset(
+    {"cvc", "cvv", "passphrase", "password", "passwords", "pin", "secret", "secrets", "token", "tokens"}
+)
+_SECRET_KEY: Final = re.compile(r"(?:(?:api|access|private|signing)keys?|securitycode)$")
 _BARE_NUMBER: Final = re.compile(r"[A-Za-z]{0,4}\d[\d -]{3,}\d")
+_LONG_NUMBER: Final = 10**8
 _NUMBER_IN_TEXT: Final = re.compile(r"\d{9,}|\b\d{3}-\d{2}-\d{4}\b|\b\d{4}(?:[ -]\d{4}){2,}(?:[ -]\d{1,4})?\b")
 
 
@@ -61,6 +67,8 @@ def _new_treatment(parent: str, key: str) -> _Treatment:
     while len(words) > 1 and words[-1] in _NUMBER_WORDS:
         words.pop()
     if "image" in letters or letters == "rawmessage":  # The text of a payment message holds whole account numbers.
+        return _Treatment.DROPPED
+    if (words and words[-1] in _SECRET_WORDS) or _SECRET_KEY.search(letters):
         return _Treatment.DROPPED
     if _MASKED_LETTERS.search(_letters(parent) + letters) or (words and words[-1] in _MASKED_WORDS):
         return _Treatment.MASKED
@@ -114,6 +122,8 @@ def _masked(value: Any, key: str, treatment: _Treatment, depth: int) -> Any:
         return [_masked(item, key, treatment, depth + 1) for item in value]
     if treatment is _Treatment.MASKED:
         return last_four(value)
+    if treatment is _Treatment.TEXT and isinstance(value, int) and abs(value) >= _LONG_NUMBER:
+        value = str(value)
     return _masked_string(value, treatment) if isinstance(value, str) else value
 
 
