@@ -54,7 +54,7 @@ def import_agents(client: ClearholdClient) -> list[dict[str, Any]]:
 
 def agents_table(agents: list[dict[str, Any]]) -> RenderableType:
     """The agents with their scores."""
-    table = Table(box=None, padding=(0, 2, 0, 0), title="on-chain agents, from a scan index", title_justify="left")
+    table = Table(box=None, padding=(0, 2, 0, 0), title="On-chain agents, from a scan index", title_justify="left")
     for name in ("agent", "settlements", "volume", "wallet", "score", "band"):
         table.add_column(name, justify="right" if name in {"settlements", "volume", "score"} else "left")
     for agent in agents:
