@@ -131,6 +131,20 @@ _IN_PLACE_OF: Final[Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]] 
     ("preflights", "body"): _OF_PREFLIGHT,
     ("preflights", "idempotency_key"): (),
 }
+WRITTEN_FREELY: Final = frozenset(
+    {
+        ("entities", "name"),
+        ("entities", "review_reasons"),
+        ("counterparties", "name"),
+        ("agents", "name"),
+        ("dispositions", "narrative"),
+        ("labels", "reason"),
+    }
+)
+"""Columns in which somebody may have written a whole account number. Of a number of nine digits and more the last four
+are left, as in ``raw``; the record keeps what was written, because its digests are of that."""
+
+_MASKED: Final = r"""regexp_replace("{name}", '[0-9]{{5,}}([0-9]{{4}})', '****\1', 'g')"""
 
 
 @cache
@@ -158,7 +172,8 @@ def _columns(source: str, row_type: type[msgspec.Struct]) -> list[LakeColumn]:
     for each in columns_of(row_type):
         taken_apart = _IN_PLACE_OF.get((source, each.name))
         if taken_apart is None:
-            columns.append(LakeColumn(each.name, each.sql_type, each.nullable, f'"{each.name}"'))
+            expression = _MASKED if (source, each.name) in WRITTEN_FREELY else '"{name}"'
+            columns.append(LakeColumn(each.name, each.sql_type, each.nullable, expression.format(name=each.name)))
         else:
             columns += (
                 LakeColumn(name, kind, nullable=True, expression=expression) for name, kind, expression in taken_apart

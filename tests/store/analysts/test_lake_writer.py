@@ -12,7 +12,7 @@ from store.analysts.control_rows import TenantRow
 from store.analysts.merging import FAN_IN
 from store.analysts.part_files import UNFINISHED
 from store.analysts.parts import read_parts, write_parts
-from store.analysts.tables import LEFT_OUT, lake_tables
+from store.analysts.tables import LEFT_OUT, WRITTEN_FREELY, lake_tables
 from store.analysts.writer import KEPT_US, LEAD_US, LakeWriter
 from store.duck.database import open_database
 from store.duck.schema import TABLES
@@ -280,3 +280,22 @@ def test_given_the_tables_of_the_database_then_each_is_in_the_lake_or_left_out_f
     assert "body" not in {
         column.name for table in lake_tables() for column in table.columns if table.name == "preflights"
     }
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("Acme 000123456789, DE89370400440532013000", "Acme ****6789, DE****3000"),
+        ("order 12345678 of 2026", "order 12345678 of 2026"),
+        (None, None),
+    ],
+)
+def test_given_an_account_number_in_what_somebody_wrote_then_the_lake_has_its_last_four_digits(
+    written: str | None, kept: str | None
+) -> None:
+    columns = {(table.source, column.name): column for table in lake_tables() for column in table.columns}
+
+    for place in WRITTEN_FREELY:
+        expression, name = columns[place].expression, columns[place].name
+        found = duckdb.execute(f'SELECT {expression} FROM (SELECT CAST(? AS VARCHAR) AS "{name}")', [written])  # noqa: S608
+        assert found.fetchall() == [(kept,)], place
