@@ -108,9 +108,9 @@ _REASON_LIFT: Final = f"""
     WITH known AS (SELECT * FROM labelled({_LABELS_PASSED})),
     base AS (SELECT count(*) AS all_n, count(*) FILTER (is_bad) AS all_bad FROM known),
     fired AS (
-        SELECT known.is_bad, unnest(list_distinct(from_json(reasons, '[{{"id":"VARCHAR"}}]'))).id AS reason_id
-        FROM transfer_features AS scoring JOIN known USING (tenant_id, program_id, transfer_id)
-        WHERE NOT scoring.rescored
+        SELECT DISTINCT tenant_id, program_id, transfer_id, known.is_bad, reason_id
+        FROM transfer_reasons AS reason JOIN known USING (tenant_id, program_id, transfer_id)
+        WHERE NOT reason.rescored
     )
     SELECT reason_id, count(*) AS n, count(*) FILTER (is_bad) AS bad, count(*) FILTER (is_bad) / count(*) AS bad_share,
         wilson_low(count(*) FILTER (is_bad), count(*)) AS low, wilson_high(count(*) FILTER (is_bad), count(*)) AS high,
@@ -118,18 +118,19 @@ _REASON_LIFT: Final = f"""
         if(any_value(all_bad) > 0, count(*) FILTER (is_bad) / count(*) / any_value(all_bad / all_n), NULL) AS lift
     FROM fired, base GROUP BY reason_id ORDER BY lift DESC NULLS LAST, n DESC, reason_id"""
 _WEEKLY_DRIFT: Final = f"""
-    WITH classes AS (
+    WITH scored AS MATERIALIZED (
         SELECT date_trunc('week', taken_at)::DATE AS week, if(score IS NULL, 10, least(score // 10, 9)) AS class, band,
-            count(*) AS n, count(*) FILTER (degraded) AS degraded
-        FROM scorings({_PASSED}) GROUP BY ALL
+            degraded, n AS observations
+        FROM scorings({_PASSED})
+    ), classes AS (
+        SELECT week, class, band, count(*) AS n, count(*) FILTER (degraded) AS degraded FROM scored GROUP BY ALL
     ), weeks AS (
         SELECT week, sum(n)::BIGINT AS n, sum(n) FILTER (band = 'clear') AS clear,
             sum(n) FILTER (band = 'review') AS review, sum(n) FILTER (band = 'hold') AS hold,
             sum(n) FILTER (band = 'unscored') AS unscored, sum(degraded) AS degraded
         FROM classes GROUP BY week
     ), medians AS (
-        SELECT date_trunc('week', taken_at)::DATE AS week, quantile_disc(n, 0.5) AS median_n
-        FROM scorings({_PASSED}) GROUP BY ALL
+        SELECT week, quantile_disc(observations, 0.5) AS median_n FROM scored GROUP BY week
     ), pairs AS (
         SELECT week, range AS class, week - 7 AS former
         FROM weeks, range(11)
@@ -154,9 +155,8 @@ _WEEKLY_DRIFT: Final = f"""
     FROM weeks JOIN medians USING (week) JOIN indexes USING (week) ORDER BY week"""
 _WEEKLY_REASONS: Final = f"""
     WITH fired AS (
-        SELECT date_trunc('week', taken_at)::DATE AS week,
-            unnest(list_distinct(from_json(reasons, '[{{"id":"VARCHAR"}}]'))).id AS reason_id
-        FROM transfer_features WHERE NOT rescored AND band IN ('review', 'hold') AND {_between("taken_at")}
+        SELECT DISTINCT date_trunc('week', taken_at)::DATE AS week, tenant_id, program_id, transfer_id, reason_id
+        FROM transfer_reasons WHERE NOT rescored AND band IN ('review', 'hold') AND {_between("taken_at")}
     ), weeks AS (
         SELECT date_trunc('week', taken_at)::DATE AS week, count(*) AS n
         FROM scorings({_PASSED}) WHERE band IN ('review', 'hold') GROUP BY ALL
