@@ -232,10 +232,10 @@ class Bank(RunningBank):
         return [text for name, value in options.items() for text in (f"--{name}", value)]
 
 
-@pytest.fixture(scope="module")
-def bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
-    folder = tmp_path_factory.mktemp("rules")
-    with RunningService(folder / "data", "--scorers", "0") as service:
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[Bank]:
+    """Of each test its own: a comparison names all rules that are there."""
+    with RunningService(tmp_path / "data", "--scorers", "0") as service:
         yield Bank(service)
 
 
