@@ -10,11 +10,13 @@ import base64
 import re
 from collections import deque
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
-from typing import Any, Final, Self
+from http.server import BaseHTTPRequestHandler
+from threading import Event, Lock
+from typing import Any, Final
 
 import msgspec
+
+from tests.support.http_simulator import HttpSimulator, SimulatorServer
 
 TEST_KEY: Final = "test_simulated_bank_key"
 ACCOUNTS: Final = "bank-accounts"
@@ -57,7 +59,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
     hangs: bool = False
 
 
-class BankApi:
+class BankApi(HttpSimulator):
     """The bank, from entering to leaving. Objects and faults may be added at any time."""
 
     def __init__(self, *, key: str = TEST_KEY) -> None:
@@ -69,22 +71,11 @@ class BankApi:
         self._requests: list[ServedRequest] = []
         self._actions: list[TakenAction] = []
         self._lock = Lock()
-        self._server = _Server(self)
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        super().__init__(_Server(self))
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__exit__(*error)
 
     @property
     def requests(self) -> tuple[ServedRequest, ...]:
@@ -162,10 +153,7 @@ class BankApi:
             self._faults[method].extend([fault] * times)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False  # a client may keep its connection
-
+class _Server(SimulatorServer):
     def __init__(self, bank: BankApi) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.bank = bank

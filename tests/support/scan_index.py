@@ -5,12 +5,14 @@ It serves the items that it was given, exactly as they were given. The demo runs
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
-from typing import Any, Final, NamedTuple, Self
+from http.server import BaseHTTPRequestHandler
+from threading import Lock
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
+
+from tests.support.http_simulator import HttpSimulator, SimulatorServer
 
 LISTS: Final = ("agents", "profiles", "settlements")
 SCHEMA: Final = "scan-index/1"
@@ -28,7 +30,7 @@ class ScanAnswer(NamedTuple):
     hangs_up: bool = False  # after the head, whose length it does not keep
 
 
-class ScanIndex:
+class ScanIndex(HttpSimulator):
     """The index, from entering to leaving. Items and answers may be added at any time."""
 
     def __init__(self, *, page_items: int = 500, as_of: str | None = "2026-09-17T00:00:00Z") -> None:
@@ -39,21 +41,7 @@ class ScanIndex:
         self._answers: dict[str, deque[ScanAnswer]] = {name: deque() for name in LISTS}
         self._pages: dict[str, Callable[[str | None], dict[str, Any]]] = {}
         self._lock = Lock()
-        self._server = _Server(self)
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        super().__init__(_Server(self))
 
     def reset(self) -> None:
         """Empty all lists and forget what was to go wrong."""
@@ -111,10 +99,7 @@ def _is_since(item: Item | bytes, field: str | None, since: str | None) -> bool:
     return not isinstance(at, str) or at[:19] >= since[:19]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False  # a client may keep its connection
-
+class _Server(SimulatorServer):
     def __init__(self, index: ScanIndex) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.index = index
