@@ -20,6 +20,7 @@ import structlog
 
 from features.core.instants import SECOND_US
 from store.analysts.control_rows import control_rows
+from store.analysts.retention import days_in_force
 from store.analysts.writer import LEAD_US, LakeWriter
 from store.clock import SystemClock
 from store.control.tenancy import Tenancy
@@ -46,6 +47,7 @@ def opened_lake(
         new_id=new_id,
         lead_us=lead_us,
         control=lambda: control_rows(tenancy),
+        retention=lambda: days_in_force(tenancy),
     )
     opened.callback(writer.close)
     lake = LakeCopying(writer, every_s=every_s)
@@ -123,11 +125,13 @@ class LakeCopying:
             self._guarded(self._copy)
 
     def _round(self) -> None:
+        """Files that are due go first: on a full disk they make room."""
+        self.writer.apply_retention()
+        self.writer.remove_replaced()
         self._copy()
         until = monotonic() + self._every_s / _MERGING_SHARE
         while monotonic() < until and not self._stopping.is_set() and self.writer.merge():
             self.counts.merges += 1
-        self.writer.remove_replaced()
 
     def _copy(self) -> None:
         began = perf_counter()

@@ -4,7 +4,7 @@ Unit    seconds and bytes; labels are names of tables
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -12,6 +12,8 @@ from prometheus_client.registry import Collector
 
 from features.core.instants import SECOND_US
 from flows.lake import LakeCopying
+from store.analysts.parts import PartList
+from store.analysts.retention import due_parts, parts_to_remove
 from store.clock import Clock
 
 _OF_TABLE = ("table",)
@@ -36,15 +38,10 @@ class LakeCollector(Collector):
             parts[part.table_name] += 1
             size[part.table_name] += part.bytes
             rows[part.table_name] += part.rows
-        for name, about, values in (
-            ("clearhold_lake_parts", "Files of the lake that count.", parts),
-            ("clearhold_lake_bytes", "Bytes of those.", size),
-            ("clearhold_lake_rows", "Rows in those.", rows),
-        ):
-            family = GaugeMetricFamily(name, about, labels=_OF_TABLE)
-            for table, value in sorted(values.items()):
-                family.add_metric([table], value)
-            yield family
+        yield _by_table("clearhold_lake_parts", "Files of the lake that count.", parts)
+        yield _by_table("clearhold_lake_bytes", "Bytes of those.", size)
+        yield _by_table("clearhold_lake_rows", "Rows in those.", rows)
+        yield from _of_retention(listed, now)
         yield GaugeMetricFamily(
             "clearhold_lake_round_seconds", "Duration of the last round of copying.", value=counts.round_seconds
         )
@@ -53,3 +50,25 @@ class LakeCollector(Collector):
         yield CounterMetricFamily(
             "clearhold_lake_failures", "Rounds that failed and were tried again.", value=counts.failures
         )
+
+
+def _of_retention(listed: PartList, now: int) -> Iterator[Metric]:
+    due, unremoved = Counter[str](), Counter[str]()
+    for part in due_parts(listed, now):
+        due[part.table_name] += part.rows
+    for part in parts_to_remove(listed, now):
+        unremoved[part.table_name] += part.bytes
+    ended = {table: each.rows for table, each in listed.ended.items()}
+    yield _by_table(
+        "clearhold_lake_retention_days", "Days for which a table is kept; absent when for good.", listed.retention_days
+    )
+    yield _by_table("clearhold_lake_ended_rows", "Rows that retention has taken out.", ended)
+    yield _by_table("clearhold_lake_due_rows", "Rows of days that are over and still count.", due)
+    yield _by_table("clearhold_lake_unremoved_bytes", "Bytes of ended days whose files wait for readers.", unremoved)
+
+
+def _by_table(name: str, about: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, about, labels=_OF_TABLE)
+    for table, value in sorted(values.items()):
+        family.add_metric([table], value)
+    return family

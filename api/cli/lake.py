@@ -57,8 +57,23 @@ def _print(lake: LakeStatus) -> None:
         size = f"{each.bytes / _MB:,.1f}"
         table.add_row(each.table, f"{each.rows:,}", f"{each.parts:,}", size, f"{each.days:,}", each.newest_day or "")
     Console().print(table)
+    _print_retention(lake)
     if lake.replaced_parts:
-        typer.echo(f"{lake.replaced_parts:,} replaced files, {lake.replaced_bytes / _MB:,.1f} MB, wait to be removed.")
+        typer.echo(
+            f"{lake.replaced_parts:,} replaced or ended files, {lake.replaced_bytes / _MB:,.1f} MB, wait to be removed."
+        )
+
+
+def _print_retention(lake: LakeStatus) -> None:
+    """What retention took out, and what is due; nothing where everything is kept."""
+    for each in lake.tables:
+        if each.kept_days is None and each.ended_through is None:
+            continue
+        kept = "kept for good" if each.kept_days is None else f"kept for {each.kept_days:,} days"
+        ended = (
+            f"{each.ended_rows:,} rows to {each.ended_through} have ended" if each.ended_through else "nothing ended"
+        )
+        typer.echo(f"{each.table}: {kept}; {ended}, {each.due_rows:,} rows are due")
 
 
 def _fail(sentence: str) -> NoReturn:

@@ -16,9 +16,10 @@ from features.core.canonical import MAX_INTEGER
 from features.core.errors import FieldCode
 from features.core.vocabulary import Band
 from features.detectors.table import DETECTOR_OF
-from features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, THRESHOLDS, prefix_of
+from features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
+from features.policy.retention import FLOORS
 
-WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI)
+WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION)
 WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
     "autonomy": "is written by POST /api/autonomy/{programId}",
     "limits": "is written by POST /api/limits/program/{programId}",
@@ -35,6 +36,7 @@ _VALIDATORS: Final = {
 _KNOWN_DETECTORS: Final = frozenset(DETECTOR_OF)
 _LOWER: Final = frozenset(kri.name.value for kri in KRIS if kri.is_lower)
 _REACHED_FIRST: Final = "must be reached before the breach: not above it, and not below it for a coverage"
+_OF_ALL_PROGRAMS: Final = "must be null: a file of the lake has rows of all programs"
 _ALWAYS_A_PERSONS: Final = frozenset({Band.HOLD.value, Band.UNSCORED.value})
 
 
@@ -48,6 +50,8 @@ def policy_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
         yield Failure("version", f"with the prefix {prefix} {WRITTEN_ELSEWHERE[prefix]}", FieldCode.CONFLICTING)
     elif prefix not in WRITTEN_HERE:
         yield Failure("version", _PREFIXES, FieldCode.NOT_ONE_OF)
+    elif prefix == RETENTION and plain.get("programId") is not None:
+        yield Failure("programId", _OF_ALL_PROGRAMS, FieldCode.CONFLICTING)
     elif isinstance(body, dict):
         errors = _VALIDATORS[prefix].iter_errors(body)
         failures = list(failures_of(errors, schema=_SCHEMAS[prefix], noun="property"))
@@ -103,6 +107,22 @@ def _of_kri(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
             yield Failure(f"lines[{place}].watch", _REACHED_FIRST, FieldCode.CONFLICTING)
 
 
+def _of_retention(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
+    seen: set[str] = set()
+    for place, line in enumerate(body["tables"]):
+        table, days, floor = line["table"], line["days"], FLOORS.get(line["table"])
+        if table in seen:
+            yield Failure(f"tables[{place}].table", "must be each table once", FieldCode.CONFLICTING)
+        seen.add(table)
+        if floor is None:
+            yield Failure(f"tables[{place}].table", "is not a table of the lake (docs/lake.md)", FieldCode.NOT_ONE_OF)
+        elif days is not None and floor.days is None:
+            yield Failure(f"tables[{place}].days", f"must be null: {floor.why}", FieldCode.CONFLICTING)
+        elif days is not None and days < floor.days:
+            sentence = f"must be null or at least {floor.days}: {floor.why}"
+            yield Failure(f"tables[{place}].days", sentence, FieldCode.TOO_SMALL)
+
+
 def _too_large(path: str, cents: str | None) -> Iterator[Failure]:
     if cents is not None and int(cents) > MAX_INTEGER:
         yield Failure(path, f"must be at most {MAX_INTEGER}", FieldCode.TOO_LARGE)
@@ -114,4 +134,5 @@ _RULES: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[Failure]]
     LADDER: _of_ladder,
     THRESHOLDS: _of_thresholds,
     KRI: _of_kri,
+    RETENTION: _of_retention,
 }

@@ -24,6 +24,7 @@ class PolicyPrefix(StrEnum):
     LADDER = "ladder"
     THRESHOLDS = "thresholds"
     KRI = "kri"
+    RETENTION = "retention"
     AUTONOMY = "autonomy"
     LIMITS = "limits"
     RULES = "rules"
@@ -34,7 +35,7 @@ VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 
 
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``body`` is what the prefix of ``version`` says: policy, clock, ladder, thresholds or kri."""
+    """``body`` is what the prefix of ``version`` says: policy, clock, ladder, thresholds, kri or retention."""
 
     version: VersionText
     program_id: UUID | None = None

@@ -1,4 +1,5 @@
-"""Policies: versioned data on what may be decided without a person, by when, how much may move, and what is suspicious.
+"""Policies: versioned data on what may be decided without a person, by when, how much may move, what is suspicious,
+and how long analysts have it.
 
 A body is never edited. Its version's prefix says which of the types below it is; a further kind is a row in ``BODIES``.
 
@@ -25,6 +26,7 @@ LADDER: Final = "ladder"
 THRESHOLDS: Final = "thresholds"
 LIMITS: Final = "limits"
 KRI: Final = "kri"
+RETENTION: Final = "retention"
 RULES: Final = "rules"
 SHADOW: Final = "shadow"
 SCORECARD: Final = "scorecard"
@@ -133,6 +135,19 @@ class KriBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     fleet_unauthorized_return_rate: Share
 
 
+class TableDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """How many days a table of the lake keeps after the day of its rows; None is kept for good."""
+
+    table: Annotated[str, Meta(min_length=1, max_length=100)]
+    days: Days | None
+
+
+class RetentionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """How long the lake keeps its tables. Those that are not named are kept for good; the record always is."""
+
+    tables: Annotated[tuple[TableDays, ...], Meta(max_length=100)]
+
+
 class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The caps of one program, all five kinds; they change by actions of their own."""
 
@@ -190,6 +205,7 @@ Body = (
     | LimitLadder
     | ThresholdsBody
     | KriBody
+    | RetentionBody
     | LimitsBody
     | RulesBody
     | ScorecardBody
@@ -201,6 +217,7 @@ BODIES: Final[Mapping[str, type[Body]]] = {
     LADDER: LimitLadder,
     THRESHOLDS: ThresholdsBody,
     KRI: KriBody,
+    RETENTION: RetentionBody,
     LIMITS: LimitsBody,
     RULES: RulesBody,
     SHADOW: RulesBody,

@@ -8,6 +8,7 @@ import msgspec
 from features.core.sentences import money
 from features.core.vocabulary import Band
 from features.policy.bodies import Ladder
+from features.policy.retention import FLOORS, Floor
 from features.policy.routing import RouteReason
 from features.policy.seeds import (
     CLOCK_V1,
@@ -18,6 +19,7 @@ from features.policy.seeds import (
     LADDER_VERSION,
     POLICY_V1,
     POLICY_VERSION,
+    RETENTION_VERSION,
     THRESHOLDS_V1,
     THRESHOLDS_VERSION,
 )
@@ -52,9 +54,10 @@ _ROUTES: Final[Mapping[RouteReason, str]] = {
 }
 _HEAD: Final = """# Policies
 
-Data, not code: what the platform decides alone, how long an alert may wait, how much an actor may move, and the
-thresholds and country lists that transfers are held against. Every tenant starts with the five below. All figures are
-proposed here, and to be tuned on labels. Made from `features/policy`; a test keeps the two equal.
+Data, not code: what the platform decides alone, how long an alert may wait, how much an actor may move, the
+thresholds and country lists that transfers are held against, and how long analysts keep what they read. Every tenant
+starts with the six below. All figures are proposed here, and to be tuned on labels. Made from `features/policy`; a test
+keeps the two equal.
 
 A version is written with `POST /api/policies` and never edited; those of a kind are counted from 1 on. `POST
 /api/policies/{id}/activate` requests that it comes into force, in every program of the tenant or in the one that it
@@ -69,6 +72,20 @@ The first of these that applies is the alert's `routeReason`; all but `policy_al
 A program's tier of autonomy may take detectors from `autoClosableDetectors` there, or add some that earned it; what
 holds on the program is then a policy of its own, as in `policy-v1.autonomy-v2` (`GET /api/autonomy`).
 
+"""
+_RETENTION: Final = """\
+For how many days the [lake for analysts](lake.md) keeps each of its tables, after the UTC day on which the
+log took a row in; null, and a table that is not named, is kept for good. The default names none. It is about the copy
+that analysts read: record, database and log are kept for good whatever it says. Files have rows of all programs, so it
+is the whole tenant's; where tenants share a lake, a day ends when the policies of all of them say so. A version that
+keeps a table for longer is about the days that have not ended yet.
+
+```json
+{
+  "version": "retention-v2",
+  "body": {"tables": [{"table": "events", "days": 90}, {"table": "dispositions", "days": null}]}
+}
+```
 """
 _DRAFTS: Final = """### Drafts
 
@@ -88,6 +105,7 @@ def markdown() -> str:
         f"\nScreened again after so many days: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"
         f"\n## {THRESHOLDS_VERSION}\n\n{_thresholds()}"
         f"\n## {KRI_VERSION}\n\n{_kris()}"
+        f"\n## {RETENTION_VERSION}\n\n{_retention()}"
     )
 
 
@@ -118,6 +136,17 @@ def _kris() -> str:
         f"| fleetUnauthorizedReturnRate | {KRI_V1.fleet_unauthorized_return_rate:g} | The same for the unauthorized "
         "rate. |\n"
     )
+
+
+def _retention() -> str:
+    by_floor: dict[Floor, list[str]] = {}
+    for table, floor in FLOORS.items():
+        by_floor.setdefault(floor, []).append(f"`{table}`")
+    rows = "".join(
+        f"| {', '.join(tables)} | {'null' if floor.days is None else f'{floor.days:,}'} | {floor.why} |\n"
+        for floor, tables in by_floor.items()
+    )
+    return f"{_RETENTION}\n| tables | at least | why |\n|---|---|---|\n{rows}"
 
 
 def _table(body: Mapping[str, object], why: Mapping[str, str]) -> str:

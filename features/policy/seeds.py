@@ -22,6 +22,7 @@ from features.policy.bodies import (
     PolicyBody,
     PolicyVersion,
     RescreenDays,
+    RetentionBody,
     ThresholdsBody,
 )
 
@@ -30,6 +31,7 @@ CLOCK_VERSION: Final = "clock-v1"
 LADDER_VERSION: Final = "ladder-v1"
 THRESHOLDS_VERSION: Final = "thresholds-v1"
 KRI_VERSION: Final = "kri-v1"
+RETENTION_VERSION: Final = "retention-v1"
 
 POLICY_V1: Final = PolicyBody(
     version=POLICY_VERSION,
@@ -122,12 +124,14 @@ KRI_V1: Final = KriBody(
     fleet_overall_return_rate=0.015,
     fleet_unauthorized_return_rate=0.0003,
 )
+RETENTION_V1: Final = RetentionBody(tables=())
 SEEDS: Final[tuple[tuple[str, Body], ...]] = (
     (POLICY_VERSION, POLICY_V1),
     (CLOCK_VERSION, CLOCK_V1),
     (LADDER_VERSION, LADDER_V1),
     (THRESHOLDS_VERSION, THRESHOLDS_V1),
     (KRI_VERSION, KRI_V1),
+    (RETENTION_VERSION, RETENTION_V1),
 )
 
 

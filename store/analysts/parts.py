@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from features.core.instants import DAY_US
 from store.durable_files import durable_file
@@ -47,9 +48,25 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     def counts_at(self, instant: int) -> bool:
         return self.counts_from <= instant and (self.counts_until is None or instant < self.counts_until)
 
+    def counts_beyond(self, instant: int) -> bool:
+        """Whether it would count at some instant from this one on."""
+        return self.counts_until is None or self.counts_until > max(instant, self.counts_from)
+
+    def ending_at(self, instant: int) -> "Part":
+        """The part as it counts no longer from an instant on; one that begins later never counts."""
+        return replace(self, counts_until=max(instant, self.counts_from)) if self.counts_beyond(instant) else self
+
+    def not_beyond(self, instant: int) -> "Part":
+        """The part with all that would change after an instant changing at it: the clock was ahead when it was listed.
+
+        Of parts that are all treated so, a row is still in exactly one at every instant.
+        """
+        until = None if self.counts_until is None else min(self.counts_until, instant)
+        return replace(self, counts_from=min(self.counts_from, instant), counts_until=until)
+
     @property
     def day_end(self) -> int:
-        return (date.fromisoformat(self.day).toordinal() - _EPOCH_DAY + 1) * DAY_US
+        return end_of_day(self.day)
 
     @property
     def is_replaced(self) -> bool:
@@ -64,11 +81,24 @@ class Copied(msgspec.Struct, frozen=True):
     offset: int = 0
 
 
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """What retention has taken out of a table: all days up to ``through``, which was kept for ``days``.
+
+    ``rows`` and ``bytes`` are of what was there since the table was copied from its first row on; rows that were left
+    out when they would have been copied have no bytes.
+    """
+
+    through: str
+    days: int
+    rows: int
+    bytes: int
+
+
 class PartList(msgspec.Struct, frozen=True, kw_only=True):
     """All parts, sorted by table, day and row. What was committed before ``as_of`` is in them.
 
     ``source_id`` names the database that they were copied from, ``columns`` its columns by table; ``next_number`` is
-    that of the next file.
+    that of the next file. ``retention_days`` is the policy that was applied last, and ``ended`` what it took out.
     """
 
     version: int = VERSION
@@ -78,10 +108,17 @@ class PartList(msgspec.Struct, frozen=True, kw_only=True):
     views_sha256: str = ""
     copied: Mapping[str, Copied] = msgspec.field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    retention_days: Mapping[str, int] = msgspec.field(default_factory=dict)
+    ended: Mapping[str, Ended] = msgspec.field(default_factory=dict)
     parts: tuple[Part, ...] = ()
 
     def counting_at(self, instant: int) -> list[Part]:
         return [part for part in self.parts if part.counts_at(instant)]
+
+
+def end_of_day(day: str) -> int:
+    """The instant at which a day, such as 2026-11-22, is over."""
+    return (date.fromisoformat(day).toordinal() - _EPOCH_DAY + 1) * DAY_US
 
 
 def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
@@ -90,7 +127,7 @@ def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 def write_parts(lake: Path, parts: PartList) -> None:
     """Replace the list, durably and at once."""
-    head = msgspec.json.encode(msgspec.structs.replace(parts, parts=())).removesuffix(b"]}")
+    head = msgspec.json.encode(replace(parts, parts=())).removesuffix(b"]}")
     lines = b",\n".join(map(msgspec.json.encode, parts.parts))
     with durable_file(lake / FILE) as file:
         file.write(head + b"\n" + lines + b"\n]}\n")

@@ -6,12 +6,18 @@ import msgspec
 
 from features.core.instants import SECOND_US, format_instant
 from store.analysts.control_rows import control_tables
-from store.analysts.parts import PartList, read_parts
+from store.analysts.parts import Part, PartList, read_parts
+from store.analysts.retention import due_parts, parts_to_remove
 from store.analysts.tables import lake_tables
 
 
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What counts of one table; ``days`` have rows, ``newest_day`` None without any."""
+    """What counts of one table; ``days`` have rows, ``newest_day`` None without any.
+
+    ``kept_days`` is the policy of retention that was applied last, None for good. ``ended_through`` is the newest day
+    that it took out, with the rows and bytes of all of them. ``due_rows`` are of days that are over and still count,
+    ``unremoved_bytes`` of files of ended days that wait for whoever may be reading them.
+    """
 
     table: str
     rows: int
@@ -19,10 +25,18 @@ class TableStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     bytes: int
     days: int
     newest_day: str | None
+    kept_days: int | None
+    ended_through: str | None
+    ended_rows: int
+    ended_bytes: int
+    due_rows: int
+    unremoved_bytes: int
 
 
 class LakeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``as_of``: what was committed before is in the lake. ``replaced`` files wait to be removed."""
+    """``as_of``: what was committed before is in the lake. ``replaced`` files wait to be removed, those of ended days
+    among them.
+    """
 
     folder: str
     as_of: str
@@ -40,6 +54,7 @@ def lake_status(lake: Path, now: int, *, late_after_s: float) -> LakeStatus | No
         return None
     behind_s = max(0, now - listed.as_of) / SECOND_US
     replaced = [part for part in listed.parts if part.is_replaced]
+    due, unremoved = due_parts(listed, now), parts_to_remove(listed, now)
     return LakeStatus(
         folder=str(lake),
         as_of=format_instant(listed.as_of),
@@ -47,13 +62,16 @@ def lake_status(lake: Path, now: int, *, late_after_s: float) -> LakeStatus | No
         is_late=behind_s > late_after_s,
         replaced_parts=len(replaced),
         replaced_bytes=sum(part.bytes for part in replaced),
-        tables=tuple(_of_table(listed, table.name, now) for table in (*lake_tables(), *control_tables())),
+        tables=tuple(
+            _of_table(listed, table.name, now, due, unremoved) for table in (*lake_tables(), *control_tables())
+        ),
     )
 
 
-def _of_table(listed: PartList, table: str, now: int) -> TableStatus:
+def _of_table(listed: PartList, table: str, now: int, due: list[Part], unremoved: list[Part]) -> TableStatus:
     parts = [part for part in listed.counting_at(now) if part.table_name == table]
     days = {part.day for part in parts}
+    ended = listed.ended.get(table)
     return TableStatus(
         table=table,
         rows=sum(part.rows for part in parts),
@@ -61,4 +79,10 @@ def _of_table(listed: PartList, table: str, now: int) -> TableStatus:
         bytes=sum(part.bytes for part in parts),
         days=len(days),
         newest_day=max(days, default=None),
+        kept_days=listed.retention_days.get(table),
+        ended_through=ended.through if ended else None,
+        ended_rows=ended.rows if ended else 0,
+        ended_bytes=ended.bytes if ended else 0,
+        due_rows=sum(part.rows for part in due if part.table_name == table),
+        unremoved_bytes=sum(part.bytes for part in unremoved if part.table_name == table),
     )

@@ -3,6 +3,7 @@
 Tables only grow, and a row keeps its place in them, so "copied so far" is a number of rows. A round looks up how many
 rows each table has, all in one moment, copies what is missing, and then replaces the list of parts: so one list is one
 state of the database, over all tables. Nothing is done in the commits of the database, and nothing waits for a round.
+Of days that are over by the policy of retention the parts end, and rows are left out.
 
 Crash   what the list does not name was not finished, or is replaced: it is removed at the next start
 Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are where they were; the next round tries again
@@ -23,7 +24,8 @@ from store.analysts.analyst_file import analyst_sha256, make_analyst_file
 from store.analysts.control_rows import ControlRows, control_tables
 from store.analysts.merging import MOST_ROWS, due_for_merging
 from store.analysts.part_files import UNFINISHED, quoted, write_part
-from store.analysts.parts import FOLDER, Copied, Part, PartList, in_order, read_parts, write_parts
+from store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
+from store.analysts.retention import Days, Ending, ended_before, ended_too_soon, without_ended_days
 from store.analysts.tables import DAY, LakeTable, lake_tables
 from store.clock import Clock
 from store.ids import IdFactory
@@ -59,13 +61,17 @@ class LakeWriter:
         new_id: IdFactory,
         lead_us: int = LEAD_US,
         control: Callable[[], ControlRows] = dict,
+        retention: Callable[[], Days] | None = None,
     ) -> None:
-        """``control`` gives the rows of what tenants set up; the tables that it leaves out stay as they are."""
+        """``control`` gives the rows of what tenants set up; the tables that it leaves out stay as they are.
+        ``retention`` gives the policy in force; without it the one that was applied last counts.
+        """
         self._lake, self._clock, self._new_id, self._lead_us = lake, clock, new_id, lead_us
         self._cursor = database.cursor()
         self._merger: duckdb.DuckDBPyConnection | None = None
         self._source_id = ""
         self._anew: set[str] = set()
+        self._retention = retention
         self._control, self._control_rows = control, dict[str, Sequence[msgspec.Struct]]()
         self._is_open = False
         self.parts = PartList()
@@ -78,20 +84,35 @@ class LakeWriter:
         self._remove_unlisted()
         self._is_open = True
 
+    def apply_retention(self) -> bool:
+        """End the days that are over by the policy in force; whether the list has changed by it."""
+        if not self._is_open:
+            self.open()
+        days, now = self.parts.retention_days if self._retention is None else self._retention(), self._clock.now()
+        parts = without_ended_days(self.parts, days, now, now + self._lead_us)
+        if parts == self.parts:
+            return False
+        self._write(parts)
+        return True
+
     def copy(self) -> int:
         """One round; returns how many rows were copied."""
         if not self._is_open:
             self.open()
         self._write_schemas()
         as_of, rows = self._clock.now(), self._rows_in_source()
+        too_soon = ended_too_soon(self.parts, as_of)
+        self._anew |= too_soon
+        before = ended_before(self.parts, anew=self._anew, too_soon=too_soon)
+        ending = Ending(self.parts.retention_days, before)
         written: list[Part] = []
         try:
             for table in lake_tables():
-                self._copy_table(table, rows[table.name], written)
+                self._copy_table(table, rows[table.name], written, ending, as_of)
             control = self._changed_control()
             written += (self._written_control(name, of_table) for name, of_table in control.items() if of_table)
             copied = {table.name: self._copied(table, rows[table.name]) for table in lake_tables()}
-            self._add(written, replaced=self._anew | set(control), as_of=as_of, copied=copied)
+            self._add(written, replaced=self._anew | set(control), as_of=as_of, copied=copied, ended=ending.ended)
         except BaseException:
             self._remove(part.file for part in written)
             raise
@@ -132,7 +153,7 @@ class LakeWriter:
         return True
 
     def remove_replaced(self) -> int:
-        """Remove the files that have not counted for ``KEPT_US``; how many those were."""
+        """Remove the files that have not counted for ``KEPT_US``, replaced or ended; how many those were."""
         over = self._clock.now() - KEPT_US
         old = [part for part in self.parts.parts if part.counts_until is not None and part.counts_until <= over]
         if old:
@@ -163,7 +184,8 @@ class LakeWriter:
                 columns = ", ".join(f'CAST(NULL AS {each.sql_type}) AS "{each.name}"' for each in table.columns)
                 write_part(self._cursor, f"SELECT {columns} WHERE false", path)
 
-    def _copy_table(self, table: LakeTable, end: int, written: list[Part]) -> None:
+    def _copy_table(self, table: LakeTable, end: int, written: list[Part], ending: Ending, now: int) -> None:
+        """Add the new parts of a table, and to what ended of it the rows of days that are over."""
         first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
         while first < end:
             upto = min(end, first + MOST_ROWS)
@@ -172,6 +194,9 @@ class LakeWriter:
             days = self._cursor.execute(query).fetchall()
             for (day,) in days:
                 of_day = "" if len(days) == 1 else f" AND {DAY} = DATE '{day}'"
+                if ending.has_ended(table.name, day.isoformat(), now):
+                    ending.add(table.name, day.isoformat(), rows=self._count(table, rows + of_day))
+                    continue
                 part = _new_part(table.name, day.isoformat(), first_row=first, end_row=upto)
                 written.append(self._written(self._cursor, table.select(rows + of_day), part))
             first = upto
@@ -201,14 +226,13 @@ class LakeWriter:
         replaced: set[str],
         as_of: int | None = None,
         copied: Mapping[str, Copied] | None = None,
+        ended: Mapping[str, Ended] | None = None,
     ) -> None:
         """Let parts count, and those of the ``replaced`` tables or files no longer, all from one instant on."""
         at = self._clock.now() + self._lead_us
         kept = (
-            replace(part, counts_until=at)
-            if not part.is_replaced and (part.file in replaced or part.table_name in replaced)
-            else part
-            for part in self.parts.parts
+            part.ending_at(at) if part.file in replaced or part.table_name in replaced else part
+            for part in (part.not_beyond(at) for part in self.parts.parts)
         )
         new = (replace(part, counts_from=at) for part in written)
         self._write(
@@ -218,6 +242,7 @@ class LakeWriter:
                 as_of=self.parts.as_of if as_of is None else as_of,
                 source_id=self._source_id,
                 copied=self.parts.copied if copied is None else copied,
+                ended=self.parts.ended if ended is None else ended,
                 columns={table.name: _definitions(table) for table in (*lake_tables(), *control_tables())},
             )
         )
@@ -237,6 +262,9 @@ class LakeWriter:
         counts = ", ".join(f"(SELECT count(*) FROM {table.source})" for table in lake_tables())
         row = self._cursor.execute(f"SELECT {counts}").fetchall()[0]
         return dict(zip((table.name for table in lake_tables()), row, strict=True))
+
+    def _count(self, table: LakeTable, condition: str) -> int:
+        return int(self._cursor.execute(f"SELECT count(*) FROM ({table.select(condition)})").fetchall()[0][0])
 
     def _copied(self, table: LakeTable, rows: int) -> Copied:
         last = f'SELECT shard, "offset" FROM {table.source} WHERE rowid = {rows - 1}'

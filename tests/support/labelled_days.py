@@ -18,17 +18,20 @@ TABLE = "label_versions"
 
 
 class LabelledDays:
-    """``lake`` is a folder of ``folder``; a round of copying has to be asked for."""
+    """``lake`` is a folder of ``folder``; a round of copying has to be asked for.
+    ``kept_days`` is the policy of retention.
+    """
 
     def __init__(self, folder: Path, database: duckdb.DuckDBPyConnection, clock: FrozenClock) -> None:
         self.lake, self.database, self.clock = folder / "lake", database, clock
         self.lake.mkdir(exist_ok=True)
-        self.labels = 0
+        self.labels, self.kept_days = 0, dict[str, int]()
         self.writer = self.opened()
 
-    def opened(self) -> LakeWriter:
-        """A writer as after a start of the service."""
-        writer = LakeWriter(self.lake, self.database, clock=self.clock, new_id=new_id)
+    def opened(self, *, knows_policy: bool = True) -> LakeWriter:
+        """A writer as after a start of the service; one of a rebuild knows no policy."""
+        retention = (lambda: self.kept_days) if knows_policy else None
+        writer = LakeWriter(self.lake, self.database, clock=self.clock, new_id=new_id, retention=retention)
         writer.open()
         return writer
 
@@ -44,6 +47,15 @@ class LabelledDays:
         if until_it_counts:
             self.clock.advance(LEAD_US)
         return rows
+
+    def round(self) -> None:
+        """One round as the service does it, merging all that is due, until what it wrote counts."""
+        self.writer.apply_retention()
+        self.writer.remove_replaced()
+        self.writer.copy()
+        self.clock.advance(LEAD_US)
+        while self.writer.merge():
+            self.clock.advance(LEAD_US)
 
     def parts(self) -> list[Part]:
         """Those of labels that count by the clock."""

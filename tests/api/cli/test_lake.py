@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from api.cli.lake import EXIT_LATE, EXIT_NONE, LATE_AFTER_S
 from api.cli.main import app
 from features.core.instants import SECOND_US, format_instant
-from store.analysts.parts import Part, PartList, write_parts
+from store.analysts.parts import Ended, Part, PartList, write_parts
 from store.clock import SystemClock
 from store.data_dir import DataDir
 
@@ -20,8 +20,8 @@ def data(tmp_path: Path) -> Path:
         return opened.path
 
 
-def listed(data: Path, *, as_of: int) -> None:
-    """A lake of two parts that count and one that no longer does."""
+def listed(data: Path, *, as_of: int, kept: int = 36_500, year: int = 2026) -> None:
+    """A lake of two parts that count and one that no longer does; days before them have ended."""
     parts = [
         Part(
             table_name="events",
@@ -35,9 +35,10 @@ def listed(data: Path, *, as_of: int) -> None:
             counts_from=1,
             counts_until=until,
         )
-        for number, (day, until) in enumerate([("2026-03-01", None), ("2026-03-02", None), ("2026-03-02", 2)])
+        for number, (day, until) in enumerate([(f"{year}-03-01", None), (f"{year}-03-02", None), (f"{year}-03-02", 2)])
     ]
-    write_parts(data / "lake", PartList(parts=tuple(parts), as_of=as_of))
+    ended = {"events": Ended(through="2026-02-28", days=90, rows=7, bytes=70)}
+    write_parts(data / "lake", PartList(parts=tuple(parts), as_of=as_of, retention_days={"events": kept}, ended=ended))
 
 
 def status(data: Path, *options: str) -> Result:
@@ -53,7 +54,7 @@ def test_given_a_lake_that_is_copied_to_when_asked_then_it_says_up_to_when_and_h
     assert words.exit_code == figures.exit_code == 0
     assert f"all that was committed before {format_instant(now)}" in words.stdout
     assert "late" not in words.stdout.partition("\n")[0]
-    assert "1 replaced files, 1.0 MB" in words.stdout
+    assert "1 replaced or ended files, 1.0 MB" in words.stdout
     content = msgspec.json.decode(figures.stdout)
     assert content["asOf"] == format_instant(now)
     events = next(table for table in content["tables"] if table["table"] == "events")
@@ -64,6 +65,12 @@ def test_given_a_lake_that_is_copied_to_when_asked_then_it_says_up_to_when_and_h
         "bytes": 2 << 20,
         "days": 2,
         "newestDay": "2026-03-02",
+        "keptDays": 36_500,
+        "endedThrough": "2026-02-28",
+        "endedRows": 7,
+        "endedBytes": 70,
+        "dueRows": 0,
+        "unremovedBytes": 0,
     }
 
 
@@ -75,6 +82,16 @@ def test_given_a_lake_that_nobody_copies_to_when_asked_then_it_is_late(data: Pat
     assert run.exit_code == EXIT_LATE
     assert "late: no service copies" in run.stdout
     assert msgspec.json.decode(status(data, "--json").stdout)["isLate"]
+
+
+def test_given_days_that_retention_ended_or_has_yet_to_end_when_asked_then_it_says_how_many_rows(data: Path) -> None:
+    listed(data, as_of=SystemClock().now(), kept=90, year=1999)
+
+    words, figures = status(data), msgspec.json.decode(status(data, "--json").stdout)
+
+    assert "events: kept for 90 days; 7 rows to 2026-02-28 have ended, 20 rows are due" in words.stdout
+    assert next(table["dueRows"] for table in figures["tables"] if table["table"] == "events") == 20
+    assert next(table["keptDays"] for table in figures["tables"] if table["table"] == "dispositions") is None
 
 
 def test_given_no_lake_or_no_data_directory_when_asked_then_a_sentence_says_so(data: Path, tmp_path: Path) -> None:

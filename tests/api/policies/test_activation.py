@@ -12,6 +12,7 @@ from features.policy.seeds import CLOCK_V1, KRI_V1, LADDER_V1, POLICY_V1, THRESH
 from features.shard.shard import ShardState
 from features.state.program import ProgramState
 from flows.lost_policies import restore_lost_policies
+from store.analysts.retention import days_in_force
 from store.redis_log import appender
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
 
@@ -28,6 +29,10 @@ LINES: Final = tuple(a_body(KRI_V1)["lines"])
 
 def a_kri_body(lines: Iterable[dict[str, Any]], **over: Any) -> dict[str, Any]:
     return a_body(KRI_V1, lines=list(lines), **over)
+
+
+def a_retention(**days: int | None) -> dict[str, Any]:
+    return {"tables": [{"table": table, "days": number} for table, number in days.items()]}
 
 
 def write(api: RunningApp, tenant: dict[str, Any], version: str, body: Any, program_id: str | None = None) -> Any:
@@ -193,6 +198,18 @@ INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("kri-v2", a_kri_body((*LINES[:4], {**LINES[4], "watch": 0.9}, *LINES[5:])), "body.lines[4].watch must be reached"),
     ("kri-v2", a_kri_body(({**LINES[0], "kri": "luck"}, *LINES[1:])), "body.lines[0].kri must be one of"),
     ("kri-v2", a_kri_body(LINES, fleetOverallReturnRate=1.5), "body.fleetOverallReturnRate must be at most 1"),
+    ("retention-v2", {}, "body.tables is required"),
+    ("retention-v2", a_retention(events=89), "body.tables[0].days must be null or at least 90: features, backtests"),
+    ("retention-v2", a_retention(events=90, alert_versions=1826), "body.tables[1].days must be null or at least 1827"),
+    ("retention-v2", a_retention(dispositions=0), "body.tables[0].days must be at least 1"),
+    ("retention-v2", a_retention(entity_versions=4000), "body.tables[0].days must be null: its rows are written when"),
+    ("retention-v2", a_retention(rules=4000), "body.tables[0].days must be null: it is written whole"),
+    ("retention-v2", a_retention(transfers=4000), "body.tables[0].table is not a table of the lake"),
+    (
+        "retention-v2",
+        {"tables": [{"table": "events", "days": 90}, {"table": "events", "days": None}]},
+        "body.tables[1].table must be each table once",
+    ),
     ("autonomy-v2", {}, "is written by POST /api/autonomy/{programId}"),
     ("limits-v2", {}, "is written by POST /api/limits/program/{programId}"),
     ("policy-abc", {}, "version must be a kind of policy and a number"),
@@ -203,7 +220,7 @@ INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
         "body.callForAction.countries[0] must be an ISO 3166-1",
     ),
     ("rules-v2", {}, "is written by POST /api/rules/{id}/activate"),
-    ("weather-v2", {}, "version must begin with one of policy, clock, ladder, thresholds, kri"),
+    ("weather-v2", {}, "version must begin with one of policy, clock, ladder, thresholds, kri, retention"),
 )
 
 
@@ -212,7 +229,36 @@ def test_given_a_body_that_breaks_a_rule_when_written_then_400_names_it_and_noth
 ) -> None:
     for version, body, sentence in INVALID:
         assert_refused(write(api, tenant, version, body), 400, sentence)
-    assert len(listed(api, tenant)) == 5
+    assert len(listed(api, tenant)) == 6
+
+
+def test_given_days_of_the_lake_when_two_people_put_them_in_force_then_they_are_policy_like_any_other(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    days = a_retention(events=90, alert_versions=2000, dispositions=None, entity_versions=None)
+    assert_refused(write(api, tenant, "retention-v2", days, program["id"]), 400, "programId must be null: a file")
+    write(api, tenant, "retention-v2", days)
+    assert days_in_force(api.registry.tenancy) == {}
+
+    policy = listed(api, tenant)["retention-v2"]
+    action = activate(api, tenant, policy["id"]).json()
+    assert days_in_force(api.registry.tenancy) == {}
+    approve(api, tenant, action["id"], "second@bank.test")
+    api.catch_up()
+
+    assert days_in_force(api.registry.tenancy) == {"events": 90, "alert_versions": 2000}
+    assert days_in_force(api.reloaded_registry().tenancy) == {"events": 90, "alert_versions": 2000}
+    shown = listed(api, tenant)
+    assert (shown["retention-v2"]["active"], shown["retention-v1"]["active"]) == (True, False)
+    assert shown["retention-v1"]["body"] == {"tables": []}
+    export = api.client.get("/api/record/export?kinds=policy", headers=api.operator(tenant)).text.splitlines()
+    assert days in [msgspec.json.decode(line)["body"] for line in export]
+    in_program = "SELECT body FROM policies WHERE version = 'retention-v2' AND program_id = ?"
+    rows = api.database.execute(in_program, [program["id"]]).fetchall()
+    assert [msgspec.json.decode(body) for (body,) in rows] == [days]
+
+    api.create_tenant(slug="another-bank")
+    assert days_in_force(api.registry.tenancy) == {}  # they share the files, and the other one keeps all
 
 
 def test_given_a_version_that_exists_when_written_again_then_409_and_the_first_stays(

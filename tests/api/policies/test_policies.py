@@ -22,7 +22,7 @@ def test_given_a_new_tenant_when_listed_then_it_starts_with_the_documented_defau
 ) -> None:
     listed = {policy["version"]: policy for policy in policies(api, tenant).json()}
 
-    assert set(listed) == {"policy-v1", "clock-v1", "ladder-v1", "thresholds-v1", "kri-v1"}
+    assert set(listed) == {"policy-v1", "clock-v1", "ladder-v1", "thresholds-v1", "kri-v1", "retention-v1"}
     for policy in listed.values():
         assert (policy["tenantId"], policy["programId"], policy["active"]) == (tenant["id"], None, True)
         assert policy["createdAt"] == tenant["createdAt"]
@@ -45,7 +45,7 @@ def test_given_a_new_tenant_when_listed_then_it_starts_with_the_documented_defau
         ({"prefix": "clock"}, {"clock-v1"}),
         ({"prefix": "rules"}, set()),
         ({"prefix": "rules,ladder,clock"}, {"clock-v1", "ladder-v1"}),
-        ({"active": "true"}, {"policy-v1", "clock-v1", "ladder-v1", "thresholds-v1", "kri-v1"}),
+        ({"active": "true"}, {"policy-v1", "clock-v1", "ladder-v1", "thresholds-v1", "kri-v1", "retention-v1"}),
         ({"active": "false"}, set()),
     ],
 )

@@ -124,7 +124,10 @@ def test_given_the_clocks_then_each_tier_has_its_hours_and_fractions_count() -> 
 def test_given_a_new_tenant_then_its_policies_are_active_and_named_after_it() -> None:
     ours, theirs = seeded_policies("ten_1", 0), seeded_policies("ten_2", 0)
 
-    assert [policy.version for policy in ours] == ["policy-v1", "clock-v1", "ladder-v1", "thresholds-v1", "kri-v1"]
+    assert [policy.version for policy in ours] == [
+        *("policy-v1", "clock-v1", "ladder-v1", "thresholds-v1", "kri-v1"),
+        "retention-v1",
+    ]
     assert all(policy.active and policy.program_id is None for policy in ours)
     assert seeded_policies("ten_1", 5)[0].id == ours[0].id
     assert not {policy.id for policy in ours} & {policy.id for policy in theirs}

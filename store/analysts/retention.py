@@ -1,0 +1,113 @@
+"""Which days of the lake are over by the policy of retention, what ending them leaves in the list of parts, and what
+has to be copied again because the clock was ahead when it ended.
+
+Whole days of a table end, for the reader at one instant as with parts that were merged, and their files stay for those
+who are reading. Rows of the database never go: of a day that is over they are counted as copied, and left out.
+
+A day that ended stays ended while the list of parts is there, also when a later policy keeps more.
+
+Unit    days after the day of a part
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from features.core.instants import DAY_US
+from features.policy.bodies import RETENTION, RetentionBody
+from features.policy.retention import longest_of
+from store.analysts.parts import Ended, Part, PartList, end_of_day
+from store.control.tenancy import Tenancy
+
+Days = Mapping[str, int]
+"""By table; one that is not in it is kept for good."""
+
+SLACK_US: Final = DAY_US
+"""A day that ended comes back only when it is this far from being over: a clock that is set back a little changes
+nothing."""
+
+
+def days_in_force(tenancy: Tenancy) -> Days:
+    """What the policies of all tenants let end; the projections may grow meanwhile, on another thread."""
+    policies = (tenancy.policies.of_tenant(tenant.id).in_force(RETENTION) for tenant in tenancy.tenants.list_all())
+    return longest_of(each.body for each in policies if each is not None and isinstance(each.body, RetentionBody))
+
+
+class Ending:
+    """What ends, and has ended, of the tables by the days that a policy keeps."""
+
+    def __init__(self, days: Days, ended: Mapping[str, Ended]) -> None:
+        self._days, self.ended = days, dict(ended)
+
+    def has_ended(self, table: str, day: str, now: int) -> bool:
+        """Whether a day is over, or was once: a policy that keeps more is about the days after those."""
+        ended, kept = self.ended.get(table), self._days.get(table)
+        return (ended is not None and day <= ended.through) or (kept is not None and _over_at(day, kept) <= now)
+
+    def add(self, table: str, day: str, *, rows: int, size: int = 0) -> None:
+        """Add rows of a day that has ended."""
+        ended = self.ended.get(table)
+        if ended is None:
+            ended = Ended(through=day, days=self._days[table], rows=0, bytes=0)
+        elif day > ended.through:
+            ended = replace(ended, through=day, days=self._days[table])
+        self.ended[table] = replace(ended, rows=ended.rows + rows, bytes=ended.bytes + size)
+
+
+def without_ended_days(listed: PartList, days: Days, now: int, at: int) -> PartList:
+    """The list with all days ended that are over ``now``: their parts count until ``at``, and never from then on.
+
+    Tables of which something ended too soon stay as they are until they are copied again.
+    """
+    ending, too_soon = Ending(days, listed.ended), ended_too_soon(listed, now)
+    parts: list[Part] = []
+    for part in listed.parts:
+        if part.table_name not in too_soon and ending.has_ended(part.table_name, part.day, now):
+            parts.append(part.ending_at(at))
+            if not part.is_replaced:  # a row is in one such part alone
+                ending.add(part.table_name, part.day, rows=part.rows, size=part.bytes)
+        else:
+            parts.append(part)
+    return replace(listed, parts=tuple(parts), retention_days=dict(days), ended=ending.ended)
+
+
+def ended_too_soon(listed: PartList, now: int) -> set[str]:
+    """Tables of which a day ended that is not over: the clock was ahead. They have to be copied again."""
+    return {table for table, ended in listed.ended.items() if now + SLACK_US < _over_at(ended.through, ended.days)}
+
+
+def ended_before(listed: PartList, *, anew: Collection[str], too_soon: Collection[str]) -> Mapping[str, Ended]:
+    """What had ended before a round. Tables that are copied ``anew`` are counted again, and of those whose days ended
+    too soon nothing has.
+    """
+    return {
+        table: replace(ended, rows=0, bytes=0) if table in anew else ended
+        for table, ended in listed.ended.items()
+        if table not in too_soon
+    }
+
+
+def due_parts(listed: PartList, now: int) -> list[Part]:
+    """Parts of days that are over and have not ended yet: the next round ends them."""
+    ending = Ending(listed.retention_days, listed.ended)
+    return [
+        part
+        for part in listed.counting_at(now)
+        if not part.is_replaced and ending.has_ended(part.table_name, part.day, now)
+    ]
+
+
+def parts_to_remove(listed: PartList, now: int) -> list[Part]:
+    """Parts of days that have ended, whose files wait until nobody reads them any more."""
+    return [
+        part
+        for part in listed.parts
+        if part.table_name in listed.ended
+        and part.day <= listed.ended[part.table_name].through
+        and not part.counts_beyond(now)
+    ]
+
+
+def _over_at(day: str, days: int) -> int:
+    return end_of_day(day) + days * DAY_US
