@@ -33,8 +33,10 @@ _OF_TABLE: Final = """
     SELECT {names} FROM read_parquet('{lake}/{folder}/{table}/day=*/*.parquet',
         union_by_name=true, filename=true, hive_partitioning=true, hive_types={{'day': DATE}})
     WHERE filename IN (SELECT file FROM ({parts}))"""
+# Ordered by more than the offset: a choice by one column DuckDB 1.5 makes a join over row numbers in files, which loses
+# rows where there are several files.
 _CURRENT: Final = """
-    SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1"""
+    SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC, shard) = 1"""
 _REASONS: Final = """
     SELECT {columns}, reason.id AS reason_id, reason.signal, reason.weight, reason.hard, reason.sentence,
         reason.detail, day

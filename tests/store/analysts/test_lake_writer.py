@@ -54,6 +54,17 @@ def test_given_rows_of_two_days_when_they_are_copied_then_each_day_has_its_part_
     assert days.view("SELECT day, count(*) FROM labels GROUP BY day ORDER BY day")[0][1] == 3
 
 
+def test_given_newest_versions_when_all_columns_are_read_then_no_row_is_missing_and_each_is_as_it_is(
+    days: LabelledDays,
+) -> None:
+    days.label(3, days_ago=1)
+    days.label(2)
+
+    days.copy()
+
+    assert days.view("SELECT * FROM labels ORDER BY id") == days.view(f"SELECT * FROM {TABLE} ORDER BY id")  # noqa: S608 - our own view
+
+
 def test_given_a_list_when_more_is_copied_then_it_counts_only_a_moment_later(days: LabelledDays) -> None:
     days.label(1)
     days.copy()
