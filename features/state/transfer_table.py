@@ -287,7 +287,7 @@ class TransferTable:
             del self._amounts[row]
 
     def dump(self) -> tuple[Any, ...]:
-        return (bytes(self._records), self._amounts, list(self._far.items()), self._rows.dump(), self._hours)
+        return (self._records, self._amounts, list(self._far.items()), self._rows.dump(), self._hours)
 
     def load(self, dumped: Any) -> None:
         self._records = bytearray(dumped[0])

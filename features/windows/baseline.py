@@ -200,9 +200,9 @@ class Baseline:
             np.frombuffer(self._classes, np.uint8),
         )
         for class_id in np.unique(of_class[self._first :]):
-            for bucket, count in enumerate(np.bincount(inside[of_class[self._first :] == class_id])):
-                if count:
-                    self._count(bucket, int(class_id), int(count))
+            counts = np.bincount(inside[of_class[self._first :] == class_id])
+            for bucket in np.flatnonzero(counts):
+                self._count(int(bucket), int(class_id), int(counts[bucket]))
 
 
 def _bucket_of(cents: int | None) -> int:

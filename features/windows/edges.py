@@ -362,12 +362,13 @@ class Edges(EventTimes):
         self.revise(known_at, at, change, 0)
 
     def dump(self) -> tuple[Any, ...]:
-        return (*super().dump(), self._ends.tobytes(), self._notes)
+        return (self.times.tobytes(), self._revisions, self.revised_at, self._ends.tobytes(), self._notes)
 
     def load(self, dumped: Any) -> None:
-        super().load(dumped)
+        EventTimes.load(self, dumped)
         self._ends.frombytes(dumped[3])
-        self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[4]] if dumped[4] else None
+        if dumped[4]:
+            self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[4]]
 
 
 def node_of_actor(index: int) -> int:

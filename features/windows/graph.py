@@ -140,5 +140,6 @@ class Graph:
         which, items = dumped
         side = {"into": self.into, "out": self.out, "alone": self.alone}[which]
         for node, part in items:
-            side[node] = edges = Edges()
+            edges = Edges()
             edges.load(part)
+            side[node] = edges

@@ -169,7 +169,8 @@ class EventTimes(InMemory):
 
     def load(self, dumped: Any) -> None:
         self.times.frombytes(dumped[0])
-        self._revisions = [tuple(revision) for revision in dumped[1]] if dumped[1] else None
+        if dumped[1]:
+            self._revisions = [tuple(revision) for revision in dumped[1]]
         self.revised_at = dumped[2]
 
 
@@ -370,8 +371,8 @@ class AmountSeries(EventTimes):
             np.frombuffer(sums, dtype=np.uint64)[index:] += np.uint64(cents & _WRAP)
 
     def dump(self) -> tuple[Any, ...]:
-        return (*super().dump(), self._sums.tobytes())
+        return (self.times.tobytes(), self._revisions, self.revised_at, self._sums.tobytes())
 
     def load(self, dumped: Any) -> None:
-        super().load(dumped)
+        EventTimes.load(self, dumped)
         self._sums.frombytes(dumped[3])

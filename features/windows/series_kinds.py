@@ -43,6 +43,7 @@ class SeriesKind(StrEnum):
     CAME_BACK = "came_back"  # ACH debits that it sent and that are returned, by their own time
 
 
+_KINDS: Final = {kind.value: kind for kind in SeriesKind}
 AMOUNT_KINDS: Final = frozenset(
     {
         SeriesKind.RECEIVED,
@@ -95,6 +96,22 @@ class SeriesByKind(MutableMapping[SeriesKind, EventTimes]):
 
     def __iter__(self) -> Iterator[SeriesKind]:
         return iter(self._pairs[::2])
+
+    def dump(self) -> list[tuple[str, tuple[object, ...]]]:
+        """Kind and series of each, the kinds by their names."""
+        pairs = iter(self._pairs)
+        return [(kind, series.dump()) for kind, series in zip(pairs, pairs, strict=True)]
+
+    @classmethod
+    def loaded(cls, dumped: Any) -> "SeriesByKind":
+        by_kind, pairs = cls(), list[Any]()
+        for name, part in dumped:
+            kind = _KINDS[name]
+            series = _empty(kind)
+            series.load(part)
+            pairs += (kind, series)
+        by_kind._pairs = tuple(pairs)
+        return by_kind
 
     def __len__(self) -> int:
         return len(self._pairs) // 2
@@ -192,16 +209,11 @@ def cents_in(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: i
 
 
 def dump_series(by_kind: SeriesByKind | None) -> list[tuple[str, tuple[object, ...]]]:
-    return [(kind.value, series.dump()) for kind, series in (by_kind or {}).items()]
+    return by_kind.dump() if by_kind else []
 
 
 def load_series(dumped: Any) -> SeriesByKind:
-    by_kind = SeriesByKind()
-    for name, part in dumped:
-        kind = SeriesKind(name)
-        series = by_kind[kind] = _empty(kind)
-        series.load(part)
-    return by_kind
+    return SeriesByKind.loaded(dumped)
 
 
 def _empty(kind: SeriesKind) -> EventTimes:
