@@ -1,6 +1,8 @@
 """The composition root: opens the stores, wires the service, serves, and closes everything in reverse order.
 
-data directory ─▶ socket ─▶ Redis ─▶ DuckDB, lake ─▶ registry ─▶ flow ─▶ HTTP
+                            ┌▶ Redis ──┐
+data directory ─▶ socket ─▶ ┼▶ DuckDB ─┼▶ lake ─▶ registry ─▶ flow ─▶ HTTP
+                            └▶ scorers ┘
 """
 
 import signal
@@ -68,7 +70,7 @@ from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.memory import RedisMemory
 from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
-from store.redis_log.target import redis_target
+from store.redis_log.target import BegunRedis, begun_redis
 from store.state_snapshots import StateSnapshots
 from store.tables.row_tables import RowTables
 
@@ -91,10 +93,13 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         listening = opened.enter_context(closing(listening_socket(settings.host, settings.port)))
         address = address_of(listening)
         metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
-        target = redis_target(settings.redis_url, data_dir, opened)
+        begun = begun_redis(settings.redis_url, data_dir, opened)
+        target = begun.target
         base_url, issuer = settings.public_urls(address)
         scoring = _scoring(settings.scorers, data_dir, target)
-        database = _joined_database(data_dir, target, scoring.segments, opened, accept_loss=settings.accept_loss)
+        opened.callback(scoring.scorers.abandon)
+        scoring.scorers.begin()
+        database = _joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         engine, lake = _started_engine(scoring, stores, data_dir, target, opened, bank_work, webhooks, settings)
@@ -138,11 +143,15 @@ def _start_logs() -> None:
 
 
 def _joined_database(
-    data_dir: DataDir, target: str | Path, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
+    data_dir: DataDir, begun: BegunRedis, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
 ) -> duckdb.DuckDBPyConnection:
-    """The database, once it and the log are known to belong to the directory and to one another."""
+    """The database, once it and the log are known to belong to the directory and to one another.
+
+    It reads back its log while Redis reads back another one, and scorers load their snapshots.
+    """
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
-    join_log(data_dir, target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
+    begun.wait()
+    join_log(data_dir, begun.target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
     return database
 
 

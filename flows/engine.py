@@ -68,6 +68,12 @@ class Scorers(Protocol):
     def applied_offset(self, shard: int) -> int:
         """The offset up to which the shard's state holds the log, as far as that is known here."""
 
+    def begin(self) -> None:
+        """Load what can be loaded before the log and the tables are there. ``start`` may come without it."""
+
+    def abandon(self) -> None:
+        """End what was begun, when ``start`` does not come."""
+
     def start(self, commits: Commits) -> None: ...
 
     def on_commit(self, rows: RowTables, offsets: Mapping[int, int]) -> None:

@@ -17,6 +17,7 @@ from store.state_snapshots import StateSnapshots
 
 DUE_ENTRIES: Final = 10_000
 DUE_SHARE: Final = 10  # or a tenth of what the shard holds, whichever is more
+ANY_OFFSET: Final = 2**64
 _LENGTH_BYTES: Final = 8
 _COMMIT_POLL_S: Final = 0.02
 
@@ -84,8 +85,10 @@ class SnapshotWriter:
         self.written[shard] = offset
 
 
-def load_state(snapshots: StateSnapshots, shard: int, *, committed_offset: int) -> ShardState:
-    """The state in the shard's newest usable snapshot, or an empty one: none costs a replay, not the start."""
+def load_state(snapshots: StateSnapshots, shard: int, *, committed_offset: int = ANY_OFFSET) -> ShardState:
+    """The state in the shard's newest usable snapshot up to that offset, or an empty one: none costs a replay, not the
+    start.
+    """
     snapshot = snapshots.newest(shard, upto=committed_offset)
     if snapshot is None:
         return ShardState(shard)

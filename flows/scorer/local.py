@@ -11,7 +11,7 @@ from features.shard.questions import Owner
 from features.shard.shards import Shards
 from flows.local_owner import LocalOwner
 from flows.log_source import Reader
-from flows.scorer.scoring import Scoring, failure_of
+from flows.scorer.scoring import Scoring, failure_of, newest_states
 from flows.scorer.supervisor import Commits
 from flows.snapshotting import SnapshotWriter
 from store.lake.log_segments import LogSegments
@@ -53,13 +53,19 @@ class LocalScorer:
         self._draining, self._stopping = Event(), Event()
         self._failure: str | None = None
 
+    def begin(self) -> None:
+        """Nothing: loading on a thread of this process would hold up what else it has to do."""
+
+    def abandon(self) -> None:
+        """Nothing was begun."""
+
     def start(self, commits: Commits) -> None:
         """Restore the state, then score on a thread."""
         owned = range(self.shards.count)
         epochs = {shard: commits.epoch_of(shard) + 1 for shard in owned}
         committed = commits.give_away(epochs)
         scoring = Scoring(self.shards, owned, committed=committed, epochs=epochs, sink=commits, attendant=Alone())
-        scoring.restore(self._snapshots)
+        scoring.restore(newest_states(self._snapshots, owned), self._snapshots)
         reader = self._open_reader(owned)
         self._tails |= {shard: reader.tail(shard) for shard in owned}
         for shard in owned:

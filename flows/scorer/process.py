@@ -22,8 +22,8 @@ from flows.log_source import Reader
 from flows.scorer.desk import Desk
 from flows.scorer.forked_snapshots import ForkedSnapshots
 from flows.scorer.log_address import open_log
-from flows.scorer.scoring import Scoring, failure_of
-from flows.scorer.wire import Kind, Start
+from flows.scorer.scoring import Scoring, failure_of, newest_states
+from flows.scorer.wire import Beginning, Kind, Start
 from store.lake.log_segments import LogSegments
 from store.logs import configure_logs
 from store.state_snapshots import StateSnapshots
@@ -36,17 +36,16 @@ log = structlog.get_logger()
 
 
 def main() -> None:
-    """Score until told to close. Reads a ``Start`` from standard input."""
+    """Score until told to close. Reads a ``Beginning`` and a ``Start`` from standard input, a line each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # A Ctrl-C is for the service, which closes its scorers in order.
-    start = msgspec.json.decode(sys.stdin.buffer.read(), type=Start)
+    beginning = msgspec.json.decode(sys.stdin.buffer.readline(), type=Beginning)
     configure_logs()
-    rows, questions = socket.socket(fileno=start.rows), socket.socket(fileno=start.questions)
-    shards = Shards(start.shards)
-    flag = mmap.mmap(start.flag, 1)
+    rows, questions = socket.socket(fileno=beginning.rows), socket.socket(fileno=beginning.questions)
+    shards = Shards(beginning.shards)
+    flag = mmap.mmap(beginning.flag, 1)
     desk = Desk(rows, questions, flag, shards)
-    desk.committed |= start.committed
     try:
-        _score(start, shards, desk)
+        _score(beginning, shards, desk)
     except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another
         log.exception("scorer_failed")
         desk.send(Kind.FAILED, failure_of(error))
@@ -56,13 +55,19 @@ def main() -> None:
     os._exit(0)
 
 
-def _score(start: Start, shards: Shards, desk: Desk) -> None:
-    owned = sorted(start.epochs)
-    stored = StateSnapshots(Path(start.snapshots), format_version=start.state_version, tidies=False)
-    scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=desk, attendant=desk)
+def _score(beginning: Beginning, shards: Shards, desk: Desk) -> None:
+    owned = beginning.owned
+    stored = StateSnapshots(Path(beginning.snapshots), format_version=beginning.state_version, tidies=False)
     began = monotonic()
-    scoring.restore(stored)
+    newest = newest_states(stored, owned)
     log.info("states_loaded", scorer=os.getpid(), seconds=round(monotonic() - began, 3))
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return
+    start = msgspec.json.decode(line, type=Start)
+    desk.committed |= start.committed
+    scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=desk, attendant=desk)
+    scoring.restore(newest, stored)
     snapshots = ForkedSnapshots(shards, owned, stored, desk)
     desk.on_pause.append(snapshots.look)
     desk.send(Kind.SNAPSHOTS, snapshots.written)
@@ -73,7 +78,7 @@ def _score(start: Start, shards: Shards, desk: Desk) -> None:
 
     waiting = _Waiting(shards, _tails(open_reader(owned), owned, desk), desk, draining)
     desk.on_pause.append(waiting.look)
-    scoring.replay_segments(LogSegments(Path(start.lake), tidies=False), snapshots)
+    scoring.replay_segments(LogSegments(Path(beginning.lake), tidies=False), snapshots)
     scoring.run(open_reader, snapshots, draining=draining, stopping=Event())
     desk.send(Kind.DRAINED)
     while not desk.closing:

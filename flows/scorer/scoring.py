@@ -4,7 +4,7 @@ It runs on the thread that calls it and holds all state that it needs; what it l
 """
 
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from threading import Event
 from typing import Final, Protocol
@@ -13,6 +13,7 @@ import structlog
 from bytewax.errors import BytewaxRuntimeError
 from bytewax.testing import run_main
 
+from features.shard.shard import ShardState
 from features.shard.shards import Shards
 from flows.log_source import LogSource, Reader
 from flows.record_sink import RecordSink
@@ -34,6 +35,16 @@ def failure_of(error: BaseException) -> str:
     while isinstance(error, BytewaxRuntimeError) and error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"
+
+
+def newest_states(snapshots: StateSnapshots, owned: Iterable[int]) -> list[ShardState]:
+    """Load each shard's newest snapshot, before it is known how far the tables are."""
+    gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state, and the garbage here has no cycles
+    gc.disable()  # nothing that is loaded is garbage
+    states = [load_state(snapshots, shard) for shard in owned]
+    gc.freeze()
+    gc.enable()
+    return states
 
 
 class Attendant(Protocol):
@@ -64,12 +75,12 @@ class Scoring:
         self._shards, self._owned, self._committed = shards, owned, committed
         self._epochs, self._sink, self._attendant = dict(epochs), sink, attendant
 
-    def restore(self, snapshots: StateSnapshots) -> None:
-        """Load each shard's newest snapshot."""
-        gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state, and the garbage here has no cycles
-        for shard in self._owned:
-            self._shards.restore(load_state(snapshots, shard, committed_offset=self._committed.get(shard, 0)))
-        gc.freeze()
+    def restore(self, newest: Iterable[ShardState], snapshots: StateSnapshots) -> None:
+        """Begin with each shard's newest state; with an older one where the tables have not reached that."""
+        for state in newest:
+            committed = self._committed.get(state.shard, 0)
+            is_ahead = state.applied_offset > committed
+            self._shards.restore(load_state(snapshots, state.shard, committed_offset=committed) if is_ahead else state)
 
     def replay_segments(self, segments: LogSegments, snapshots: Snapshots) -> None:
         """Apply the entries behind a shard's snapshot that Redis may no longer hold."""

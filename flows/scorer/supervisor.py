@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import redis
@@ -25,7 +25,7 @@ from flows.own_python import import_environment, module_command
 from flows.row_batch import RowBatch, decoded
 from flows.scorer.remote_owner import Connection, RemoteOwner
 from flows.scorer.silence import Silence
-from flows.scorer.wire import Kind, Start, frame, receive
+from flows.scorer.wire import Beginning, Kind, Start, frame, receive
 from store.redis_log.keys import owner_key
 
 HUNG_AFTER_S: Final = 10.0
@@ -66,6 +66,14 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     state_version: int
 
 
+class _Begun(NamedTuple):
+    """A process that loads its snapshots, and our ends of what it is reached by."""
+
+    process: "subprocess.Popen[bytes]"
+    rows: socket.socket
+    questions: Connection
+
+
 class ScorerProcess:
     """One place for a scorer: the shards it owns, and whoever owns them at the moment."""
 
@@ -81,6 +89,7 @@ class ScorerProcess:
     ) -> None:
         self.number, self.owned = number, owned
         self._places, self._shards, self._open_redis, self._module = places, shards, open_redis, module
+        self._begun: _Begun | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._rows: socket.socket | None = None
         self._sending = Lock()
@@ -98,6 +107,20 @@ class ScorerProcess:
     @property
     def pid(self) -> int | None:
         return None if self._process is None else self._process.pid
+
+    def begin(self) -> None:
+        """Start a process that imports and loads its newest snapshots, and then waits for ``look_after``."""
+        self._begun = self._new_process()
+
+    def abandon(self) -> None:
+        """End a process that was begun and never looked after."""
+        if self._begun is None:
+            return
+        begun, self._begun = self._begun, None
+        begun.process.kill()
+        begun.process.communicate()  # which closes its input and waits
+        begun.rows.close()
+        begun.questions.close()
 
     def look_after(self, commits: Commits) -> None:
         """Keep a scorer running until told to close; the thread's whole life."""
@@ -145,14 +168,25 @@ class ScorerProcess:
     def _run_one(self, commits: Commits) -> None:
         self.applied_offsets = {}
         epochs = self._new_epochs(commits)
-        committed = commits.give_away(epochs)
+        start = Start(log=self._places.log, epochs=epochs, committed=commits.give_away(epochs))
+        begun, self._begun = self._begun or self._new_process(), None
+        self._process, self._questions = begun.process, begun.questions
+        with self._sending:
+            self._rows = begun.rows
+        assert begun.process.stdin is not None
+        with begun.process.stdin as stdin:
+            stdin.write(msgspec.json.encode(start) + b"\n")
+        if self._ending.is_set():
+            self.send(Kind.DRAIN)
+        self._listen(begun.rows, self._questions, commits)
+
+    def _new_process(self) -> _Begun:
         rows, their_rows = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         questions, their_questions = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         flag = os.memfd_create("clearhold-asked")
         os.ftruncate(flag, 1)
         with their_rows, their_questions:
-            start = Start(
-                log=self._places.log,
+            beginning = Beginning(
                 rows=their_rows.fileno(),
                 questions=their_questions.fileno(),
                 flag=flag,
@@ -160,30 +194,25 @@ class ScorerProcess:
                 lake=str(self._places.lake),
                 state_version=self._places.state_version,
                 shards=self._shards,
-                epochs=epochs,
-                committed=committed,
+                owned=self.owned,
             )
-            self._process = self._started(start)
-        self._questions = Connection(questions, mmap.mmap(flag, 1))
+            process = self._spawned(beginning)
+        asked = mmap.mmap(flag, 1)
         os.close(flag)
-        with self._sending:
-            self._rows = rows
-        if self._ending.is_set():
-            self.send(Kind.DRAIN)
-        self._listen(rows, self._questions, commits)
+        return _Begun(process, rows, Connection(questions, asked))
 
-    def _started(self, start: Start) -> "subprocess.Popen[bytes]":
+    def _spawned(self, beginning: Beginning) -> "subprocess.Popen[bytes]":
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
         process = subprocess.Popen(  # noqa: S603 - the module is named by code
             module_command(self._module),
             stdin=subprocess.PIPE,
-            pass_fds=(start.rows, start.questions, start.flag),
+            pass_fds=(beginning.rows, beginning.questions, beginning.flag),
             start_new_session=True,
             env=inherited | import_environment(),
         )
         assert process.stdin is not None
-        with process.stdin as stdin:
-            stdin.write(msgspec.json.encode(start))
+        process.stdin.write(msgspec.json.encode(beginning) + b"\n")
+        process.stdin.flush()
         return process
 
     def _listen(self, rows: socket.socket, connection: Connection, commits: Commits) -> None:
@@ -281,6 +310,14 @@ class ScorerProcesses:
         self._places = places
         self._owner = RemoteOwner(shards, self._connection_of)
         self._threads: list[Thread] = []
+
+    def begin(self) -> None:
+        for each in self.processes:
+            each.begin()
+
+    def abandon(self) -> None:
+        for each in self.processes:
+            each.abandon()
 
     def start(self, commits: Commits) -> None:
         for each in self.processes:

@@ -42,10 +42,9 @@ class Kind(IntEnum):
     APPLIED = 12  # body: dict of shard and offset, while the log is caught up with after the start
 
 
-class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scorer process is started with, over its standard input: an address of a log may hold a password."""
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a scorer's standard input: with this much it can load its newest snapshots."""
 
-    log: str
     rows: int
     questions: int
     flag: int
@@ -55,8 +54,17 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     lake: str
     state_version: int
     shards: int
+    owned: tuple[int, ...]
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """The second line, with which it scores; over its standard input, because an address of a log may hold a
+    password. None comes where the service does not get so far.
+    """
+
+    log: str
     epochs: dict[int, int]
-    """The shards that it owns, and the epoch of each."""
+    """Of each shard that it owns."""
 
     committed: dict[int, int]
 

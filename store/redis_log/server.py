@@ -42,6 +42,7 @@ class EmbeddedRedis:
         self._binary: ServerBinary | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper: threading.Thread | None = None
+        self._started: Future[None] = Future()
         self._stopping = threading.Event()
 
     @property
@@ -57,14 +58,22 @@ class EmbeddedRedis:
 
     def start(self) -> None:
         """Return once the server answers and has read back its log."""
+        self.begin()
+        self.wait()
+
+    def begin(self) -> None:
+        """Start the server, which reads back its log while the caller does something else."""
         if self._keeper is not None:
             raise RuntimeError("This Redis was started already.")
         self._stopping.clear()
-        started: Future[None] = Future()
-        self._keeper = threading.Thread(target=self._keep, args=(started,), name="redis-keeper", daemon=True)
+        self._started = Future()
+        self._keeper = threading.Thread(target=self._keep, args=(self._started,), name="redis-keeper", daemon=True)
         self._keeper.start()
+
+    def wait(self) -> None:
+        """Return once the server that was begun answers and has read back its log."""
         try:
-            started.result()
+            self._started.result()
         except BaseException:
             self.stop()
             raise

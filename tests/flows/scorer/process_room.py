@@ -39,6 +39,7 @@ class ProcessRoom:
             state_version=STATE_VERSION,
         )
         processes = ScorerProcesses(scorers, SHARDS, places, open_redis=lambda: connect_sync(self._redis_socket))
+        processes.begin()
         with closing(open_database(self.folder / "clearhold.duckdb")) as database:
             engine = Engine(
                 processes,

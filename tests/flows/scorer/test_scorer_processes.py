@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -17,9 +18,9 @@ from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, shard_of
 from features.core.program import Program
 from features.shard.questions import CountParties, SeenEvents
-from flows.engine import Engine
+from flows.engine import STATE_VERSION, Engine
 from flows.scorer import supervisor
-from flows.scorer.supervisor import ScorerProcesses
+from flows.scorer.supervisor import Places, ScorerProcess, ScorerProcesses
 from store.duck.schema import TABLES
 from store.redis_log.connect import connect_sync
 from store.redis_log.keys import owner_key
@@ -202,6 +203,42 @@ def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_i
             asyncio.run(answers(processes, known))
         eventually(lambda: engine.failure is None, within_s=30)
         assert asyncio.run(answers(processes, known)) == (True, False, True)
+
+
+def test_given_scorers_that_were_begun_when_the_start_does_not_come_then_they_end_and_are_waited_for(
+    tmp_path: Path, redis_server: EmbeddedRedis
+) -> None:
+    places = Places(log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION)
+    processes = ScorerProcesses(2, SHARDS, places, open_redis=lambda: connect_sync(redis_server.socket_path))
+    processes.begin()
+    begun = [process_of(each) for each in processes.processes]
+    assert [process.poll() for process in begun] == [None, None]
+
+    processes.abandon()
+
+    assert [process.returncode for process in begun] == [-signal.SIGKILL] * 2
+    processes.abandon()
+
+
+def test_given_a_service_that_is_gone_before_the_start_when_its_scorer_has_loaded_then_it_ends(
+    tmp_path: Path, redis_server: EmbeddedRedis
+) -> None:
+    places = Places(log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION)
+    processes = ScorerProcesses(1, SHARDS, places, open_redis=lambda: connect_sync(redis_server.socket_path))
+    processes.begin()
+    process = process_of(processes.processes[0])
+
+    assert process.stdin is not None
+    process.stdin.close()  # as the kernel closes it
+
+    eventually(lambda: process.poll() == 0, within_s=30)
+    processes.abandon()
+
+
+def process_of(scorer: ScorerProcess) -> "subprocess.Popen[bytes]":
+    """That which was begun."""
+    assert scorer._begun is not None
+    return scorer._begun.process
 
 
 async def answers(processes: ScorerProcesses, seen: tuple[str, int]) -> tuple[bool, bool, bool]:
