@@ -37,7 +37,9 @@ from store.tables.row_tables import RowTables
 
 STATE_VERSION: Final = 20
 SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
+MAINTENANCE_FROM_S: Final = 60.0  # at the latest; a replay that takes longer must not fill Redis
 _MAINTENANCE_EVERY_S: Final = 5.0
+_CATCH_UP_POLL_S: Final = 0.1
 _CONTROL_EVERY_ROUNDS: Final = 12
 
 log = structlog.get_logger()
@@ -218,7 +220,13 @@ class Engine:
         return LogReader(self._open_redis(), range(self.progress.shards))
 
     def _run_maintenance(self) -> None:
-        """One round every few seconds until the stop. A round that fails is tried again as the next one."""
+        """One round every few seconds until the stop, from when the log of the start is replayed: until then the
+        processor is for that. A round that fails is tried again as the next one.
+        """
+        latest = monotonic() + MAINTENANCE_FROM_S
+        while monotonic() < latest and not self.caught_up():
+            if self._stopped.wait(_CATCH_UP_POLL_S):
+                return
         reader = self._log_reader()
         segmenter = Segmenter(reader, self._segments)
         for number in count():

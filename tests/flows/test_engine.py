@@ -159,6 +159,33 @@ def test_given_a_round_of_maintenance_that_redis_refuses_then_the_next_round_com
         eventually(lambda: seen)
 
 
+def test_given_a_log_that_is_replayed_when_maintenance_begins_then_all_that_the_start_found_is_committed(
+    room: EngineRoom, log_redis: redis.Redis, history: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(log_redis, PROGRAM, history)
+    shard = shard_of(PROGRAM, SHARDS)
+    tail = LogReader(log_redis, range(SHARDS)).tail(shard)
+    seen: list[int] = []
+    monkeypatch.setattr(Segmenter, "run_once", lambda _self, of, committed, _: seen.append(committed * (of == shard)))
+
+    with room.running():
+        eventually(lambda: len(seen) >= SHARDS)
+
+    assert max(seen[:SHARDS]) == tail
+
+
+def test_given_a_replay_that_takes_long_when_its_time_is_over_then_maintenance_begins(
+    room: EngineRoom, log_redis: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not log_redis.exists("log:tenants")
+    monkeypatch.setattr("flows.engine.MAINTENANCE_FROM_S", 0.0)
+    monkeypatch.setattr(Segmenter, "run_once", lambda _self, shard, *_: seen.append(shard))
+    seen: list[int] = []
+    with room.running() as engine:
+        monkeypatch.setattr(engine, "caught_up", lambda: False)
+        eventually(lambda: seen)
+
+
 def test_given_entries_that_cannot_be_read_then_they_are_set_aside_and_the_others_go_on(
     room: EngineRoom, log_redis: redis.Redis, history: list[bytes]
 ) -> None:
