@@ -39,7 +39,9 @@ class Service:
 
     def __init__(self, data_dir: Path, *, environment: Mapping[str, str] | None = None) -> None:
         self._data_dir = data_dir
-        self._environment = os.environ | dict(environment or {})
+        # Modules are compiled once, as in an installation or the image, also where no bytecode is to be left behind.
+        bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(data_dir.parent / "bytecode")}
+        self._environment = os.environ | bytecode | dict(environment or {})
         self.url = ""
         self.tenant_id = self.operator_token = ""
         self._process: subprocess.Popen[bytes] | None = None
