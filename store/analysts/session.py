@@ -1,7 +1,8 @@
 """A reader of the lake who can do nothing but read: the views and macros of ``analyst.duckdb``, and no other file.
 
 Only statements that select are run. What they may open are the parts and their list; settings are locked, nothing is
-loaded, and what does not fit into memory is spilled beside other temporary files, never into the data directory.
+loaded, and what does not fit into memory is spilled beside other temporary files, never into the data directory, up to
+``SPILLED``.
 
 Errors  ``NoLakeError`` when there is nothing to read; ``QueryError``, a sentence that is safe to show, for a query that
         is refused or fails
@@ -18,8 +19,10 @@ from store.analysts.analyst_file import FILE
 from store.analysts.part_files import quoted
 from store.analysts.parts import FILE as PARTS
 from store.analysts.parts import FOLDER
+from store.analysts.table_functions import refused_functions
 
 MEMORY: Final = "2GB"
+SPILLED: Final = "10GB"
 _AT_ONCE: Final = 1_000
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "memory_limit": MEMORY,
@@ -38,6 +41,7 @@ _COLUMNS: Final = """
 _ONLY_READING: Final = (
     "Only queries that select are run here (SELECT, FROM, WITH, DESCRIBE), not {kind}: the lake is read-only."
 )
+_NOT_CALLED: Final = "{name}() is not among the table functions that may be called here: those that only read."
 _UNFINISHED: Final = ("unterminated", "end of input")
 
 
@@ -87,6 +91,11 @@ class AnalystSession:
         for statement in statements:
             if statement.type != duckdb.StatementType.SELECT:
                 raise QueryError(_ONLY_READING.format(kind=statement.type.name.replace("_", " ")))
+            refused = refused_functions(self._connection, statement.query)
+            if refused is None:
+                raise QueryError(_ONLY_READING.format(kind="this"))
+            if refused:
+                raise QueryError(_NOT_CALLED.format(name=refused[0]))
         for statement in statements:
             yield self._answer(statement)
 
@@ -128,9 +137,11 @@ class AnalystSession:
 
 
 def _confining(lake: Path, spilled: str) -> tuple[str, ...]:
-    """What leaves a connection nothing to open but parts and their list."""
+    """What leaves a connection nothing to open but parts and their list, and reads instants as what they are: UTC."""
     return (
+        "SET TimeZone = 'UTC'",
         f"SET temp_directory = '{quoted(spilled)}'",
+        f"SET max_temp_directory_size = '{SPILLED}'",
         f"SET allowed_directories = ['{quoted(lake / FOLDER)}/']",
         f"SET allowed_paths = ['{quoted(lake / PARTS)}']",
         "SET enable_external_access = false",

@@ -99,6 +99,9 @@ def test_given_text_of_outsiders_when_a_table_shows_it_then_nothing_of_it_moves_
         ("SELECT 1; COPY (SELECT 1) TO '{data}/lake/parts.json'", "not COPY"),
         ("ATTACH '{data}/clearhold.duckdb' AS service", "not ATTACH"),
         ("SET lock_configuration = false", "not SET"),
+        ("FROM enable_profiling(save_location := '{data}/lake/parts.json'); SELECT 1", "enable_profiling() is not"),
+        ("SELECT 1 WHERE 1 IN (FROM system.main.\"Enable_Logging\"(storage := 'file'))", "enable_logging() is not"),
+        ("FROM query('FROM enable_' || 'profiling()')", "query() is not"),
         ("FROM read_text('/etc/passwd')", "Permission Error"),
         ("FROM read_blob('{data}/clearhold.duckdb')", "Permission Error"),
         ("FROM read_blob('{data}/lake/log/**')", "Permission Error"),
@@ -116,6 +119,18 @@ def test_given_a_query_that_is_wrong_or_does_more_than_read_then_a_sentence_says
     assert sentence in result.stderr
     assert "Traceback" not in result.stderr
     assert digests(data) == before
+
+
+def test_given_a_machine_elsewhere_when_instants_are_held_against_now_then_both_are_utc(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = "SELECT now() AS at, now() = make_timestamp(epoch_us(now())) AS is_utc, "
+    query += "current_setting('max_temp_directory_size') AS spilled"
+    monkeypatch.setenv("TZ", "America/New_York")
+
+    (row,) = msgspec.json.decode(sql(data, query, "--format", "json").stdout)
+
+    assert (row["at"][-6:], row["is_utc"], row["spilled"]) == ("+00:00", True, "9.3 GiB")
 
 
 def digests(folder: Path) -> dict[str, str]:
