@@ -5,7 +5,9 @@ rows each table has, all in one moment, copies what is missing, and then replace
 state of the database, over all tables. Nothing is done in the commits of the database, and nothing waits for a round.
 Of days that are over by the policy of retention the parts end, and rows are left out.
 
-Crash   what the list does not name was not finished, or is replaced: it is removed at the next start
+Crash   what the list does not name was not finished, or is replaced: it is removed at the next start. A table of
+        which a listed file is gone, or is not as long as it was, is copied again then
+Clock   when it has stepped back, everything listed counts a moment after the next round
 Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are where they were; the next round tries again
 """
 
@@ -272,7 +274,10 @@ class LakeWriter:
         return Copied() if place is None else Copied(rows, *place)
 
     def _goes_on(self, table: LakeTable) -> bool:
-        """Whether the parts of a table are the first rows of the database's, with its columns."""
+        """Whether the parts of a table are all there, and are the first rows of the database's, with its columns."""
+        parts = (part for part in self.parts.parts if part.table_name == table.name and not part.is_replaced)
+        if not all(_is_whole(self._lake / part.file, part.bytes) for part in parts):
+            return False
         copied = self.parts.copied.get(table.name, Copied())
         if self.parts.source_id != self._source_id or not _only_added(self.parts.columns.get(table.name, ()), table):
             return False
@@ -302,6 +307,10 @@ class LakeWriter:
         for file in files:
             with suppress(OSError):  # it is not in the list, so the next start removes it
                 (self._lake / file).unlink(missing_ok=True)
+
+
+def _is_whole(path: Path, size: int) -> bool:
+    return path.is_file() and path.stat().st_size == size
 
 
 def _check_rows(merged: Part, due: Iterable[Part]) -> None:

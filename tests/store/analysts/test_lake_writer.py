@@ -201,6 +201,43 @@ def test_given_an_older_database_put_back_when_the_service_starts_then_the_lake_
     assert days.ids() == days.all_ids()
 
 
+@pytest.mark.parametrize("lost", ["gone", "cut short"])
+def test_given_a_part_that_is_gone_or_cut_short_when_the_service_starts_then_its_table_is_copied_again(
+    days: LabelledDays, lost: str
+) -> None:
+    days.label(2)
+    days.copy()
+    days.label(2)
+    days.copy()
+    (first, _) = days.parts()
+    if lost == "gone":
+        (days.lake / first.file).unlink()
+    else:
+        (days.lake / first.file).write_bytes(b"PAR1")
+
+    days.writer = days.opened()
+
+    assert days.copy() == 4
+    assert days.ids() == days.all_ids()
+
+
+def test_given_a_clock_that_stepped_back_when_more_is_copied_then_every_row_counts_a_moment_later(
+    days: LabelledDays,
+) -> None:
+    for _ in range(FAN_IN):
+        days.label(1)
+        days.copy()
+    days.clock.advance(HOUR_US)
+    assert days.writer.merge()
+    days.clock.advance(-2 * HOUR_US)
+    days.label(1)
+
+    days.copy()
+
+    assert days.ids() == days.all_ids()
+    assert len(days.parts()) == 2
+
+
 @pytest.mark.parametrize(("definition", "copied"), [("reason VARCHAR", 3), ("no_more VARCHAR", 3), (None, 0)])
 def test_given_a_table_whose_columns_changed_when_the_service_starts_then_it_is_copied_again_unless_some_were_added(
     days: LabelledDays, definition: str | None, copied: int
