@@ -48,6 +48,10 @@ class LogSegments:
     def find(self, shard: int, offset: int) -> LogEntry | None:
         return self._stream(shard_name(shard)).find(offset)
 
+    def find_all(self, shard: int, offsets: Sequence[int]) -> list[LogEntry]:
+        """The entries at these offsets, given in order, that are in the shard's segments."""
+        return self._stream(shard_name(shard)).find_all(offsets)
+
     def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
         """Append a tenant's control entries; those already written are skipped, so the whole stream may be given."""
         rows = [

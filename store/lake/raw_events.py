@@ -1,5 +1,7 @@
 """A log entry by its offset: from Redis while it is recent, from the lake's log segments after that."""
 
+from collections.abc import Sequence
+
 from features.core.log_entry import LogEntry
 from store.lake.log_segments import LogSegments
 from store.redis_log.reader import LogReader
@@ -15,6 +17,16 @@ class RawEvents:
         """The entry, None when it is in neither place; ConnectionError while Redis is gone."""
         recent = self._reader.range(shard, offset - 1, offset, count=1)
         return recent[0] if recent else self._segments.find(shard, offset)
+
+    def entries(self, shard: int, offsets: Sequence[int]) -> dict[int, LogEntry]:
+        """The entries at these offsets, given in order, without those that are in neither place; ConnectionError while
+        Redis is gone. What the lake has is read from there, many at a time.
+        """
+        known = {entry.offset: entry for entry in self._segments.find_all(shard, offsets)}
+        for offset in offsets:
+            if offset not in known and (entry := self.entry(shard, offset)) is not None:
+                known[offset] = entry
+        return known
 
     def body(self, shard: int, offset: int) -> bytes | None:
         """The body of the entry, None when it is in neither place; ConnectionError while Redis is gone."""

@@ -8,7 +8,7 @@ Errors  ``DamagedSegmentError`` for a file whose bytes have changed since it was
 """
 
 import hashlib
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, pairwise
@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from features.core.instants import DAY_US, datetime_of
@@ -127,6 +128,17 @@ class SegmentFiles:
         """The entry at exactly this offset."""
         return next((entry for entry in self.read(offset - 1, offset)), None)
 
+    def find_all(self, offsets: Sequence[int]) -> list[LogEntry]:
+        """The entries at these offsets, given in order, that are here: each row group is read once, and of it only they
+        are made.
+        """
+        entries: list[LogEntry] = []
+        by_segment = groupby(offsets, key=lambda offset: bisect_left(self._segments, offset, key=_last))
+        for at, of_segment in by_segment:
+            if at < len(self._segments):
+                entries += _entries_at(self._segments[at], list(of_segment))
+        return entries
+
     def _write_segment(self, day: int, entries: list[LogEntry]) -> None:
         after, last = self.last_offset, entries[-1].offset
         name = f"{after:0{_OFFSET_DIGITS}d}-{last:0{_OFFSET_DIGITS}d}.parquet"
@@ -176,6 +188,25 @@ def _day(entry: LogEntry) -> int:
     return entry.appended_at // DAY_US
 
 
+def _entries_at(segment: Segment, offsets: Sequence[int]) -> Iterator[LogEntry]:
+    """The entries of one file at these offsets; row groups that have none of them are not decompressed."""
+    with _damage_named(segment), pq.ParquetFile(segment.path, page_checksum_verification=True) as file:
+        for group in range(file.num_row_groups):
+            statistics = file.metadata.row_group(group).column(_OFFSET_COLUMN).statistics
+            within = offsets
+            if statistics is not None and statistics.min is not None and statistics.max is not None:
+                within = offsets[bisect_left(offsets, statistics.min) : bisect_right(offsets, statistics.max)]
+            if within:
+                table = file.read_row_group(group)
+                yield from _entries_of(table.filter(pc.field("offset").isin(within)))
+
+
+def _entries_of(table: pa.Table) -> Iterator[LogEntry]:
+    values = [column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in table.columns]
+    for row in zip(*(column.to_pylist() for column in values), strict=True):
+        yield LogEntry(*row)
+
+
 def _entries(segment: Segment, after: int) -> Iterator[LogEntry]:
     """The entries of one file behind ``after``; row groups that end before it are not decompressed."""
     with _damage_named(segment), pq.ParquetFile(segment.path, page_checksum_verification=True) as file:
@@ -183,12 +214,7 @@ def _entries(segment: Segment, after: int) -> Iterator[LogEntry]:
             offsets = file.metadata.row_group(group).column(_OFFSET_COLUMN).statistics
             if offsets is not None and offsets.max is not None and offsets.max <= after:
                 continue
-            table = file.read_row_group(group)
-            values = [
-                column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column for column in table.columns
-            ]
-            for row in zip(*(column.to_pylist() for column in values), strict=True):
-                entry = LogEntry(*row)
+            for entry in _entries_of(file.read_row_group(group)):
                 if not segment.after < entry.offset <= segment.last:
                     raise DamagedSegmentError(f"The log segment {segment.path} holds entries of another one.")
                 if entry.offset > after:

@@ -37,6 +37,27 @@ def test_given_nothing_then_a_shard_reads_empty(segments: LogSegments) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(
+    sizes=st.lists(st.integers(1, 2 * ENTRIES_PER_ROW_GROUP + 3), min_size=1, max_size=3),
+    wanted=st.sets(st.integers(1, 7_000), max_size=40),
+)
+def test_given_entries_of_many_files_and_groups_when_some_are_asked_for_then_they_come_in_order_and_no_others(
+    sizes: list[int], wanted: set[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    segments, last = LogSegments(tmp_path_factory.mktemp("lake")), 0
+    for size in sizes:
+        segments.write(7, [an_entry(2 * offset, body=b"%d" % offset) for offset in range(last + 1, last + size + 1)])
+        last += size
+
+    entries = segments.find_all(7, sorted(wanted))
+
+    assert entries == [
+        an_entry(each, body=b"%d" % (each // 2)) for each in sorted(wanted) if each % 2 == 0 and each <= 2 * last
+    ]
+    assert segments.find_all(8, [1, 2]) == []
+
+
+@settings(max_examples=25, deadline=None)
+@given(
     batches=st.lists(
         st.lists(st.tuples(st.integers(1, 9), st.integers(-2 * DAY_US, 2 * DAY_US), st.binary(max_size=9)), max_size=6),
         max_size=5,
