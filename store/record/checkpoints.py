@@ -7,7 +7,8 @@ Errors  ``InconsistentChainError`` when a chain no longer is what an earlier che
 """
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from threading import Lock
 from typing import Final
 
@@ -138,6 +139,17 @@ class RecordCheckpoints:
             tree = self._grown(cursor, key)
             hashes = tree.path(seq, checkpoint.size, lambda tile: _hashes_of_tile(cursor, key, tile))
         return InclusionProof(leaf_index=seq, hashes=tuple(hashes), checkpoint=checkpoint)
+
+    def paths(
+        self, principal: Principal, checkpoint: RecordCheckpointRow, seqs: Sequence[int]
+    ) -> list[tuple[bytes, ...]]:
+        """For each of these links, which the checkpoint is over, what leads from it to the checkpoint's root."""
+        principal.require_tenant_wide()
+        key = (principal.tenant_id, checkpoint.chain)
+        with self._lock, self._connection.cursor() as cursor:
+            tree = self._grown(cursor, key)
+            leaves = cache(lambda tile: _hashes_of_tile(cursor, key, tile))
+            return [tuple(tree.path(seq, checkpoint.size, leaves)) for seq in seqs]
 
     def _signed(self, key: ChainKey, size: int | None) -> RecordCheckpointRow:
         with self._lock, self._connection.cursor() as cursor:

@@ -1,5 +1,6 @@
 """Checkpoints are made hourly and on demand, kept twice, and never contradict one another."""
 
+import base64
 from pathlib import Path
 from typing import Final
 
@@ -189,6 +190,23 @@ def test_given_a_link_when_proven_then_the_path_leads_to_the_checkpoints_root(of
     office.assert_signed(proof.checkpoint, size)
 
 
+def test_given_a_checkpoint_when_many_links_are_proven_then_each_path_leads_to_its_root_however_the_chain_grows(
+    office: Office,
+) -> None:
+    office.grow(0, 600)
+    signed = office.checkpoints.sign(OPERATOR, DISPOSITIONS)
+    office.grow(600, 700)
+    office.checkpoints.sign(OPERATOR, DISPOSITIONS)
+    seqs = [0, 1, 255, 256, 511, 512, 599]
+
+    paths = office.checkpoints.paths(OPERATOR, signed, seqs)
+
+    hashes = dict(office.database.execute("SELECT seq, hash FROM record_chain").fetchall())
+    for seq, path in zip(seqs, paths, strict=True):
+        root = root_of_path(bytes.fromhex(hashes[seq]), seq, 600, path)
+        assert base64.b64encode(root or b"").decode() == signed.root
+
+
 def test_given_a_link_that_is_not_there_when_proven_then_there_is_no_proof(office: Office) -> None:
     office.grow(0, 3)
 
@@ -201,6 +219,7 @@ def test_given_a_key_of_one_program_when_it_asks_then_it_is_refused(office: Offi
         lambda: office.checkpoints.sign(a_key(TENANT, PROGRAM), DISPOSITIONS),
         lambda: office.checkpoints.page(a_key(TENANT, PROGRAM), None, None, 1),
         lambda: office.checkpoints.proof(a_key(TENANT, PROGRAM), DISPOSITIONS, 0),
+        lambda: office.checkpoints.paths(a_key(TENANT, PROGRAM), office.checkpoints.sign(OPERATOR, DISPOSITIONS), []),
     ):
         with pytest.raises(ForbiddenError):
             ask()
