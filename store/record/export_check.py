@@ -140,7 +140,7 @@ class ExportCheck:
     def _read(self, raw: bytes) -> _Line:
         try:
             line = _LINE.decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise self._broken("is no line of a record") from error
         link = None
         if line.chain is not None:
