@@ -37,6 +37,7 @@ from api.rules.routes import AREA as RULES
 from api.sandbox.routes import AREA as SANDBOX
 from api.scorecards.routes import AREA as SCORECARDS
 from api.signing_keys.routes import AREA as SIGNING_KEYS
+from api.subjects.routes import AREA as SUBJECTS
 from api.system.routes import AREA as SYSTEM
 from api.transfers.routes import AREA as TRANSFERS
 from api.webhooks.routes import AREA as WEBHOOKS
@@ -73,6 +74,7 @@ AREAS: Final[tuple[Area, ...]] = (
     SANDBOX,
     SCORECARDS,
     SIGNING_KEYS,
+    SUBJECTS,
     SYSTEM,
     TRANSFERS,
     WEBHOOKS,

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.app import serve as run_service
-from api.cli import backup, calibrate, check, explain, lake, listen, rebuild, replay, rules, sql, verify
+from api.cli import backup, calibrate, check, explain, lake, listen, rebuild, replay, rules, sql, subject, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from api.telemetry.program_collector import MOST_PROGRAMS
@@ -56,6 +56,7 @@ rebuild.register(app)
 replay.register(app)
 rules.register(app)
 sql.register(app)
+subject.register(app)
 verify.register(app)
 
 

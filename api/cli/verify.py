@@ -1,4 +1,6 @@
-"""``clearhold verify``: an examiner's offline check of an export. ``docs/verify.py`` is the same in fifty lines.
+"""``clearhold verify``: an examiner's offline check of an export, of the record or of one subject.
+
+``docs/verify.py`` is the same in a script that one can read.
 
 Exit codes  0 the record is intact; 1 it is not; 2 the check could not start
 """
@@ -13,14 +15,16 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
 from store.record.notes import Checkpoint, NoteError, opened_note
+from store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult, is_subject_export
 
 EXIT_BROKEN: Final = 1
 EXIT_NOT_STARTED: Final = 2
 _NEEDED: Final = (
-    "Needed are, in this order: an export (GET /api/record/export), the published keys (GET /.well-known/jwks.json) "
-    "and the checkpoints that you kept (GET /api/record/checkpoint)."
+    "Needed are, in this order: an export (GET /api/record/export, or GET /api/entities/{id}/export), the published "
+    "keys (GET /.well-known/jwks.json) and the checkpoints that you kept (GET /api/record/checkpoint)."
 )
 _SHOW_EVERY_LINES: Final = 5_000
+_LONGEST_MANIFEST_BYTES: Final = 4 << 20
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +33,13 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    export: Annotated[Path, typer.Argument(help="Export of the record, from GET /api/record/export.", dir_okay=False)],
+    export: Annotated[
+        Path,
+        typer.Argument(
+            help="Export of the record, from GET /api/record/export, or of one subject, from clearhold subject.",
+            dir_okay=False,
+        ),
+    ],
     jwks: Annotated[Path, typer.Argument(help="Published keys, from GET /.well-known/jwks.json.", dir_okay=False)],
     checkpoints: Annotated[
         list[Path] | None,
@@ -44,7 +54,7 @@ def verify(
         ),
     ] = False,
 ) -> None:
-    """Check an export of the record offline, against published keys and checkpoints that you kept."""
+    """Check an export of the record or of one subject offline, against published keys and checkpoints that you kept."""
     try:
         size = export.stat().st_size
         keys = public_keys_of(jwks.read_bytes())
@@ -53,17 +63,41 @@ def verify(
         _fail(f"{error.filename} cannot be read: {error.strerror}. {_NEEDED}", EXIT_NOT_STARTED)
     except ValueError as error:
         _fail(f"{jwks}: {error} {_NEEDED}", EXIT_NOT_STARTED)
-    check = ExportCheck([_opened(path, text, keys) for path, text in texts], is_range=is_range)
+    kept = [_opened(path, text, keys) for path, text in texts]
     try:
-        chains = _check(check, export, size)
+        if _is_of_subject(export):
+            subject = SubjectCheck(keys, kept)
+            _feed(subject, export, size)
+            _say_subject(subject.finish())
+        else:
+            check = ExportCheck(kept, is_range=is_range)
+            _feed(check, export, size)
+            _say_record(check.finish(), is_range=is_range)
     except OSError as error:
         _fail(f"{export} cannot be read: {error.strerror}.", EXIT_NOT_STARTED)
-    except BrokenExportError as error:
+    except (BrokenExportError, BrokenSubjectError) as error:
         _fail(f"FAIL: {error}", EXIT_BROKEN)
+
+
+def _is_of_subject(export: Path) -> bool:
+    with export.open("rb") as lines:
+        return is_subject_export(lines.readline(_LONGEST_MANIFEST_BYTES))
+
+
+def _say_record(chains: Sequence[ChainFound], *, is_range: bool) -> None:
     for chain in chains:
         typer.echo(_sentence(chain, is_range=is_range))
     if not chains:
         typer.echo("ok: the export holds no links")
+
+
+def _say_subject(result: SubjectResult) -> None:
+    for checkpoint in result.checkpoints:
+        typer.echo(f"ok {checkpoint} links are under its checkpoint, those of the file among them")
+    typer.echo(
+        f"ok {result.subject} of {result.tenant}: {result.rows:,} rows as of log offset {result.offset}, none cut off, "
+        f"{result.links:,} links proved"
+    )
 
 
 def _opened(path: Path, text: bytes, keys: Sequence[bytes]) -> Checkpoint:
@@ -73,7 +107,7 @@ def _opened(path: Path, text: bytes, keys: Sequence[bytes]) -> Checkpoint:
         _fail(f"FAIL: {path}: {error}", EXIT_BROKEN)
 
 
-def _check(check: ExportCheck, export: Path, size: int) -> list[ChainFound]:
+def _feed(check: ExportCheck | SubjectCheck, export: Path, size: int) -> None:
     screen = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with (
@@ -85,7 +119,6 @@ def _check(check: ExportCheck, export: Path, size: int) -> list[ChainFound]:
             check.take(raw)
             if number % _SHOW_EVERY_LINES == 0:
                 progress.update(task, completed=lines.tell())
-    return check.finish()
 
 
 def _sentence(chain: ChainFound, *, is_range: bool) -> str:

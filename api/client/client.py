@@ -8,7 +8,7 @@ Retries events, reads and pre-flights that carry an ``idempotencyKey``, on 503 a
 import hashlib
 import hmac
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -21,6 +21,9 @@ from features.core.rules import Rule
 from features.webhooks.event_types import EventType
 
 ANSWER_TIMEOUT_S: Final = 10.0
+EXPORT_TIMEOUT_S: Final = 120.0
+"""Until the first line, and between two: what is one subject's is looked up in all tables first."""
+
 MAX_TRIES: Final = 6
 FIRST_PAUSE_S: Final = 0.1
 MAX_PAUSE_S: Final = 5.0
@@ -94,6 +97,17 @@ def ingest_path(program_id: str) -> str:
 
 
 _LINES: Final = msgspec.json.Decoder(Posted)
+
+
+def _lines_in(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines with their ends; a last one without an end comes as it is."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line + b"\n"
+    if rest:
+        yield rest
 
 
 def pause_after(failures: int) -> float:
@@ -205,6 +219,22 @@ class ClearholdClient:
     def alerts(self, **query: str) -> dict[str, Any]:
         """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
         return self._object("GET", "/api/alerts", query=query)
+
+    def published_keys(self) -> bytes:
+        """The JWKS of the keys that sign checkpoints and proofs."""
+        return self._get("/.well-known/jwks.json").content
+
+    def subject_export(self, resource: str, subject_id: str, *, program_id: str | None = None) -> Iterator[bytes]:
+        """Everything about one of the entities or counterparties: lines with their ends, as they come."""
+        path = f"/api/{resource}/{quote(subject_id, safe='')}/export"
+        query = {"programId": program_id} if program_id is not None else {}
+        try:
+            with self._http.stream("GET", path, params=query, timeout=EXPORT_TIMEOUT_S) as answer:
+                if not answer.is_success:
+                    raise refusal_of(answer.status_code, answer.read())
+                yield from _lines_in(answer.iter_bytes())
+        except httpx.TransportError as error:
+            raise UnreachableError(f"{self._url} did not answer, or broke off: {error}.") from error
 
     def import_agents(self) -> dict[str, Any]:
         """Have agents imported from the scan index; answers when all is recorded."""

@@ -329,6 +329,9 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "rows": "Whether the rows that the interface shows are what the record says.",
     "differences": "The first rows that are not.",
     "table": "The table that the row is of.",
+    "SubjectLine.table": "The table that the row is of; manifest on the first line, end on the last, bank_objects for "
+    "what the log has.",
+    "row": "The row under the names and in the forms of the interface: docs/record.md has the manifest and the end.",
     "RowDifference.id": "The row's id.",
     "RowStates.ok": "Whether every checked row is what the record says.",
     "RowStates.checked": "How many rows were checked.",

@@ -147,7 +147,7 @@ def _record(resources: Resources) -> RecordService:
     stores = resources.stores
     record = stores.record
     return RecordService(
-        reader=RecordReader(stores.database, _policy_bodies(stores)),
+        reader=RecordReader(stores.database, policy_bodies(stores)),
         verification=Verification(stores.database, record.checkpoint_log, record.signing_keys),
         rows=ShownRows(stores.database),
         checkpoints=record.checkpoints,
@@ -155,7 +155,7 @@ def _record(resources: Resources) -> RecordService:
     )
 
 
-def _policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
+def policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
     """The bodies of all policies that a tenant ever had, as written and as they came into force: links cite them."""
     policies, in_force = stores.registry.tenancy.policies, PolicyTable(stores.database)
 

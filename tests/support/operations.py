@@ -91,6 +91,19 @@ def _record(path: str, asks: str = "") -> Operation:
     )
 
 
+def _subject(resource: str, name: str) -> tuple[Operation, Operation]:
+    """All about one entity or counterparty, wherever it is and of one program."""
+    anywhere = Operation(
+        method="GET",
+        path=f"/api/{resource}/{{}}/export",
+        access=Access.BEARER,
+        scope="record",
+        whole_tenant=True,
+        fills=(name,),
+    )
+    return anywhere, msgspec.structs.replace(anywhere, query=(("programId", "program"),), names="a program")
+
+
 def _admin(method: str, path: str, **more: Any) -> Operation:
     """A route of the platform's administration."""
     return Operation(method=method, path=f"/api/admin/{path}", access=Access.ADMIN, **more)
@@ -335,6 +348,8 @@ OPERATIONS: Final = (
     _record("checkpoint", "chain=dispositions"),
     _record("checkpoints"),
     _record("proof", "chain=dispositions&seq=0"),
+    *_subject("entities", "entity"),
+    *_subject("counterparties", "counterparty"),
     Operation(method="POST", path="/api/kri/snapshot/{}", access=Access.OWNER, fills=("program",)),
     *_actor_report("entity"),
     *_actor_report("counterparty"),

@@ -30,7 +30,12 @@ STRICTLY: Final = (
     "--moduleResolution",
     "nodenext",
 )
-NOT_GENERATED: Final = {"/api/ingest/bank/{programId}/batch", "/api/record/export"}
+NOT_GENERATED: Final = {
+    "/api/ingest/bank/{programId}/batch",
+    "/api/record/export",
+    "/api/entities/{entityId}/export",
+    "/api/counterparties/{counterpartyId}/export",
+}
 """Whose bodies are NDJSON alone, which openapi-python-client leaves out."""
 
 

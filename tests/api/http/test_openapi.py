@@ -154,7 +154,9 @@ def opened(note: str) -> tuple[str, str]:
 def test_given_the_exports_when_described_then_there_are_texts_to_look_at() -> None:
     assert {name.split()[0] for name, _ in texts()} == {
         "exportAlerts",
+        "exportCounterparty",
         "exportDispositions",
+        "exportEntity",
         "exportRecord",
         "exportTransfers",
         "getDocs",

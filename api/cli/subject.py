@@ -1,0 +1,101 @@
+"""``clearhold subject``: everything about one subject, from a running service into a file, checked as it comes.
+
+The file gets its name when it is whole and its links are proved; until then it ends in ``.part``.
+
+Exit codes  0 the file is whole and its links hold; 1 it is not; 2 there is nothing to export
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from api.cli.options import Operator, Url, token_option
+from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from store.record.export_check import public_keys_of
+from store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult
+from store.subjects.things import SubjectKind
+
+EXIT_BROKEN: Final = 1
+EXIT_NOTHING: Final = 2
+_RESOURCES: Final = {SubjectKind.ENTITY: "entities", SubjectKind.COUNTERPARTY: "counterparties"}
+_SHOW_EVERY_LINES: Final = 200
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``subject`` to the command line."""
+    app.command("subject")(subject)
+
+
+def subject(
+    subject_id: Annotated[str, typer.Argument(help="The bank's id of the person, business, agent or counterparty.")],
+    url: Url,
+    token: Annotated[str, token_option("The operator token, or an API key of scope record for all programs.")],
+    out: Annotated[Path, typer.Option(help="The file to write; it must not be there yet.", dir_okay=False)] = Path(
+        "subject.ndjson"
+    ),
+    kind: Annotated[SubjectKind, typer.Option(help="What it is; an agent is an entity.")] = SubjectKind.ENTITY,
+    program: Annotated[
+        str | None, typer.Option(help="Id of the program, if several have a subject with this id.")
+    ] = None,
+    operator: Operator = "clearhold subject",
+) -> None:
+    """Write everything that is stored about one subject into a file, as an examiner or a court asks for it."""
+    part = out.with_name(f"{out.name}.part")
+    if out.exists():
+        _fail(f"{out} is there already; name another file with --out.", EXIT_NOTHING)
+    try:
+        with ClearholdClient(url, token=token, operator=operator) as client:
+            check = SubjectCheck(public_keys_of(client.published_keys()))
+            lines = client.subject_export(_RESOURCES[kind], subject_id, program_id=program)
+            first = next(lines, b"")
+            result = _receive(check, first, lines, part)
+    except (RefusedError, UnreachableError, ValueError) as error:
+        broke = f" What came is in {part}." if part.exists() else ""
+        _fail(f"{error}{broke}", EXIT_BROKEN if part.exists() else EXIT_NOTHING)
+    except BrokenSubjectError as error:
+        _fail(f"FAIL: {error} What came is in {part}.", EXIT_BROKEN)
+    except OSError as error:
+        _fail(f"{error.filename} cannot be written: {error.strerror}.", EXIT_NOTHING)
+    part.rename(out)
+    typer.echo(
+        f"{out}: {result.subject} of {result.tenant}, {result.rows:,} rows as of log offset {result.offset}, "
+        f"{result.links:,} links proved."
+    )
+
+
+def _receive(check: SubjectCheck, first: bytes, others: Iterator[bytes], part: Path) -> SubjectResult:
+    """Write the lines as they come, each checked."""
+    with part.open("wb") as file, _progress() as progress:
+        task = progress.add_task("", total=None)
+        received = 0
+        for number, line in enumerate(_after(first, others)):
+            file.write(line)
+            received += len(line)
+            check.take(line)
+            if number % _SHOW_EVERY_LINES == 0:
+                progress.update(task, completed=received, description=f"{number:,} rows")
+        return check.finish()
+
+
+def _after(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from others
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """How much has come; how much will is not known. Nothing where no terminal is."""
+    screen = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as progress:
+        yield progress
+
+
+def _fail(sentence: str, code: int) -> NoReturn:
+    typer.echo(sentence, err=True)
+    raise typer.Exit(code)

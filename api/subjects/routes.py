@@ -1,0 +1,118 @@
+"""Everything about one subject as a download, for an examiner or a court; nothing here can change it."""
+
+from typing import Final
+
+from litestar import get
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+from litestar.types import ASGIApp
+
+from api.area import Area, Resources
+from api.counterparties.schemas import CounterpartyQuery
+from api.entities.schemas import EntityQuery
+from api.http.envelope import ApiRequest
+from api.http.gate import principal_of, query_of
+from api.http.operation import Access, Operation
+from api.http.request_schema import RequestSchema
+from api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
+from api.programs.service import ProgramService
+from api.record.routes import policy_bodies
+from api.subjects.examples import SUBJECT_EXPORT
+from api.subjects.schemas import SubjectLine
+from api.subjects.service import SubjectService
+from features.core.errors import ErrorCode
+from features.core.principal import KeyScope
+from store.duck.parties import Counterparties, Entities
+from store.subjects.reader import SubjectReader
+from store.subjects.things import SubjectKind
+
+_TAG: Final = "record"
+_NAME: Final = "subject"
+_SUMMARY: Final = (
+    "Everything that is stored about {noun}, as a download for an examiner or a court. A line is a SubjectLine: "
+    "the manifest, which names the tables in their order and what is left out; the rows; the links of the record about "
+    "it, each with its inclusion proof to a signed checkpoint; and an end with the rows of each table and the SHA-256 "
+    "of all lines before it, so that a cut file is seen. All of it is as of the log offset in the manifest. 400 if "
+    "several programs have {noun} of that id and programId names none of them. 409 when the chain contradicts an "
+    "earlier checkpoint. One that fails midway breaks off the connection without a clean end."
+)
+_REFUSALS: Final = (
+    ErrorCode.PROGRAM_REQUIRED,
+    ErrorCode.PROGRAM_NOT_FOUND,
+    ErrorCode.CHAIN_INCONSISTENT,
+    ErrorCode.TOO_MANY_AT_ONCE,
+    ErrorCode.UNAVAILABLE,
+)
+_MEDIA: Final = MEDIA_TYPES[ExportFormat.NDJSON]
+
+_ENTITY: Final = Operation(
+    id="exportEntity",
+    tag=_TAG,
+    summary=_SUMMARY.format(noun="an entity"),
+    access=Access.BEARER,
+    scope=KeyScope.RECORD,
+    tenant_wide=True,
+    answers={200: SubjectLine},
+    refusals=(*_REFUSALS, ErrorCode.ENTITY_NOT_FOUND),
+    query=RequestSchema(EntityQuery),
+    headers=("Content-Disposition",),
+    media=(_MEDIA,),
+    text_examples={_MEDIA: SUBJECT_EXPORT},
+)
+_COUNTERPARTY: Final = Operation(
+    id="exportCounterparty",
+    tag=_TAG,
+    summary=_SUMMARY.format(noun="a counterparty"),
+    access=Access.BEARER,
+    scope=KeyScope.RECORD,
+    tenant_wide=True,
+    answers={200: SubjectLine},
+    refusals=(*_REFUSALS, ErrorCode.COUNTERPARTY_NOT_FOUND),
+    query=RequestSchema(CounterpartyQuery),
+    headers=("Content-Disposition",),
+    media=(_MEDIA,),
+    text_examples={_MEDIA: SUBJECT_EXPORT},
+)
+
+
+@get("/api/entities/{entity_id:str}/export", opt=_ENTITY.as_opt)
+async def export_entity(
+    entity_id: FromPath[str],
+    request: ApiRequest,
+    subjects: NamedDependency[SubjectService],
+    downloads: NamedDependency[Downloads],
+) -> ASGIApp:
+    principal, query = principal_of(request.scope), query_of(request.scope, EntityQuery)
+    batches = await subjects.export(principal, SubjectKind.ENTITY, entity_id, query.program_id)
+    return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
+
+
+@get("/api/counterparties/{counterparty_id:str}/export", opt=_COUNTERPARTY.as_opt)
+async def export_counterparty(
+    counterparty_id: FromPath[str],
+    request: ApiRequest,
+    subjects: NamedDependency[SubjectService],
+    downloads: NamedDependency[Downloads],
+) -> ASGIApp:
+    principal, query = principal_of(request.scope), query_of(request.scope, CounterpartyQuery)
+    batches = await subjects.export(principal, SubjectKind.COUNTERPARTY, counterparty_id, query.program_id)
+    return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
+
+
+def _subjects(resources: Resources) -> SubjectService:
+    stores = resources.stores
+    return SubjectService(
+        programs=ProgramService(stores.registry.tenancy),
+        entities=Entities(stores.database),
+        counterparties=Counterparties(stores.database),
+        reader=SubjectReader(
+            stores.database,
+            checkpoints=stores.record.checkpoints,
+            policies=policy_bodies(stores),
+            events=resources.events,
+        ),
+        clock=stores.clock,
+    )
+
+
+AREA: Final = Area(routes=(export_entity, export_counterparty), provide={"subjects": _subjects})

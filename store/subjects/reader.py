@@ -1,0 +1,238 @@
+"""The export of one subject: a manifest, all that is stored about it in a stated order, an end with counts and a hash.
+
+manifest ─▶ rows of each table, in log order ─▶ links of the record, with proofs to a signed checkpoint ─▶ end
+
+All rows are of one state of the database: those up to the offset that the manifest names. Only keys are held, as
+numbers; rows and the bank's objects are read some at a time, and between two batches nothing is open or locked, so that
+a reader that takes its time holds up nobody.
+
+Errors  InconsistentChainError when the record cannot be signed; ConnectionError while the log cannot be read
+"""
+
+import base64
+from collections.abc import Generator, Iterator, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import duckdb
+import msgspec
+
+from features.bank.masking import masked_raw
+from features.core.canonical import Chain, digest_of
+from features.core.instants import format_instant
+from features.core.log_entry import EntryKind, LogEntry
+from features.core.principal import Principal
+from store.lake.raw_events import RawEvents
+from store.record.checkpoints import RecordCheckpoints
+from store.record.reader import Policies
+from store.record.rows import RecordChainRow, RecordCheckpointRow
+from store.redis_log.offsets import log_time_of
+from store.subjects.lines import END, FORMAT, MANIFEST, RowLines, line_of
+from store.subjects.tables import (
+    BANK_OBJECTS,
+    IN_DECISIONS,
+    IN_MONEY,
+    IN_PARTIES,
+    LEFT_OUT,
+    LINKS,
+    ORDER,
+    POLICIES,
+    RECORD_CHECKPOINTS,
+    ROWID,
+    CoveredTable,
+)
+from store.subjects.things import WITHIN, Subject, SubjectFacts, look_up
+from store.tables.columns import row_builder, select_list
+from store.tables.predicate import NUMBERS, TEXTS, listed
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_PLACES: Final = "SELECT rowid FROM {table} WHERE {within} AND ({condition}) ORDER BY rowid"
+_TEXTS: Final = "SELECT DISTINCT {key} FROM {table} WHERE {within} AND ({condition}) ORDER BY {key}"
+_OF_PLACES: Final = f"""
+    SELECT {{columns}} FROM {{table}} WHERE tenant_id = ? AND rowid BETWEEN ? AND ? AND rowid IN {NUMBERS}
+    ORDER BY rowid"""
+_OF_TEXTS: Final = (
+    f"SELECT {{columns}} FROM {{table}} WHERE tenant_id = ? AND {{key}} IN {TEXTS} ORDER BY {{key}}, rowid"
+)
+_OBJECTS: Final = f"""
+    SELECT "offset" FROM bank_events
+    WHERE {WITHIN} AND (subject_type, subject_id) IN (SELECT type, id FROM subject_things)
+    UNION SELECT raw_offset FROM transfers WHERE {WITHIN} AND id IN (SELECT id FROM subject_transfers) ORDER BY 1"""
+_LINK: Final = row_builder(RecordChainRow)
+_CHECKPOINT_LINES: Final = RowLines(RECORD_CHECKPOINTS, RecordCheckpointRow)
+
+
+class _Delivered(msgspec.Struct, frozen=True):
+    """The part of a bank event that is the object."""
+
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
+
+Lines = Iterator[list[bytes]]
+
+
+class SubjectReader:
+    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        *,
+        checkpoints: RecordCheckpoints,
+        policies: Policies,
+        events: RawEvents,
+    ) -> None:
+        self._connection, self._checkpoints = connection, checkpoints
+        self._policies, self._events = policies, events
+
+    def export(
+        self, principal: Principal, subject: Subject, *, now: int, batch: int
+    ) -> Generator[list[bytes], None, None]:
+        """Lines without their ends, ``batch`` at a time, of what is committed when the first is asked for."""
+        principal.require_tenant_wide()
+        with self._connection.cursor() as cursor:
+            facts = look_up(cursor, subject)
+            # Behind the lookup, so that each checkpoint is over all links that were seen there.
+            signed = {chain: self._checkpoints.sign(principal, Chain(chain)) for chain in facts.chains}
+            reading = _Reading(cursor, principal, subject, facts, batch)
+            ending = _Ending()
+            yield ending.counted(MANIFEST, [line_of(MANIFEST, _manifest(principal, subject, facts, now=now))])
+            for table in (*IN_PARTIES, *IN_MONEY, *IN_DECISIONS):
+                for lines in reading.rows(table):
+                    yield ending.counted(table.name, lines)
+                if table.name == "bank_events":
+                    for lines in self._objects(reading):
+                        yield ending.counted(BANK_OBJECTS, lines)
+            yield ending.counted(POLICIES, self._cited_policies(principal, facts))
+            yield ending.counted(RECORD_CHECKPOINTS, [_checkpoint_line(row) for row in signed.values()])
+            for lines in self._links(reading, signed):
+                yield ending.counted(LINKS.name, lines)
+            yield [ending.line()]
+
+    def _objects(self, reading: "_Reading") -> Lines:
+        for offsets in reading.object_offsets():
+            entries = self._events.entries(reading.subject.shard, offsets)
+            yield [_object_line(offset, entries.get(offset)) for offset in offsets]
+
+    def _cited_policies(self, principal: Principal, facts: SubjectFacts) -> list[bytes]:
+        digests = {digest_of(body): body for body in self._policies(principal.tenant_id)}
+        return [
+            line_of(POLICIES, {"sha256": digest, "body": msgspec.Raw(digests[digest])})
+            for digest in sorted(facts.cited_policies & digests.keys())
+        ]
+
+    def _links(self, reading: "_Reading", signed: dict[str, RecordCheckpointRow]) -> Lines:
+        forms = RowLines(LINKS.name, RecordChainRow)
+        for tuples in reading.tuples(LINKS):
+            links = [_LINK(values) for values in tuples]
+            proofs: dict[tuple[str, int], tuple[bytes, ...]] = {}
+            for chain in sorted({link.chain for link in links}):
+                seqs = [link.seq for link in links if link.chain == chain]
+                paths = self._checkpoints.paths(reading.principal, signed[chain], seqs)
+                proofs |= {(chain, seq): path for seq, path in zip(seqs, paths, strict=True)}
+            yield [
+                line_of(
+                    LINKS.name,
+                    forms.row_of(values)
+                    | {"proof": [base64.b64encode(each).decode() for each in proofs[link.chain, link.seq]]},
+                )
+                for values, link in zip(tuples, links, strict=True)
+            ]
+
+
+class _Reading:
+    """The rows of one export, batch by batch."""
+
+    def __init__(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        principal: Principal,
+        subject: Subject,
+        facts: SubjectFacts,
+        batch: int,
+    ) -> None:
+        self.principal, self.subject = principal, subject
+        self._cursor, self._batch = cursor, batch
+        self._place: list[object] = [subject.tenant_id, subject.program_id, facts.upto]
+
+    def rows(self, table: CoveredTable) -> Lines:
+        lines = RowLines(table.name, table.row_type)
+        for tuples in self.tuples(table):
+            yield [lines.line(values) for values in tuples]
+
+    def tuples(self, table: CoveredTable) -> Iterator[list[tuple[Any, ...]]]:
+        """What ``select_list`` selects, in the order of the log."""
+        place = self._place if table.has_offset else self._place[:1]
+        within = WITHIN if table.has_offset else "tenant_id = ?"
+        words = {"table": table.name, "key": table.key, "columns": select_list(table.row_type)}
+        is_placed = table.key == ROWID
+        keys_of = _PLACES if is_placed else _TEXTS
+        for keys in self._keys(keys_of.format(within=within, condition=table.condition, **words), place):
+            if is_placed:
+                values = [self.subject.tenant_id, keys[0], keys[-1], listed(keys)]
+                yield self._cursor.execute(_OF_PLACES.format(**words), values).fetchall()
+            else:
+                values = [self.subject.tenant_id, listed(keys)]
+                yield self._cursor.execute(_OF_TEXTS.format(**words), values).fetchall()
+
+    def object_offsets(self) -> Iterator[list[int]]:
+        return self._keys(_OBJECTS, [*self._place, *self._place])
+
+    def _keys(self, sql: str, values: Sequence[object]) -> Iterator[list[Any]]:
+        """All keys are read at once, as numbers where they are numbers."""
+        (keys,) = self._cursor.execute(sql, values).fetchnumpy().values()
+        for first in range(0, len(keys), self._batch):
+            yield keys[first : first + self._batch].tolist()
+
+
+class _Ending:
+    """Counts and digests the lines, for the last one."""
+
+    def __init__(self) -> None:
+        self._counts = dict.fromkeys(ORDER, 0)
+        self._lines, self._digest = 0, sha256()
+
+    def counted(self, table: str, lines: list[bytes]) -> list[bytes]:
+        if table != MANIFEST:
+            self._counts[table] += len(lines)
+        self._lines += len(lines)
+        for line in lines:
+            self._digest.update(line + b"\n")
+        return lines
+
+    def line(self) -> bytes:
+        return line_of(END, {"counts": self._counts, "lines": self._lines, "sha256": self._digest.hexdigest()})
+
+
+def _manifest(principal: Principal, subject: Subject, facts: SubjectFacts, *, now: int) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "subject": {"type": subject.kind, "id": subject.id, "accountIds": facts.accounts},
+        "tenantId": subject.tenant_id,
+        "tenant": principal.tenant,
+        "programId": subject.program_id,
+        "createdAt": format_instant(now),
+        "asOf": {"at": format_instant(log_time_of(facts.upto)), "shard": subject.shard, "offset": str(facts.upto)},
+        "versions": {
+            "features": facts.feature_versions,
+            "scores": facts.score_versions,
+            "policies": facts.policies,
+        },
+        "tables": ORDER,
+        "leftOut": LEFT_OUT,
+    }
+
+
+def _checkpoint_line(row: RecordCheckpointRow) -> bytes:
+    return _CHECKPOINT_LINES.line(msgspec.structs.astuple(row))
+
+
+def _object_line(offset: int, entry: LogEntry | None) -> bytes:
+    """The object of one delivery; null when it is lost with a part of the log."""
+    row: dict[str, object] = {"offset": str(offset), "kind": None, "appendedAt": None, "object": None}
+    if entry is not None:
+        body = bytes(_DELIVERED.decode(entry.body).data) if entry.kind == EntryKind.BANK else entry.body
+        row |= {"kind": entry.kind, "appendedAt": format_instant(entry.appended_at), "object": masked_raw(body)}
+    return line_of(BANK_OBJECTS, row)

@@ -1,0 +1,168 @@
+"""What is a subject's: its accounts, transfers, alerts and so on, looked up once, in one state of the database.
+
+Each lookup fills a temporary table of the cursor, so memory grows with the subject's own things, and nothing is locked
+for anybody else. The offset is that which the program's shard had committed in the same transaction: a row with a
+higher one came later and is not in the export.
+
+Errors  none of its own
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import duckdb
+import msgspec
+
+from store.duck.account_owners import FIRST_OWNERS
+
+# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+WITHIN: Final = 'tenant_id = ? AND program_id = ? AND "offset" <= ?'
+_UPTO: Final = 'SELECT coalesce(max("offset"), 0) FROM log_offsets WHERE shard = ?'
+
+
+class SubjectKind(StrEnum):
+    ENTITY = "entity"  # an agent is one, in the program ``agents``
+    COUNTERPARTY = "counterparty"
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom an export is about. ``shard`` is that of the program; the principal is known to reach it."""
+
+    kind: SubjectKind
+    id: str
+    tenant_id: str
+    program_id: str
+    shard: int
+
+
+class SubjectFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the lookup says beside its tables: up to which offset, the accounts, and the versions that rows name."""
+
+    upto: int
+    accounts: tuple[str, ...]
+    feature_versions: tuple[str, ...]
+    score_versions: tuple[str, ...]
+    policies: dict[str, str]
+    cited_policies: frozenset[str]
+    chains: tuple[str, ...]
+
+
+_ACCOUNTS: Final = f"""
+    INSERT INTO subject_things SELECT 'account', account_id FROM ({FIRST_OWNERS.format(matching=WITHIN)})
+    WHERE owner_id = ?"""
+_OWN_ACCOUNT: Final = "account_id IN (SELECT id FROM subject_things WHERE type = 'account')"
+_TRANSFERS: Final = {
+    SubjectKind.ENTITY: f"entity_id = ? OR (entity_id IS NULL AND {_OWN_ACCOUNT})",
+    SubjectKind.COUNTERPARTY: "counterparty_id = ?",
+}
+_SEEN: Final = {
+    SubjectKind.ENTITY: f"""
+        SELECT DISTINCT counterparty_id AS id FROM transfers
+        WHERE {WITHIN} AND counterparty_id IS NOT NULL AND id IN (SELECT id FROM subject_transfers)""",
+    SubjectKind.COUNTERPARTY: f"SELECT DISTINCT id FROM counterparties WHERE {WITHIN} AND id = ?",
+}
+_NAMED: Final = {
+    SubjectKind.ENTITY: "['$.resolved.entityId', '$.transfer.entityId']",
+    SubjectKind.COUNTERPARTY: "['$.resolved.counterpartyId', '$.transfer.counterpartyId']",
+}
+_PREFLIGHTS: Final = f"""
+    CREATE TEMP TABLE subject_preflights AS SELECT DISTINCT id FROM preflights WHERE {WITHIN} AND (
+        list_has_any(json_extract_string(body, {{named}}),
+            (SELECT list(id) FROM subject_things WHERE type IN ('entity', 'counterparty', 'account')))
+        OR id IN (SELECT preflight_id FROM preflight_matches
+            WHERE {WITHIN} AND transfer_id IN (SELECT id FROM subject_transfers)))"""
+# An alert on a counterparty rests on transfers of several entities: its evidence names them.
+_ALERTS: Final = f"""
+    CREATE TEMP TABLE subject_alerts AS SELECT DISTINCT id FROM alerts WHERE {WITHIN} AND (
+        (subject_type, subject_id) IN (SELECT type, id FROM subject_things)
+        OR transfer_id IN (SELECT id FROM subject_transfers)
+        OR (subject_type = 'counterparty' AND list_has_any(json_extract_string(evidence, '$.actorIds[*]'),
+            (SELECT list(id) FROM subject_things WHERE type IN ('entity', 'account')))))"""
+_ACTIONS: Final = f"""
+    CREATE TEMP TABLE subject_actions AS SELECT DISTINCT id FROM actions WHERE {WITHIN} AND (
+        (target_type, target_id) IN (SELECT type, id FROM subject_things)
+        OR alert_id IN (SELECT id FROM subject_alerts))"""
+_LINKS: Final = """
+    CREATE TEMP TABLE subject_links AS SELECT rowid AS place, chain FROM record_chain
+    WHERE tenant_id = ? AND (json_extract_string(body, '$.kind') = 'log_loss' OR (
+        program_id = ? AND "offset" <= ? AND (
+            (chain = 'dispositions' AND json_extract_string(body, '$.alertId') IN (SELECT id FROM subject_alerts))
+            OR (chain = 'actions' AND json_extract_string(body, '$.actionId') IN (SELECT id FROM subject_actions)))))"""
+_CITATIONS: Final = """
+    CREATE TEMP TABLE subject_citations AS
+    WITH cited AS (SELECT body FROM record_chain WHERE rowid IN (SELECT place FROM subject_links))
+    SELECT DISTINCT 'alert' AS of_what, json_extract_string(body, '$.alertSha256') AS digest FROM cited
+    UNION SELECT 'policy', unnest(json_extract_string(body, ['$.policySha256', '$.change.bodySha256'])) FROM cited"""
+_DELIVERIES: Final = """
+    CREATE TEMP TABLE subject_deliveries AS SELECT DISTINCT id FROM (
+        SELECT id, json_extract_string(body,
+            ['$.data.alertId', '$.data.actionId', '$.data.preflightId', '$.data.transferId']) AS named
+        FROM webhook_deliveries WHERE tenant_id = ? AND program_id = ?
+    ) WHERE named[1] IN (SELECT id FROM subject_alerts) OR named[2] IN (SELECT id FROM subject_actions)
+        OR named[3] IN (SELECT id FROM subject_preflights) OR named[4] IN (SELECT id FROM subject_transfers)"""
+_FEATURE_VERSIONS: Final = f"""
+    SELECT list_sort(list(DISTINCT feature_version)), list_sort(list(DISTINCT score_version)) FROM transfer_features
+    WHERE {WITHIN} AND transfer_id IN (SELECT id FROM subject_transfers)"""
+_SCORE_VERSIONS: Final = f"""
+    SELECT list_sort(list(DISTINCT version)) FROM scores
+    WHERE {WITHIN} AND (subject_type, subject_id) IN (SELECT type, id FROM subject_things)"""
+_POLICIES: Final = f"""
+    SELECT split_part(version, '-', 1), arg_max(version, "offset") FROM policies WHERE {WITHIN} GROUP BY 1 ORDER BY 1"""
+_CITED: Final = "SELECT digest FROM subject_citations WHERE of_what = 'policy' AND digest IS NOT NULL"
+_CHAINS: Final = "SELECT DISTINCT chain FROM subject_links ORDER BY chain"
+_ACCOUNT_IDS: Final = "SELECT id FROM subject_things WHERE type = 'account' ORDER BY id"
+
+
+def look_up(cursor: duckdb.DuckDBPyConnection, subject: Subject) -> SubjectFacts:
+    """Fill the cursor's tables, all as of one commit."""
+    cursor.begin()
+    try:
+        facts = _look_up(cursor, subject)
+    except BaseException:
+        cursor.rollback()
+        raise
+    cursor.commit()
+    return facts
+
+
+def _look_up(cursor: duckdb.DuckDBPyConnection, subject: Subject) -> SubjectFacts:
+    ((upto,),) = cursor.execute(_UPTO, [subject.shard]).fetchall()
+    place: list[object] = [subject.tenant_id, subject.program_id, upto]
+    kind = subject.kind
+    cursor.execute("CREATE TEMP TABLE subject_things (type VARCHAR, id VARCHAR)")
+    types = ("entity", "agent") if kind is SubjectKind.ENTITY else ("counterparty",)
+    for each in types:
+        cursor.execute("INSERT INTO subject_things VALUES (?, ?)", [each, subject.id])
+    if kind is SubjectKind.ENTITY:
+        cursor.execute(_ACCOUNTS, [*place, subject.id])
+    of_subject = f"SELECT DISTINCT id FROM transfers WHERE {WITHIN} AND ({_TRANSFERS[kind]})"
+    cursor.execute(f"CREATE TEMP TABLE subject_transfers AS {of_subject}", [*place, subject.id])
+    cursor.execute("INSERT INTO subject_things SELECT 'transfer', id FROM subject_transfers")
+    own_id = [subject.id] if kind is SubjectKind.COUNTERPARTY else []
+    cursor.execute(f"CREATE TEMP TABLE subject_counterparties AS {_SEEN[kind]}", [*place, *own_id])
+    cursor.execute(_PREFLIGHTS.format(named=_NAMED[kind]), [*place, *place])
+    cursor.execute(_ALERTS, place)
+    cursor.execute(_ACTIONS, place)
+    cursor.execute(_LINKS, place)
+    cursor.execute(_CITATIONS)
+    cursor.execute(_DELIVERIES, place[:2])
+    return _facts(cursor, place, upto)
+
+
+def _facts(cursor: duckdb.DuckDBPyConnection, place: Sequence[object], upto: int) -> SubjectFacts:
+    ((features, scored),) = cursor.execute(_FEATURE_VERSIONS, place).fetchall()
+    ((scores,),) = cursor.execute(_SCORE_VERSIONS, place).fetchall()
+    return SubjectFacts(
+        upto=upto,
+        accounts=_texts(cursor, _ACCOUNT_IDS),
+        feature_versions=tuple(features or ()),
+        score_versions=tuple(sorted({*(scored or ()), *(scores or ())})),
+        policies=dict(cursor.execute(_POLICIES, place).fetchall()),
+        cited_policies=frozenset(_texts(cursor, _CITED)),
+        chains=_texts(cursor, _CHAINS),
+    )
+
+
+def _texts(cursor: duckdb.DuckDBPyConnection, sql: str) -> tuple[str, ...]:
+    return tuple(text for (text,) in cursor.execute(sql).fetchall())
