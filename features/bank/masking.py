@@ -2,7 +2,7 @@
 
 A key is known by its letters or by its last word, whichever way it is spelt: the numbers of accounts and cards, and
 those by which a state knows a person or a business. Routing, trace and check numbers and the bank's own ids stay. In
-free text a long run of digits is masked where it stands.
+all other text the numbers of accounts, cards and people are masked where they stand, and keys and tokens.
 
 Errors  none: data that is not a JSON object comes back as an empty one
 """
@@ -40,17 +40,48 @@ _SECRET_WORDS: Final = frozenset(
 _SECRET_KEY: Final = re.compile(r"(?:(?:api|access|private|signing)keys?|securitycode)$")
 _BARE_NUMBER: Final = re.compile(r"[A-Za-z]{0,4}\d[\d -]{3,}\d")
 _LONG_NUMBER: Final = 10**8
-_NUMBER_IN_TEXT: Final = re.compile(r"\d{9,}|\b\d{3}-\d{2}-\d{4}\b|\b\d{4}(?:[ -]\d{4}){2,}(?:[ -]\d{1,4})?\b")
+_NUMBERS: Final = (
+    r"\b(?:[a-z]{1,8}_)?(?:op|whsec|adm|live|test|sk|pk|rk|key|token|secret)_[A-Za-z0-9_-]{12,}",
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?",
+    r"\b[A-Z]{2}[0-9]{2}[A-Z0-9]{7,26}([A-Z0-9]{4})\b",  # IBAN, and in groups
+    r"\b[A-Z]{2}[0-9]{2}(?:[ -][A-Z0-9]{4}){2,7}(?:[ -]([A-Z0-9]{1,3}))?\b",
+    r"[0-9]{5,}([0-9]{4})",
+    r"\b[0-9]{3}[ -][0-9]{2}[ -]([0-9]{4})\b",  # SSN and ITIN
+    r"\b[0-9]{2}-[0-9]{3}([0-9]{4})\b",  # EIN
+    r"\b[0-9]{4}[ -][0-9]{6}[ -][0-9]([0-9]{4})\b",
+    r"\b[0-9]{4}(?:[ -][0-9]{4})+[ -]([0-9]{1,4})\b",
+)
+NUMBER_IN_TEXT: Final = "|".join(_NUMBERS)
+"""What nobody but its writer may read, as Python and RE2 both read it; the groups are what may stay of a number."""
+
+_NUMBER_IN_TEXT: Final = re.compile(NUMBER_IN_TEXT)
+_STAYING_WORDS: Final = frozenset(
+    {"id", "ids", "number", "numbers", "num", "nbr", "no", "value", "values", "key", "keys", "cents", "sha", "hash"}
+    | {"imad", "omad", "uetr", "phone", "at", "url", "version"}
+)
+_PLAIN: Final = re.compile(r"[A-Za-z0-9+().:/_#-]{1,128}|[+(]?[0-9][0-9 ().+-]{4,20}")  # no prose
+_ROUTING: Final = re.compile(r"[0-9]{9}|[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
+_ID: Final = re.compile(
+    r"(?!(?:op|whsec|adm|live|test|sk|pk|rk|key|token|secret)_)[a-z]{2,12}_[A-Za-z0-9]{1,64}"
+    r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+)
 
 
 class _Treatment(StrEnum):
     """How the value of a key is treated."""
 
     KEPT = "kept"
+    ROUTING = "routing"  # a bank's number, unless it is written like none
+    TEXT_OR_ID = "text or id"
     MASKED = "masked"
     MASKED_IF_BARE = "masked if bare"  # an account may be named by its number or by the bank's id
     TEXT = "text"
     DROPPED = "dropped"
+
+
+_OF_LAST_WORD: Final = dict.fromkeys(_TEXT_WORDS, _Treatment.TEXT) | dict.fromkeys(_STAYING_WORDS, _Treatment.KEPT)
+_STAYS: Final = {_Treatment.KEPT: _PLAIN, _Treatment.ROUTING: _ROUTING, _Treatment.TEXT_OR_ID: _ID}
+"""How a text has to be written that stays as it is."""
 
 
 def _treatment(parent: str, key: str) -> _Treatment:
@@ -74,7 +105,9 @@ def _new_treatment(parent: str, key: str) -> _Treatment:
         return _Treatment.MASKED
     if last in _ACCOUNT_WORDS:
         return _Treatment.MASKED_IF_BARE
-    return _Treatment.TEXT if last in _TEXT_WORDS else _Treatment.KEPT
+    if words and words[-1] == "routing":
+        return _Treatment.ROUTING
+    return _OF_LAST_WORD.get(last, _Treatment.TEXT_OR_ID)
 
 
 _remembered_treatment = lru_cache(maxsize=_KEYS_REMEMBERED)(_new_treatment)
@@ -96,6 +129,11 @@ def masked_raw(data: bytes | None) -> dict[str, Any]:
 def masked_text(data: bytes) -> str:
     """The masked object as JSON text."""
     return msgspec.json.encode(masked_raw(data)).decode()
+
+
+def masked_prose(text: str) -> str:
+    """What somebody wrote, with at most the last four of each number, and no key or token."""
+    return _NUMBER_IN_TEXT.sub(_as_last_four, text)
 
 
 def last_four(number: object) -> str | None:
@@ -130,8 +168,9 @@ def _masked(value: Any, key: str, treatment: _Treatment, depth: int) -> Any:
 def _masked_string(text: str, treatment: _Treatment) -> str | None:
     if treatment is _Treatment.MASKED_IF_BARE:
         return last_four(text) if _BARE_NUMBER.fullmatch(text.strip()) else text
-    return _NUMBER_IN_TEXT.sub(_as_last_four, text) if treatment is _Treatment.TEXT else text
+    staying = _STAYS.get(treatment)
+    return text if staying is not None and staying.fullmatch(text.strip()) else masked_prose(text)
 
 
 def _as_last_four(number: re.Match[str]) -> str:
-    return f"****{number[0][-LAST:]}"
+    return f"****{number[number.lastindex] if number.lastindex else ''}"

@@ -1,7 +1,7 @@
 """Tables of what tenants set up: they are small, live in the control streams and not in the database, and are written
 whole when they have changed.
 
-Secrets, tokens and keys are not among it.
+Secrets, tokens and keys are not among it, and what people wrote has no whole numbers of accounts, cards or people.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from features.bank.masking import masked_prose, masked_text
 from features.core.instants import parse_instant
 from features.policy.bodies import SCORECARD, prefix_of
 from store.analysts.tables import LakeColumn, LakeTable
@@ -113,7 +114,8 @@ def control_rows(tenancy: Tenancy) -> ControlRows:
     """All rows as they are now; the projections may grow meanwhile, on another thread."""
     rows: dict[str, list[msgspec.Struct]] = {name: [] for name, _ in _TABLES}
     for tenant in tenancy.tenants.list_all():
-        rows["tenants"].append(TenantRow(tenant.id, tenant.slug, tenant.name, parse_instant(tenant.created_at) or 0))
+        name, created_at = masked_prose(tenant.name), parse_instant(tenant.created_at) or 0
+        rows["tenants"].append(TenantRow(tenant.id, tenant.slug, name, created_at))
         rows["policy_versions"] += _policies(tenancy, tenant.id)
         rows["scorecard_reports"] += _reports(tenancy, tenant.id)
         for stored in tenancy.rules.of_tenant(tenant.id).all():
@@ -123,7 +125,7 @@ def control_rows(tenancy: Tenancy) -> ControlRows:
                     tenant_id=tenant.id,
                     program_id=rule.program_id,
                     id=rule.id,
-                    name=rule.name,
+                    name=masked_prose(rule.name),
                     status=rule.status,
                     action=rule.action,
                     severity=rule.severity,
@@ -185,4 +187,4 @@ def _reports(tenancy: Tenancy, tenant_id: str) -> Iterable[ScorecardReportRow]:
 
 
 def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return masked_text(msgspec.json.encode(value))

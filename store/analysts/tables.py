@@ -4,12 +4,14 @@ A thing that changes has a row a version: the table of versions is named after i
 view of what is current has the plain name. What is left out is left out for a reason that stands beside it.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
 
+from features.bank.masking import NUMBER_IN_TEXT
 from store.duck.schema import TABLES, VERSIONED
 from store.redis_log.offsets import SEQ_BITS
 from store.tables.columns import columns_of
@@ -139,12 +141,37 @@ WRITTEN_FREELY: Final = frozenset(
         ("agents", "name"),
         ("dispositions", "narrative"),
         ("labels", "reason"),
+        ("labels", "recorded_by"),
+        ("dispositions", "decided_by"),
+        ("actions", "requested_by"),
+        ("actions", "approved_by"),
+        ("actions", "error"),
+        ("accounts", "owner_told_by"),
+        ("entities", "expected_payment_rails"),
+        ("entities", "legal_type"),
     }
 )
-"""Columns in which somebody may have written a whole account number. Of a number of nine digits and more the last four
-are left, as in ``raw``; the record keeps what was written, because its digests are of that."""
+"""Columns in which somebody may have written a whole account number. Of a number the last four are left, as in ``raw``;
+the record keeps what was written, because its digests are of that."""
 
-_MASKED: Final = r"""regexp_replace("{name}", '[0-9]{{5,}}([0-9]{{4}})', '****\1', 'g')"""
+JSON_WRITTEN_FREELY: Final = frozenset(
+    {
+        ("actions", "change"),
+        ("actions", "bank_response"),
+        ("alerts", "evidence"),
+        ("policies", "body"),
+        ("programs", "body"),
+    }
+)
+"""Columns with JSON in which somebody may have written one under ``_TEXT_KEYS``: the text is then left out whole."""
+
+_TEXT_KEYS: Final = (
+    *("note", "name", "reason", "source", "narrative", "text", "description", "by", "requestedBy", "approvedBy"),
+    *("decidedBy", "recordedBy", "requested_by", "approved_by", "decided_by", "operator", "message", "error", "detail"),
+)
+_GROUPS: Final = "".join(f"\\{number}" for number in range(1, re.compile(NUMBER_IN_TEXT).groups + 1))
+_TEXT_WITH_NUMBER: Final = rf'("(?:{"|".join(_TEXT_KEYS)})":")(?:[^"\\]|\\.)*?(?:{NUMBER_IN_TEXT})(?:[^"\\]|\\.)*"'
+_ROUTING: Final = "[0-9]{9}|[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?"
 
 
 @cache
@@ -172,10 +199,19 @@ def _columns(source: str, row_type: type[msgspec.Struct]) -> list[LakeColumn]:
     for each in columns_of(row_type):
         taken_apart = _IN_PLACE_OF.get((source, each.name))
         if taken_apart is None:
-            expression = _MASKED if (source, each.name) in WRITTEN_FREELY else '"{name}"'
-            columns.append(LakeColumn(each.name, each.sql_type, each.nullable, expression.format(name=each.name)))
+            columns.append(LakeColumn(each.name, each.sql_type, each.nullable, _expression(source, each.name)))
         else:
             columns += (
                 LakeColumn(name, kind, nullable=True, expression=expression) for name, kind, expression in taken_apart
             )
     return columns
+
+
+def _expression(source: str, name: str) -> str:
+    """The column as it is copied, without numbers that nobody but their writer may read."""
+    masked = f"""regexp_replace("{name}", '{NUMBER_IN_TEXT}', '****{_GROUPS}', 'g')"""
+    if (source, name) == ("counterparties", "routing_number"):
+        return f"""CASE WHEN regexp_full_match("{name}", '{_ROUTING}') THEN "{name}" ELSE {masked} END"""
+    if (source, name) in JSON_WRITTEN_FREELY:
+        return f"""regexp_replace("{name}", '{_TEXT_WITH_NUMBER}', '\\1****"', 'g')"""
+    return masked if (source, name) in WRITTEN_FREELY else f'"{name}"'

@@ -3,11 +3,15 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from features.bank.masking import masked_raw, masked_text
+from features.policy.seeds import SEEDS
+from features.scorers.cards import DEFAULTS
 
 NUMBER = "000111222333"
+UUID = "0b1c2d3e-0000-4000-8000-000000000001"
 
 
 @pytest.mark.parametrize(
@@ -73,19 +77,13 @@ def test_given_a_sensitive_key_in_any_spelling_when_shown_or_kept_then_its_value
     [
         "account_number_id",
         "check_number",
-        "routing_number",
-        "creditor_agent_routing_number",
         "trace_number",
         "company_id",
         "imad",
         "end_to_end_id",
         "id",
         "phone",
-        "sales_tax",
-        "japan",
-        "protein",
         "card_id",
-        "merchant_license_class",
     ],
 )
 def test_given_a_key_that_identifies_nobody_when_shown_then_its_value_stays(key: str) -> None:
@@ -97,7 +95,13 @@ def test_given_a_key_that_identifies_nobody_when_shown_then_its_value_stays(key:
     [
         ("invoice 20260001 of 2026-03-02 15:04", "invoice 20260001 of 2026-03-02 15:04"),
         ("to 000111222333.", "to ****2333."),
-        ("DE89370400440532013000", "DE****3000"),
+        ("DE89370400440532013000", "****3000"),
+        ("FR1420041010050500013M02606", "****2606"),
+        ("NL91 ABNA 0417 1643 00", "****00"),
+        ("ein 12-3456789, itin 912 70 1234", "ein ****6789, itin ****1234"),
+        ("amex 3782 822463 10005", "amex ****0005"),
+        ("use whsec_aBcDeFgHiJkLmNo1 or op_ZyXwVuTsRqPoNm", "use **** or ****"),
+        ("Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2ln", "Bearer ****"),
         ("ssn 123-45-6789", "ssn ****6789"),
         ("4111 1111 1111 1111 and 378282246310005", "****1111 and ****0005"),
         ("", ""),
@@ -105,6 +109,32 @@ def test_given_a_key_that_identifies_nobody_when_shown_then_its_value_stays(key:
 )
 def test_given_free_text_when_shown_then_long_numbers_alone_are_masked(text: str, masked: str) -> None:
     assert masked_raw(json.dumps({"payment_memo": text}).encode()) == {"payment_memo": masked}
+
+
+@pytest.mark.parametrize("key", ["sales_tax", "japan", "protein", "merchant_license_class", "line_1", "occupation"])
+def test_given_a_key_of_no_number_when_shown_then_its_text_stays_but_for_numbers_in_it(key: str) -> None:
+    data = {key: f"Flat 12345678 of {NUMBER}", "owners": ["enti_000111222333"], key + "_uuid": UUID}
+
+    assert masked_raw(json.dumps(data).encode()) == data | {key: "Flat 12345678 of ****2333"}
+
+
+@pytest.mark.parametrize("key", ["phone", "routing_number", "trace_number", "api_version"])
+def test_given_prose_where_a_number_belongs_when_shown_then_the_numbers_in_it_are_masked(key: str) -> None:
+    assert masked_raw(json.dumps({key: f"sent to {NUMBER}"}).encode()) == {key: "sent to ****2333"}
+
+
+def test_given_a_card_and_the_seeded_policies_when_masked_then_they_stay_as_they_are() -> None:
+    for body in (*(body for _, body in SEEDS), *(each.card for each in DEFAULTS.values())):
+        assert masked_text(msgspec.json.encode(body)) == msgspec.json.encode(body).decode()
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [("021000021", "021000021"), ("EXAMDEFFXXX", "EXAMDEFFXXX"), ("EXAMDEFF", "EXAMDEFF"), (NUMBER, "****2333")],
+)
+@pytest.mark.parametrize("key", ["routing_number", "creditor_agent_routing_number"])
+def test_given_a_routing_number_when_shown_then_it_stays_unless_it_is_none(key: str, value: str, kept: str) -> None:
+    assert masked_raw(json.dumps({key: value}).encode()) == {key: kept}
 
 
 @pytest.mark.parametrize("value", ["bacc_2zOps01", None, True, {"id": "bacc_2zOps01"}])

@@ -333,7 +333,7 @@ def test_given_the_tables_of_the_database_then_each_is_in_the_lake_or_left_out_f
 @pytest.mark.parametrize(
     ("written", "kept"),
     [
-        ("Acme 000123456789, DE89370400440532013000", "Acme ****6789, DE****3000"),
+        ("Acme 000123456789, DE89370400440532013000", "Acme ****6789, ****3000"),
         ("order 12345678 of 2026", "order 12345678 of 2026"),
         (None, None),
     ],
