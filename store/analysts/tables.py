@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
+from zlib import crc32
 
 import msgspec
 
@@ -62,12 +63,19 @@ DAY: Final = f'CAST(make_timestamp(("offset" >> {SEQ_BITS}) * 1000) AS DATE)'
 
 
 class LakeColumn(NamedTuple):
-    """A column of a part: ``expression`` makes it of a row of the database."""
+    """A column of a part: ``expression`` makes it of a row of the database, without what it masks."""
 
     name: str
     sql_type: str
     nullable: bool
     expression: str
+    is_masked: bool = False
+
+    @property
+    def definition(self) -> str:
+        """What parts have to agree on; a masked column is copied again when other numbers are masked."""
+        masked = f" masked {crc32(self.expression.encode()):08x}" if self.is_masked else ""
+        return f"{self.name}{masked} {self.sql_type}{'' if self.nullable else ' NOT NULL'}"
 
 
 class LakeTable(NamedTuple):
@@ -199,7 +207,9 @@ def _columns(source: str, row_type: type[msgspec.Struct]) -> list[LakeColumn]:
     for each in columns_of(row_type):
         taken_apart = _IN_PLACE_OF.get((source, each.name))
         if taken_apart is None:
-            columns.append(LakeColumn(each.name, each.sql_type, each.nullable, _expression(source, each.name)))
+            expression = _expression(source, each.name)
+            is_masked = expression != f'"{each.name}"'
+            columns.append(LakeColumn(each.name, each.sql_type, each.nullable, expression, is_masked=is_masked))
         else:
             columns += (
                 LakeColumn(name, kind, nullable=True, expression=expression) for name, kind, expression in taken_apart

@@ -334,7 +334,7 @@ def _new_part(table: str, day: str, *, first_row: int, end_row: int, merges: int
 
 
 def _definitions(table: LakeTable) -> tuple[str, ...]:
-    return tuple(f"{column.name} {column.sql_type}{'' if column.nullable else ' NOT NULL'}" for column in table.columns)
+    return tuple(column.definition for column in table.columns)
 
 
 def _only_added(before: tuple[str, ...], table: LakeTable) -> bool:

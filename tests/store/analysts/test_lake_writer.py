@@ -238,14 +238,17 @@ def test_given_a_clock_that_stepped_back_when_more_is_copied_then_every_row_coun
     assert len(days.parts()) == 2
 
 
-@pytest.mark.parametrize(("definition", "copied"), [("reason VARCHAR", 3), ("no_more VARCHAR", 3), (None, 0)])
+@pytest.mark.parametrize(
+    ("definition", "copied"),
+    [("reason VARCHAR", 3), ("reason masked 00000000 VARCHAR NOT NULL", 3), ("no_more VARCHAR", 3), (None, 0)],
+)
 def test_given_a_table_whose_columns_changed_when_the_service_starts_then_it_is_copied_again_unless_some_were_added(
     days: LabelledDays, definition: str | None, copied: int
 ) -> None:
     days.label(3)
     days.copy()
-    columns = [each for each in days.writer.parts.columns[TABLE] if not each.startswith("reason ")]
-    before = (*columns, definition or "reason VARCHAR NOT NULL")
+    columns = days.writer.parts.columns[TABLE]
+    before = tuple(definition or each if each.startswith("reason ") else each for each in columns)
     write_parts(days.lake, replace(days.writer.parts, columns={**days.writer.parts.columns, TABLE: before}))
 
     days.writer = days.opened()
