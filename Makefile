@@ -1,15 +1,16 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz check format docs bench compiled interpreted lock clean
+.PHONY: help setup demo notebook test fuzz check format docs bench compiled interpreted lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-CODE := $(wildcard features store flows api tests demo bench setup.py)
+CODE := $(wildcard features store flows api tests demo bench docs/notebooks setup.py)
 
 help:
 	@echo "make setup   .venv with the pinned dependencies"
 	@echo "make demo    the service and a simulated bank, on http://127.0.0.1:8080"
+	@echo "make notebook DATA=DIR   the ready questions on the lake of a data directory, with plots; the demo's without DATA"
 	@echo "make test    the tests"
 	@echo "make fuzz    a long search for what the service and its OpenAPI document disagree on, from a fresh seed"
 	@echo "make check   format, lint, types, import rules"
@@ -42,6 +43,10 @@ $(STAMP): pyproject.toml requirements.lock
 
 demo: setup
 	$(PY) -m demo
+
+# At the lowest priority, like any reader of the lake, and on this machine alone. It asks no registry for updates.
+notebook: setup
+	nice -n 19 $(VENV)/bin/marimo edit --skip-update-check docs/notebooks/lake.py -- --data '$(or $(DATA),.demo/data)'
 
 test: setup
 	$(PY) -m pytest
