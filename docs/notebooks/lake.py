@@ -13,7 +13,7 @@ __generated_with = "0.25.2"
 app = marimo.App(width="medium", app_title="Clearhold: the lake")
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _():
     import os
     import pathlib
@@ -28,7 +28,7 @@ def _():
     return alt, duckdb, mo, os, pairwise, pathlib, pl, timedelta
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(duckdb, mo, os, pathlib):
     data = pathlib.Path(
         mo.cli_args().get("data") or os.environ.get("CLEARHOLD_DATA") or mo.notebook_dir().parents[1] / ".demo" / "data"
@@ -50,7 +50,7 @@ def _(duckdb, mo, os, pathlib):
     return data, lake
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(data, lake, mo):
     as_of, transfers_n, first_at, last_at = lake.execute(
         "SELECT (SELECT max(as_of) FROM lake_status), count(*), min(taken_at), max(taken_at) FROM scorings()"
@@ -69,7 +69,7 @@ def _(data, lake, mo):
     return as_of, first_at, last_at, programs
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(first_at, last_at, mo, programs):
     every_program = "all programs"
     program_choice = mo.ui.dropdown(
@@ -85,7 +85,7 @@ def _(first_at, last_at, mo, programs):
     return mature_choice, period_choice, program_choice
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     as_of,
     data,
@@ -170,9 +170,9 @@ def _(
     )
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(alt):
-    width = 700
+    width = 640
     band_order = ["clear", "review", "hold", "unscored"]
     colours = ["#0072b2", "#e69f00", "#d55e00", "#999999"]  # kept apart by every kind of colour vision
     blue, orange, red, grey = colours
@@ -192,7 +192,7 @@ def _(alt):
     )
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     alt,
     answer,
@@ -266,7 +266,7 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     alt,
     answer,
@@ -330,13 +330,13 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(mo):
     threshold = mo.ui.slider(0, 100, step=5, value=30, label="Alert from a score of", show_value=True)
     return (threshold,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     alt,
     answer,
@@ -419,7 +419,7 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(lake):
     reason_names = lake.execute(
         "SELECT reason_id, reason_id || ' ' || any_value(signal) AS reason FROM transfer_reasons GROUP BY reason_id"
@@ -427,13 +427,13 @@ def _(lake):
     return (reason_names,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(mo):
     least_n = mo.ui.slider(1, 200, value=30, label="Reasons with so many labelled transfers", show_value=True)
     return (least_n,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     alt,
     answer,
@@ -494,7 +494,7 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     alt,
     answer,
@@ -562,7 +562,7 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(alt, answer, mo, reason_names, width, with_rows, within):
     top_reasons = answer("weekly_reasons", **within).join(reason_names, on="reason_id", how="left")
     reasons_chart = (
@@ -592,7 +592,7 @@ def _(alt, answer, mo, reason_names, width, with_rows, within):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(mo, period_choice):
     _first, _last = period_choice.value
     split_choice = mo.ui.date(
@@ -604,7 +604,7 @@ def _(mo, period_choice):
     return (split_choice,)
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(
     alt,
     answer,
@@ -675,7 +675,7 @@ def _(
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(alt, answer, as_of, measured, mo, pl, width, with_rows, within):
     ageing = answer("alert_ageing", program=within["program"], as_of=as_of)
     mo.stop(not ageing.height, mo.callout("No alert was opened yet, so there is nothing that waits."))
@@ -745,7 +745,7 @@ def _(alt, answer, as_of, measured, mo, pl, width, with_rows, within):
     return
 
 
-@app.cell
+@app.cell(hide_code=True)
 def _(alt, answer, blue, grey, mo, orange, pl, width, with_rows, within):
     funnel = answer("funnel", **within)
     _kinds = ["events", "transfers", "alerts"]  # the first word of a step
