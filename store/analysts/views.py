@@ -32,11 +32,11 @@ _PARTS: Final = """
 _OF_TABLE: Final = """
     SELECT {names} FROM read_parquet('{lake}/{folder}/{table}/day=*/*.parquet',
         union_by_name=true, filename=true, hive_partitioning=true, hive_types={{'day': DATE}})
-    WHERE filename IN (SELECT file FROM ({parts}))"""
-# Ordered by more than the offset: a choice by one column DuckDB 1.5 makes a join over row numbers in files, which loses
-# rows where there are several files.
+    WHERE (filename IN (SELECT file FROM ({parts}))) IS TRUE"""
+# IS TRUE keeps DuckDB 1.5 from turning the newest row of each thing (row_number() = 1, as in the views below and in
+# queries of analysts) into a join by place in the file, which loses rows over a plain IN. It changes nothing else.
 _CURRENT: Final = """
-    SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC, shard) = 1"""
+    SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1"""
 _REASONS: Final = """
     SELECT {columns}, reason.id AS reason_id, reason.signal, reason.weight, reason.hard, reason.sentence,
         reason.detail, day
