@@ -19,6 +19,7 @@ _OF_LABELS: Final = f"{_WITHIN}, as_of := NULL, mature_only := false"
 _PASSED: Final = "program, tenant, since, until"
 _LABELS_PASSED: Final = f"{_PASSED}, as_of, mature_only"
 _NOW: Final = "make_timestamp(epoch_us(now()))"
+_AS_OF: Final = f"coalesce(CAST(as_of AS TIMESTAMP), {_NOW})"
 _OF_PROGRAM: Final = "(program IS NULL OR program_id = program) AND (tenant IS NULL OR tenant_id = tenant)"
 
 
@@ -44,7 +45,7 @@ _SCORINGS: Final = f"""
 _LABELLED: Final = f"""
     SELECT scoring.tenant_id, scoring.program_id, scoring.transfer_id, scoring.taken_at, scoring.score, scoring.band,
         label.is_bad, label.source, label.labelled_at,
-        scoring.taken_at <= coalesce(CAST(as_of AS TIMESTAMP), {_NOW}) - INTERVAL {MATURE_DAYS} DAY AS is_mature
+        scoring.taken_at <= {_AS_OF} - INTERVAL {MATURE_DAYS} DAY AS is_mature
     FROM scorings({_PASSED}) AS scoring JOIN (
         SELECT tenant_id, program_id, transfer_id, arg_max(label, "offset") = 'bad' AS is_bad,
             arg_max(source, "offset") AS source, arg_max(created_at, "offset") AS labelled_at
@@ -189,11 +190,15 @@ _SCORE_STABILITY: Final = """
         sum((share_after - share_before) * ln(share_after / share_before)) OVER () AS psi
     FROM shares ORDER BY class"""
 _ALERT_AGEING: Final = f"""
-    WITH aged AS (
-        SELECT sla_tier, closed_at IS NULL AS is_open,
-            epoch(coalesce(closed_at, coalesce(CAST(as_of AS TIMESTAMP), {_NOW})) - opened_at) / 3600 AS hours,
-            due_at < coalesce(closed_at, coalesce(CAST(as_of AS TIMESTAMP), {_NOW})) AS is_late, due_at
-        FROM alerts WHERE {_OF_PROGRAM} AND opened_at <= coalesce(CAST(as_of AS TIMESTAMP), {_NOW})
+    WITH known AS (
+        SELECT sla_tier, opened_at, closed_at, due_at FROM alert_versions
+        WHERE {_OF_PROGRAM} AND updated_at <= {_AS_OF}
+        QUALIFY row_number() OVER (PARTITION BY tenant_id, program_id, id ORDER BY "offset" DESC) = 1
+    ), aged AS (
+        SELECT sla_tier, closed_at IS NULL AS is_open, due_at,
+            epoch(coalesce(closed_at, {_AS_OF}) - opened_at) / 3600 AS hours,
+            due_at < coalesce(closed_at, {_AS_OF}) AS is_late
+        FROM known
     )
     SELECT sla_tier, count(*) FILTER (is_open) AS open_n, count(*) FILTER (is_open AND hours < 24) AS under_1_day,
         count(*) FILTER (is_open AND hours >= 24 AND hours < 72) AS under_3_days,
@@ -312,7 +317,8 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         f"{_WHOSE}, as_of := NULL",
         _ALERT_AGEING,
         "How long do alerts wait, and are they decided in time? Open ones by age, overdue ones, hours until closed "
-        "ones were, and the share of the due_n closed ones with a due time that were in time.",
+        "ones were, and the share of the due_n closed ones with a due time that were in time. All as it stood at "
+        "as_of, by default now.",
     ),
     Question(
         "funnel",

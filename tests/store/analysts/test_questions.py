@@ -310,6 +310,33 @@ def test_given_alerts_when_their_age_is_measured_then_each_tier_has_its_open_ove
     same(lake.rows(f"alert_ageing(as_of := make_timestamp({at}))"), expected)
 
 
+def test_given_alerts_that_changed_later_when_their_age_is_measured_as_of_before_then_they_are_as_they_were_then(
+    lake: SmallLake,
+) -> None:
+    opened, then = MONDAY, MONDAY + 10 * HOUR_US
+    later = then + HOUR_US
+    first = an_alert(
+        id="alr_closed_later", opened_at=opened, closed_at=None, updated_at=opened, due_at=None, sla_tier="standard"
+    )
+    closed = msgspec.structs.replace(first, status="closed", closed_at=later, updated_at=later)
+    auto = an_alert(
+        id="alr_reopened_later", opened_at=opened, closed_at=opened, updated_at=opened, sla_tier="auto", dedupe_key="b"
+    )
+    reopened = msgspec.structs.replace(auto, status="held", closed_at=None, updated_at=later, sla_tier="standard")
+    new = an_alert(id="alr_new", opened_at=later, updated_at=later, sla_tier="standard", dedupe_key="c")
+    lake.write([first, auto, closed, reopened, new])
+
+    before, after = (
+        {row["sla_tier"]: row for row in lake.rows(f"alert_ageing(as_of := make_timestamp({at}))")}
+        for at in (then, later + HOUR_US)
+    )
+
+    assert [(row["open_n"], row["closed_n"]) for row in before.values()] == [(0, 1), (1, 0)]
+    assert (before["standard"]["open_hours_p50"], before["standard"]["due_n"]) == (10.0, 0)
+    assert before["auto"]["closing_hours_p50"] == 0.0
+    assert {tier: (row["open_n"], row["closed_n"]) for tier, row in after.items()} == {"standard": (2, 1)}
+
+
 def test_given_events_transfers_and_alerts_when_the_funnel_is_read_then_each_step_has_its_share(
     lake: SmallLake,
 ) -> None:
