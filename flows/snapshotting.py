@@ -107,10 +107,10 @@ def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield part
 
 
-def _parts(framed: bytes) -> Iterator[memoryview]:
-    view, at = memoryview(framed), 0
-    while at < len(view):
-        length = int.from_bytes(view[at : at + _LENGTH_BYTES], "big")
+def _parts(framed: memoryview) -> Iterator[memoryview]:
+    at = 0
+    while at < len(framed):
+        length = int.from_bytes(framed[at : at + _LENGTH_BYTES], "big")
         at += _LENGTH_BYTES
-        yield view[at : at + length]
+        yield framed[at : at + length]
         at += length

@@ -58,7 +58,7 @@ class StateSnapshots:
                 outdated.unlink()
         return path
 
-    def newest(self, shard: int, *, upto: int) -> tuple[int, bytes] | None:
+    def newest(self, shard: int, *, upto: int) -> tuple[int, memoryview] | None:
         """The newest undamaged snapshot as (offset, state), of an offset that the tables have reached.
 
         One that is ahead of the tables, as after a kill or after an older database was restored, is not used: the rows
@@ -92,10 +92,10 @@ def _header(shard: int, offset: int, format_version: int) -> bytes:
     return f"clearhold checkpoint, format {format_version}, shard {shard}, offset {offset}\n".encode()
 
 
-def _intact_state(content: bytes, header: bytes) -> bytes | None:
+def _intact_state(content: bytes, header: bytes) -> memoryview | None:
     if len(content) < len(header) + _DIGEST_BYTES or not content.startswith(header):
         return None
     whole = memoryview(content)
     if hashlib.sha256(whole[:-_DIGEST_BYTES]).digest() != content[-_DIGEST_BYTES:]:
         return None
-    return bytes(whole[len(header) : -_DIGEST_BYTES])
+    return whole[len(header) : -_DIGEST_BYTES]

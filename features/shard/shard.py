@@ -6,6 +6,7 @@ the way of a bank event.
 """
 
 from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
 
@@ -13,7 +14,9 @@ from features.core.log_entry import LogEntry
 from features.core.rows.emit import Emit
 from features.shard.appliers import APPLIERS
 from features.shard.pipeline import quarantine_row
-from features.state.program import ProgramState
+from features.state.program import PART_TYPES, ProgramState
+
+_PART: Final = msgspec.msgpack.Decoder(tuple[str, str, msgspec.Raw])
 
 
 class ShardState:
@@ -77,6 +80,6 @@ class ShardState:
         state = cls(shard)
         state.applied_offset = applied_offset
         for encoded in parts:
-            part, program_id, dumped = decode(encoded)
-            state.program(program_id).load_part(part, dumped)
+            part, program_id, dumped = _PART.decode(encoded)
+            state.program(program_id).load_part(part, decode(dumped, type=PART_TYPES.get(part, Any)))
         return state

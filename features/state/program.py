@@ -29,7 +29,7 @@ from features.state.program_caps import ProgramCaps
 from features.state.program_series import Declared, ProgramSeries
 from features.state.rule_matches import RuleMatches
 from features.state.score_memory import ScoreMemory
-from features.state.transfer_table import Counted, ReturnState, StringTable, TransferTable, counted_of
+from features.state.transfer_table import TRANSFERS_DUMPED, Counted, ReturnState, StringTable, TransferTable, counted_of
 from features.windows.acquaintances import Acquaintances
 from features.windows.baseline import Baseline
 from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
@@ -40,6 +40,7 @@ from features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from features.windows.slices import in_slices
 
 AGENTS_SLUG: Final = "agents"
+PART_TYPES: Final = {"transfers": TRANSFERS_DUMPED}  # parts too large to be copied on their way from a dump
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 
 

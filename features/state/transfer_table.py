@@ -180,6 +180,10 @@ def _unpacked(packed: bytes, at: int) -> tuple[int, ...]:
     )
 
 
+TRANSFERS_DUMPED: Final = tuple[memoryview, dict[int, int], list[Any], Any, list[Any]]
+"""What ``TransferTable.dump`` returns, with the records where they lie in what is decoded."""
+
+
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
