@@ -126,7 +126,3 @@ def _measured(measures: Measures, opened: ExitStack) -> None:
     opened.enter_context(patch.object(ForkedSnapshots, "offer", offer))
     opened.enter_context(patch.object(os, "waitpid", waitpid))
     opened.enter_context(patch.object(forked_snapshots, "DUE_AFTER_S", float(os.environ[DUE_AFTER_S])))
-
-
-if __name__ == "__main__":
-    main()

@@ -112,7 +112,7 @@ class Service:
     def start(self, *, scorers: int | None = None) -> float:
         """Seconds until it says that it is ready; with so many scorers, else as many as it takes by itself."""
         started = time.perf_counter()
-        serve = [sys.executable, "-c", "from api.cli.main import main; main()", "serve"]
+        serve = [sys.executable, "-c", "from api.cli.start import main; main()", "serve"]
         more = [] if scorers is None else ["--scorers", str(scorers)]
         with self._log_path.open("ab") as log:
             self._log_from = log.tell()

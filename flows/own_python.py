@@ -1,14 +1,33 @@
 """Starting Python processes of the service's own: they import what the service does, wherever it was started."""
 
+import gc
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 
 def module_command(name: str) -> list[str]:
-    """Runs a module; ``-P``: never one that lies in the working directory."""
-    return [sys.executable, "-P", "-m", name]
+    """Runs ``main`` of a module; ``-P``: never one that lies in the working directory."""
+    return [sys.executable, "-P", "-m", __name__, name]
 
 
 def import_environment() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(each or str(Path.cwd()) for each in sys.path)}
+
+
+def loaded(name: str) -> ModuleType:
+    """A module with all that it imports, for good.
+
+    What is imported is no garbage: to look for some while loading would take a sixth of the time of a start.
+    """
+    gc.disable()
+    module = import_module(name)
+    gc.freeze()
+    gc.enable()
+    return module
+
+
+if __name__ == "__main__":
+    loaded(sys.argv[1]).main()

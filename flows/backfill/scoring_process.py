@@ -99,7 +99,3 @@ def _receive(pipe: IO[bytes]) -> bytes | None:
     (length,) = _LENGTH.unpack(head)
     content = pipe.read(length)
     return content if len(content) == length else None
-
-
-if __name__ == "__main__":
-    main()

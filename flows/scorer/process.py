@@ -118,7 +118,3 @@ class _Waiting:
             self._desk.send(Kind.APPLIED, applied)
         if self._is_ready:
             self._desk.send(Kind.READY)
-
-
-if __name__ == "__main__":
-    main()

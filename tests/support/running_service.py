@@ -23,7 +23,7 @@ READY_WITHIN_S = 30.0
 EVENTS_A_BATCH = 500
 PACE_S = 0.002  # between events, so that posting outlasts the killing
 ADMIN_TOKEN = "adm_of_all_the_tests"
-COMMAND = "from api.cli.main import main; main()"
+COMMAND = "from api.cli.start import main; main()"
 
 
 def free_port() -> int:

@@ -17,18 +17,18 @@ from msgspec import json
 
 from api.client.client import sign
 from tests.support.error_answers import error_of
+from tests.support.running_service import COMMAND
 from tests.support.waiting import eventually
 
 ADMIN_TOKEN: Final = "adm_of_the_tests_0123456789"
 ADMIN: Final = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "root"}
-MAIN: Final = "from api.cli.main import main; main()"
 STOP_WITHIN_S: Final = 5.0
 START_WITHIN_S: Final = 60
 
 
 def serve(data: Path, port: int = 0, *, token: str = ADMIN_TOKEN) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", MAIN, "serve", "--data", str(data), "--port", str(port)],
+        [sys.executable, "-c", COMMAND, "serve", "--data", str(data), "--port", str(port)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

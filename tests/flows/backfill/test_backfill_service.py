@@ -38,7 +38,7 @@ WRONG: Final = "UPDATE transfer_features SET score = 1, confidence = 0.01, reaso
 OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0', score = NULL, band = 'unscored'"
 IN_SMALL_STEPS: Final = (
     "import flows.backfill.transfers as t; t.STEP_TRANSFERS, t.PAGE_TRANSFERS = 1, 5; "
-    "from api.cli.main import main; main()"
+    "from api.cli.start import main; main()"
 )
 NEWEST: Final = (
     "SELECT COLUMNS(c -> c NOT IN ('tenant_id', 'program_id', 'shard', 'offset', 'scored_at', 'paths', 'rescored')) "
