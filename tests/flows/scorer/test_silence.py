@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from time import sleep
 
 import pytest
 
 from flows.scorer.silence import Silence, usage_of
+from tests.support.waiting import eventually
 
 HUNG_AFTER_S = 10.0
 LONGEST_S = 60.0
@@ -35,6 +35,13 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
+@pytest.fixture
+def asleep(start: Start) -> "subprocess.Popen[bytes]":
+    process = start("import time; time.sleep(600)")
+    eventually(lambda: usage_of(process.pid).state == "S")
+    return process
+
+
 def steps_let_be(process: "subprocess.Popen[bytes]", *, between: Callable[[], None] = lambda: None) -> int:
     """How many steps of silence are let be."""
     silence = Silence(process.pid, step_s=STEP_S, hung_after_s=HUNG_AFTER_S, longest_s=LONGEST_S)
@@ -47,11 +54,8 @@ def steps_let_be(process: "subprocess.Popen[bytes]", *, between: Callable[[], No
     return 100
 
 
-def test_given_one_that_sleeps_when_silent_then_it_is_hung(start: Start) -> None:
-    process = start("import time; time.sleep(600)")
-    sleep(0.05)
-
-    assert steps_let_be(process) == HUNG_AFTER_S / STEP_S - 1
+def test_given_one_that_sleeps_when_silent_then_it_is_hung(asleep: "subprocess.Popen[bytes]") -> None:
+    assert steps_let_be(asleep) == HUNG_AFTER_S / STEP_S - 1
 
 
 def test_given_one_that_was_stopped_at_work_when_silent_then_it_is_hung(start: Start) -> None:
@@ -71,16 +75,14 @@ def test_given_one_that_is_asleep_whenever_looked_at_but_works_between_then_it_i
 
     def worked() -> None:
         before = usage_of(process.pid).ticks
-        while usage_of(process.pid).ticks == before or usage_of(process.pid).state != "S":
-            sleep(0.005)
+        eventually(lambda: usage_of(process.pid).ticks > before, within_s=30)
+        eventually(lambda: usage_of(process.pid).state == "S", within_s=30)
 
     assert steps_let_be(process, between=worked) == LONGEST_S / STEP_S - 1
 
 
-def test_given_a_word_when_silent_again_then_the_wait_begins_anew(start: Start) -> None:
-    process = start("import time; time.sleep(600)")
-    sleep(0.05)
-    silence = Silence(process.pid, step_s=STEP_S, hung_after_s=HUNG_AFTER_S, longest_s=LONGEST_S)
+def test_given_a_word_when_silent_again_then_the_wait_begins_anew(asleep: "subprocess.Popen[bytes]") -> None:
+    silence = Silence(asleep.pid, step_s=STEP_S, hung_after_s=HUNG_AFTER_S, longest_s=LONGEST_S)
 
     for _ in range(20):
         silence.goes_on()
