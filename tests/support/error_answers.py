@@ -15,6 +15,10 @@ from features.core.errors import ErrorCode, FieldCode
 
 FIRST_ERROR: Final = 400
 REPORTED: Final = {"status", "components"}  # beside the error of a service that is not ready
+CONNECTOR: Final = "/api/mcp"
+CONNECTOR_OPERATION: Final = "callConnector"
+ERRORS_OF_RPC: Final = {(CONNECTOR_OPERATION, "400"), (CONNECTOR_OPERATION, "404")}
+"""A message that is none, and a method that there is not: by an error of JSON-RPC, not in the envelope."""
 _PARAMETER: Final = re.compile(r"\\\{\w+\\\}")
 
 
@@ -42,7 +46,7 @@ class DeclaredErrors:
         self._routes = [(_pattern(route.path_format), dict(_operations(route))) for route in by_parameters]
 
     def __call__(self, answer: httpx.Response) -> None:
-        if answer.status_code < FIRST_ERROR or answer.request.method == "HEAD" or b'"jsonrpc"' in answer.read():
+        if answer.status_code < FIRST_ERROR or answer.request.method == "HEAD" or _is_of_rpc(answer):
             return
         envelope = error_of(answer.status_code, answer.read())
         code, method = ErrorCode(envelope["code"]), answer.request.method
@@ -53,6 +57,11 @@ class DeclaredErrors:
     def _operation(self, path: str, method: str) -> Operation | None:
         operations = next((each for pattern, each in self._routes if pattern.fullmatch(path)), {})
         return operations.get(method)
+
+
+def _is_of_rpc(answer: httpx.Response) -> bool:
+    """Whether it is an error of JSON-RPC, which the connector alone answers."""
+    return answer.request.url.path == CONNECTOR and b'"jsonrpc"' in answer.read()
 
 
 def _pattern(path: str) -> re.Pattern[str]:

@@ -20,14 +20,13 @@ from api.http.operation import OPT, Access, Operation
 from api.webhooks.examples import NEW_WEBHOOK
 from features.webhooks.urls import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
+from tests.support.error_answers import CONNECTOR_OPERATION, ERRORS_OF_RPC
 from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
 DOCUMENT: dict[str, Any] = msgspec.json.decode(routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
 WITHOUT_EXAMPLE = {"submitPreflight 201", "changeAutonomy 201", "getOpenApi 200"}
 """As its 200; an action, as ``requestAction`` has it; and the document itself."""
-OF_RPC = "callConnector"
-"""Answers a message that is none, and a method that it has not, by an error of JSON-RPC."""
 METHODS = {"get", "put", "post", "delete", "patch"}
 
 
@@ -108,11 +107,11 @@ def test_given_an_operation_when_described_then_its_refusals_are_the_envelope() 
             assert ("403" in statuses) is not of_the_owner, operation["operationId"]
         if "requestBody" in operation:
             assert "413" in statuses, operation["operationId"]
-        if method != "get" and is_proven and operation["operationId"] != OF_RPC:
+        if method != "get" and is_proven and operation["operationId"] != CONNECTOR_OPERATION:
             assert {"409", "503"} <= statuses, operation["operationId"]
             assert "Idempotency-Key" in {parameter["name"] for parameter in operation["parameters"]}
         for status, answer in operation["responses"].items():
-            if status.startswith("4") and (operation["operationId"], status) not in {(OF_RPC, "400"), (OF_RPC, "404")}:
+            if status.startswith("4") and (operation["operationId"], status) not in ERRORS_OF_RPC:
                 assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorEnvelope")
 
 

@@ -13,6 +13,7 @@ from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
 from api.http.http_app import routes_document
 from api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
 from api.http.tags import ADMIN_TAGS, TAGS
+from tests.support.error_answers import ERRORS_OF_RPC
 
 Node = dict[str, Any]
 
@@ -125,8 +126,7 @@ def test_given_a_refusal_when_described_then_its_codes_are_named_and_are_of_its_
     for operation in operations(read):
         for status, answer in operation["responses"].items():
             content = answer.get("content", {}).get("application/json", {})
-            by_rpc = operation["operationId"] == "callConnector" and status in {"400", "404"}
-            if status.startswith(("4", "5")) and not by_rpc:
+            if status.startswith(("4", "5")) and (operation["operationId"], status) not in ERRORS_OF_RPC:
                 codes = list(content.get("examples", ())) or ["unavailable"]
                 assert {str(ERRORS[code].status) for code in codes} == {status}
                 assert all(f"`{code}`" in answer["description"] for code in codes)

@@ -10,6 +10,7 @@ from litestar.routes import HTTPRoute
 from api.http.openapi import wire_path
 from api.http.operation import OPT, Access
 from api.telemetry.readiness import Readiness
+from tests.support.error_answers import ERRORS_OF_RPC
 from tests.support.running_app import RunningApp, assert_stamped
 
 WITHIN_S: Final = 10.0
@@ -77,8 +78,8 @@ def test_given_the_document_when_read_then_every_error_is_the_envelope(api: Runn
     assert len({operation["operationId"] for operation in operations}) == len(operations)
     for operation in operations:
         for status, answer in operation["responses"].items():
-            by_rpc = operation["operationId"] == "callConnector" and status in {"400", "404"}
-            if status >= "400" and operation["operationId"] != "getReadiness" and not by_rpc:
+            is_other = operation["operationId"] == "getReadiness" or (operation["operationId"], status) in ERRORS_OF_RPC
+            if status >= "400" and not is_other:
                 schema = answer["content"]["application/json"]["schema"]
                 assert schema == {"$ref": "#/components/schemas/ErrorEnvelope"}
     assert "status_code" not in api.client.get("/openapi.json").text
