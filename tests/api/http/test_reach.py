@@ -14,6 +14,8 @@ OF_SECOND: Final = ("theirs", "their_simulated")
 PROGRAMS: Final = (*OF_FIRST, *OF_SECOND)
 SHARED: Final = "shared_1"
 
+SEE_AGENTS: Final = {"operator", "live key", "operator of another tenant", "key of another tenant"}
+"""Who reaches the program of their tenant's agents, too; it has no transfers."""
 REACH: Final = {
     "operator": {"payroll", "lending", "simulated"},
     "live key": {"payroll", "lending"},
@@ -51,7 +53,7 @@ def get(world: World, caller: str, path: str) -> Any:
 def test_given_a_list_when_read_then_it_holds_what_the_caller_reaches_and_nothing_else(
     world: World, caller: str
 ) -> None:
-    programs = get(world, caller, "/api/programs")
+    programs = get(world, caller, "/api/programs").json()
     transfers, alerts = (
         get(world, caller, f"/api/{name}?limit=100").json()["data"] for name in ("transfers", "alerts")
     )
@@ -59,7 +61,8 @@ def test_given_a_list_when_read_then_it_holds_what_the_caller_reaches_and_nothin
     actions = get(world, caller, "/api/actions?limit=100").json()["data"]
 
     reached = {id_of(world, program) for program in REACH[caller]}
-    assert {program["id"] for program in programs.json() if program["slug"] != "agents"} == reached
+    assert {program["id"] for program in programs if program["slug"] != "agents"} == reached
+    assert [program["slug"] for program in programs].count("agents") == (caller in SEE_AGENTS)
     assert {transfer["programId"] for transfer in transfers} == reached
     assert {alert["programId"] for alert in alerts} == reached
     assert {action["programId"] for action in actions} == reached
