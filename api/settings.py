@@ -168,51 +168,39 @@ def _connector_origins_in(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def _scorers_in(environment: Mapping[str, str]) -> int:
     """By default one a core beyond the first; none where processes cannot share what scorers share with the service."""
-    text = environment.get(SCORERS) or None
-    if text is None:
-        return min(MOST_SCORERS, len(os.sched_getaffinity(0)) - 1) if sys.platform == "linux" else 0
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(MOST_SCORERS)) or int(text) > MOST_SCORERS:
-        raise StartupError(f"{SCORERS} must be a number of processes, 0-{MOST_SCORERS}; 0 scores in this one.")
-    return int(text)
+    usual = min(MOST_SCORERS, len(os.sched_getaffinity(0)) - 1) if sys.platform == "linux" else 0
+    meaning = f"a number of processes, 0-{MOST_SCORERS}; 0 scores in this one"
+    return _number_in(environment, SCORERS, usual, meaning, MOST_SCORERS)
 
 
 def _program_metrics_in(environment: Mapping[str, str]) -> int:
-    text = environment.get(PROGRAM_METRICS) or "0"
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(MOST_PROGRAMS)) or int(text) > MOST_PROGRAMS:
-        raise StartupError(f"{PROGRAM_METRICS} must be a number of programs, 0-{MOST_PROGRAMS}; 0 shows none.")
-    return int(text)
+    meaning = f"a number of programs, 0-{MOST_PROGRAMS}; 0 shows none"
+    return _number_in(environment, PROGRAM_METRICS, 0, meaning, MOST_PROGRAMS)
 
 
 def _port_in(environment: Mapping[str, str]) -> int | None:
-    text = environment.get(METRICS_PORT) or None
-    if text is None:
+    if not environment.get(METRICS_PORT):
         return None
-    if not text.isascii() or not text.isdigit() or len(text) > len(str(MAX_PORT)) or int(text) > MAX_PORT:
-        raise StartupError(f"{METRICS_PORT} must be a port, 0-{MAX_PORT}; 0 takes a free one.")
-    return int(text)
+    return _number_in(environment, METRICS_PORT, 0, f"a port, 0-{MAX_PORT}; 0 takes a free one", MAX_PORT)
 
 
 def _bank_rate_in(environment: Mapping[str, str]) -> int:
-    text = environment.get(BANK_RATE) or str(DEFAULT_BANK_RATE)
-    if (
-        not text.isascii()
-        or not text.isdigit()
-        or len(text) > len(str(MAX_BANK_RATE))
-        or not 1 <= int(text) <= MAX_BANK_RATE
-    ):
-        raise StartupError(f"{BANK_RATE} must be requests a second for each tenant, 1-{MAX_BANK_RATE}.")
-    return int(text)
+    meaning = f"requests a second for each tenant, 1-{MAX_BANK_RATE}"
+    return _number_in(environment, BANK_RATE, DEFAULT_BANK_RATE, meaning, MAX_BANK_RATE, least=1)
 
 
 def lake_seconds_in(environment: Mapping[str, str]) -> int:
-    text = environment.get(LAKE_SECONDS) or str(DEFAULT_LAKE_SECONDS)
-    if (
-        not text.isascii()
-        or not text.isdigit()
-        or len(text) > len(str(MOST_LAKE_SECONDS))
-        or int(text) > MOST_LAKE_SECONDS
-    ):
-        raise StartupError(f"{LAKE_SECONDS} must be a number of seconds, 0-{MOST_LAKE_SECONDS}; 0 copies nothing.")
+    meaning = f"a number of seconds, 0-{MOST_LAKE_SECONDS}; 0 copies nothing"
+    return _number_in(environment, LAKE_SECONDS, DEFAULT_LAKE_SECONDS, meaning, MOST_LAKE_SECONDS)
+
+
+def _number_in(
+    environment: Mapping[str, str], name: str, usual: int, meaning: str, most: int, *, least: int = 0
+) -> int:
+    """A whole number from ``least`` to ``most``; ``usual`` where the variable is not set or empty."""
+    text = environment.get(name) or str(usual)
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(most)) or not least <= int(text) <= most:
+        raise StartupError(f"{name} must be {meaning}.")
     return int(text)
 
 
