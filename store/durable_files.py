@@ -6,18 +6,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-_UNFINISHED: Final = ".unfinished"
+UNFINISHED: Final = ".unfinished"
 
 
 @contextmanager
 def durable_file(path: Path) -> Iterator[BinaryIO]:
     """Open ``path`` for writing; it appears, whole, when the block ends without an error."""
+    with durable_name(path) as unfinished, unfinished.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def durable_name(path: Path) -> Iterator[Path]:
+    """The name under which the block writes a file; it is at ``path``, whole, when that ends without an error."""
     make_durable_folder(path.parent)
-    unfinished = path.with_name(path.name + _UNFINISHED)
+    unfinished = path.with_name(path.name + UNFINISHED)
     try:
-        with unfinished.open("wb") as file:
-            yield file
-            file.flush()
+        yield unfinished
+        with unfinished.open("rb") as file:
             os.fsync(file.fileno())
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -37,7 +43,7 @@ def make_durable_folder(folder: Path) -> None:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what a crash left half-written anywhere below ``folder``."""
-    for path in folder.rglob(f"*{_UNFINISHED}"):
+    for path in folder.rglob(f"*{UNFINISHED}"):
         path.unlink()
 
 

@@ -7,7 +7,6 @@ Errors  ``OSError`` and ``duckdb.Error``; the file that was there stays
 """
 
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,9 +16,9 @@ import duckdb
 
 from store.analysts.macros import STATEMENTS
 from store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
-from store.analysts.part_files import UNFINISHED, quoted
+from store.analysts.part_files import quoted
 from store.analysts.views import views_of
-from store.durable_files import fsync_folder
+from store.durable_files import durable_name
 
 FILE: Final = "analyst.duckdb"
 STORAGE_VERSION: Final = "v1.2.0"
@@ -49,9 +48,8 @@ def make_analyst_file(lake: Path, *, is_current: bool) -> bool:
     path = lake / FILE
     if is_current and path.exists():
         return False
-    unfinished = path.with_name(path.name + UNFINISHED)
-    unfinished.unlink(missing_ok=True)
-    try:
+    with durable_name(path) as unfinished:
+        unfinished.unlink(missing_ok=True)
         with closing(duckdb.connect(config=_CONFIG)) as connection:
             connection.execute(f"ATTACH '{quoted(unfinished)}' AS analyst (STORAGE_VERSION '{STORAGE_VERSION}')")
             connection.execute("USE analyst")
@@ -65,12 +63,5 @@ def make_analyst_file(lake: Path, *, is_current: bool) -> bool:
             connection.commit()
             connection.execute("USE memory")
             connection.execute("DETACH analyst")
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
         unfinished.chmod(_READ_ONLY)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    unfinished.replace(path)
-    fsync_folder(lake)
     return True

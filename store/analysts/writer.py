@@ -25,11 +25,12 @@ from features.core.instants import HOUR_US, SECOND_US, datetime_of
 from store.analysts.analyst_file import analyst_sha256, make_analyst_file
 from store.analysts.control_rows import ControlRows, control_tables
 from store.analysts.merging import MOST_ROWS, due_for_merging
-from store.analysts.part_files import UNFINISHED, quoted, write_part
+from store.analysts.part_files import quoted, write_part
 from store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
 from store.analysts.retention import Days, Ending, ended_before, ended_too_soon, without_ended_days
 from store.analysts.tables import DAY, LakeTable, lake_tables
 from store.clock import Clock
+from store.durable_files import UNFINISHED
 from store.ids import IdFactory
 from store.tables.columns import arrow_table, columns_of
 
