@@ -28,6 +28,7 @@ from flows.agents.item_log import ItemLog, KnownItems
 from flows.agents.scan_client import ScanClient, Sleep
 from flows.backfill.step_log import Settle
 from flows.bank_http import http_client
+from flows.shared_task import result_of
 from store.clock import Clock
 from store.control.programs import Programs
 from store.duck.agents import AgentImports, Agents
@@ -119,12 +120,7 @@ class AgentImporter:
         if task is None:
             task = self._under_way[program.id] = asyncio.create_task(self._import(program))
             task.add_done_callback(lambda done: self._ended(program.id, done))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise UnavailableError(STOPPING, ErrorCode.STARTING) from None
-            raise
+        return await result_of(task, STOPPING)
 
     def _ended(self, program_id: str, task: "asyncio.Task[AgentImportRow]") -> None:
         del self._under_way[program_id]

@@ -24,6 +24,7 @@ from flows.backfill.actors import ActorBackfill, subjects_of
 from flows.backfill.step_log import StepLog, Steps
 from flows.backfill.transfers import TransferBackfill
 from flows.counts import BackfillCounts
+from flows.shared_task import result_of
 from flows.workers import Workers
 from store.duck.backfills import BackfillRows
 
@@ -101,12 +102,7 @@ class BackfillService:
         if self._stopped:
             raise UnavailableError(STOPPING, ErrorCode.STARTING)
         task = self._under_way.get(key) or self._begin(tenant_id, key, fresh)
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise UnavailableError(STOPPING, ErrorCode.STARTING) from None
-            raise
+        return await result_of(task, STOPPING)
 
     def _earlier(self, tenant_id: str, key: Key, backfill_id: str) -> Progress | None:
         """The backfill of that id, else one that an earlier process left unfinished."""
