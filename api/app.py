@@ -96,9 +96,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         begun = begun_redis(settings.redis_url, data_dir, opened)
         target = begun.target
         base_url, issuer = settings.public_urls(address)
-        scoring = _scoring(settings.scorers, data_dir, target)
-        opened.callback(scoring.scorers.abandon)
-        scoring.scorers.begin()
+        scoring = _begun_scoring(settings.scorers, data_dir, target, opened)
         database = _joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
         stores = _open_stores(data_dir, target, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
@@ -161,6 +159,14 @@ class _Scoring(NamedTuple):
     scorers: Scorers
     progress: LogProgress
     segments: LogSegments
+
+
+def _begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> _Scoring:
+    """Scoring that loads what it can before the log and the tables are there."""
+    scoring = _scoring(count, data_dir, target)
+    opened.callback(scoring.scorers.abandon)
+    scoring.scorers.begin()
+    return scoring
 
 
 def _scoring(count: int, data_dir: DataDir, target: str | Path) -> _Scoring:

@@ -197,9 +197,9 @@ class ScorerProcess:
                 owned=self.owned,
             )
             process = self._spawned(beginning)
-        asked = mmap.mmap(flag, 1)
+        shared = mmap.mmap(flag, 1)
         os.close(flag)
-        return _Begun(process, rows, Connection(questions, asked))
+        return _Begun(process, rows, Connection(questions, shared))
 
     def _spawned(self, beginning: Beginning) -> "subprocess.Popen[bytes]":
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
