@@ -41,7 +41,6 @@ _REFUSALS: Final = (
     ErrorCode.PROGRAM_NOT_FOUND,
     ErrorCode.CHAIN_INCONSISTENT,
     ErrorCode.TOO_MANY_AT_ONCE,
-    ErrorCode.UNAVAILABLE,
 )
 _MEDIA: Final = MEDIA_TYPES[ExportFormat.NDJSON]
 
