@@ -3,7 +3,7 @@
 Nothing but the index itself is asked: no link of an item, no redirect. What is too large, compressed, of another
 schema or going round in circles ends the list with a reason.
 
-Unit    seconds; ``as_of`` in microseconds
+Unit    seconds; ``since`` in microseconds
 Errors  ScanError, whose sentence is safe to show
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 import httpx
 import msgspec
 
-from features.core.instants import SECOND_US, format_instant, parse_instant
+from features.core.instants import SECOND_US, format_instant
 from flows.bank_http import PASSING, body_of, retry_after_us
 from store.clock import Clock
 
@@ -42,12 +42,7 @@ class Page(msgspec.Struct, frozen=True, rename="camel"):
 
     items: list[msgspec.Raw]
     next_cursor: str | None = None
-    as_of: str | None = None
     schema: str | None = None
-
-    @property
-    def as_of_instant(self) -> int | None:
-        return None if self.as_of is None else parse_instant(self.as_of)
 
 
 class _Again(Exception):  # noqa: N818 - no error yet: the request is sent again
