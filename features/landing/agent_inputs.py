@@ -12,7 +12,7 @@ from features.agents.items import cents_of
 from features.agents.reading import address_of
 from features.core.instants import DAY_US, DAYS_30, DAYS_90
 from features.scorers.ars_v1 import AgentInputs
-from features.state.agent_book import HIT, AgentFacts
+from features.state.agent_book import AgentFacts
 from features.state.parties import Actor
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor, node_of_counterparty
@@ -94,11 +94,11 @@ def _round_trips(program: ProgramState, actor: Actor, after: int, upto: int) -> 
 
 
 def _is_listed(program: ProgramState, payer: int) -> bool:
-    """Whether the payer's wallet is on a sanctions list."""
+    """Whether the payer's wallet is on a sanctions list; of a payer that is an agent, any wallet that it paid from."""
+    book, index = program.agents, payer // 2
     if payer % 2:
-        return payer // 2 in program.agents.listed
-    facts = program.agents.facts.get(payer // 2)
-    return facts is not None and facts.screening == HIT
+        return index in book.listed
+    return book.is_hit(index) or not book.listed.isdisjoint(book.own_parties(index))
 
 
 def _agent_node(program: ProgramState, node: int) -> int:

@@ -138,6 +138,11 @@ class AgentBook:
         """The counterparties that are the agent's wallets."""
         return self._own_parties.get(actor, [])
 
+    def is_hit(self, actor: int) -> bool:
+        """Whether an agent's wallet is on a sanctions list."""
+        facts = self.facts.get(actor)
+        return facts is not None and facts.screening == HIT
+
     def screened(self, wallet: str) -> Screened | None:
         """What a wallet's newest profile says; None for a wallet without one."""
         code = self._screened.get(key_of(wallet))

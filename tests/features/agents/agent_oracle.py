@@ -126,7 +126,10 @@ class AgentOracle:
 
     def _is_listed(self, payer: str) -> bool:
         first = self.first_agent[payer]
-        return self._screening(payer if first is None else self.agents[first]["wallet"]) == "hit"
+        if first is None:
+            return self._screening(payer) == "hit"
+        wallets = [wallet for wallet, agent in self.linked.items() if agent == first]
+        return "hit" in map(self._screening, [self.agents[first]["wallet"], *wallets])
 
     def _screening(self, wallet: str | None) -> str | None:
         profile = None if wallet is None else self.profiles.get(wallet)

@@ -105,6 +105,16 @@ def payer_listed_later(story: AgentStory) -> None:
     story.profiles(a_profile(address(0x1005), "hit", screenedAt=format_instant(at)), at=at)
 
 
+def listed_wallet_of_an_agent(story: AgentStory) -> None:
+    """A wallet on a list pays, and its agent takes another wallet, that is clear."""
+    story.agents(an_agent(), an_agent(23)).profiles(a_profile(wallet_of(23), "hit"))
+    story.settle(a_settlement(99, T0, payer=wallet_of(23)), at=T0)
+    at = T0 + HOUR_US
+    story.agents(an_agent(23, wallet=wallet_of(24), updatedAt=format_instant(at)), at=at)
+    story.profiles(a_profile(wallet_of(24), "clear", screenedAt=format_instant(at)), at=at)
+    paid(story, first=1)
+
+
 PLAYS: Final[dict[str, tuple[str, Play]]] = {
     "one payer": ("ARS-FLO-01", one_payer),
     "agents of the same owner": ("ARS-FLO-02", own_agents),
@@ -153,6 +163,13 @@ def test_given_an_agent_of_which_nothing_bad_is_known_when_scored_then_no_signal
     paid(story)
 
     assert fired(story) == []
+
+
+def test_given_a_listed_payer_when_it_takes_another_wallet_then_what_it_paid_stays_listed() -> None:
+    story = AgentStory()
+    listed_wallet_of_an_agent(story)
+
+    assert fired(story) == ["ARS-SCR-04"]
 
 
 def test_given_the_signals_when_counted_then_each_has_a_play_here() -> None:
