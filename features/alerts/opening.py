@@ -31,7 +31,14 @@ from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValu
 from features.detectors.band import DETECTOR_OF_BAND
 from features.detectors.caps import cap_finding
 from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
-from features.detectors.finding import FED_BY_RETURNS, band_finding, reason_findings, return_findings
+from features.detectors.finding import (
+    FED_BY_RETURNS,
+    band_finding,
+    is_of_listed,
+    listed_findings,
+    reason_findings,
+    return_findings,
+)
 from features.detectors.rules import matching_rules, rule_finding
 from features.detectors.table import TRIGGERS
 from features.landing.caps import crossed_by_landed
@@ -66,6 +73,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         and returned is None
         and not any(reason.id in TRIGGERS for reason in fired)
         and assessment.score.band not in DETECTOR_OF_BAND
+        and not is_of_listed(program, landed.parties)
     ):
         return
     context = DetectionContext(program, transfer, landed, assessment, fired)
@@ -133,7 +141,10 @@ def _fired(assessment: Assessment) -> tuple[Reason, ...]:
 
 
 def _findings(context: DetectionContext, returned: ReturnState | None) -> Iterator[Finding]:
-    yield from reason_findings(context)
+    listed = [*listed_findings(context)]
+    covered = {(each.detector.id, each.subject) for each in listed}
+    yield from listed
+    yield from (each for each in reason_findings(context) if (each.detector.id, each.subject) not in covered)
     if returned is not None:
         yield from return_findings(context, returned)
 

@@ -23,10 +23,13 @@ from features.detectors.detector import (
     Trigger,
     worse_of,
 )
+from features.detectors.identity import SCREENING
 from features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
 from features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
 from features.detectors.table import DETECTOR_OF, TRIGGERS
 from features.scorers.scorecard import in_order
+from features.state.parties import Actor, Counterparty
+from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.series_kinds import SeriesKind, count_in
@@ -77,6 +80,36 @@ def _reason_finding(context: DetectionContext, subject: AlertSubject, triggered:
         until=at if window_us == ONCE else at + window_us,
         figures={} if figures is None else figures(context),
         said_before=triggered.trigger.said_before,
+        is_news=context.landed.is_new,
+    )
+
+
+def is_of_listed(program: ProgramState, parties: tuple[Actor | None, Counterparty | None]) -> bool:
+    """Whether the wallet of an agent, or of its payer, is on a sanctions list."""
+    (actor, party), book = parties, program.agents
+    return (party is not None and party.index in book.listed) or (actor is not None and book.is_hit(actor.index))
+
+
+def listed_findings(context: DetectionContext) -> Iterator[Finding]:
+    """The wallets of a settlement that are on a sanctions list as it is applied, whenever it was paid."""
+    (actor, party), book = context.landed.parties, context.program.agents
+    if party is not None and party.index in book.listed:
+        yield _listed_finding(context, named_counterparty(party), "The payer's wallet is on a sanctions list.")
+    if actor is not None and book.is_hit(actor.index):
+        yield _listed_finding(context, named_actor(actor), "The agent's wallet is on a sanctions list.")
+
+
+def _listed_finding(context: DetectionContext, subject: AlertSubject, sentence: str) -> Finding:
+    return Finding(
+        detector=DETECTOR_OF[SCREENING],
+        subject=subject,
+        grade=HARD,
+        reasons=(),
+        sentence=sentence,
+        at=context.at,
+        after=context.at - DAYS_30,
+        until=context.at + DAYS_30,
+        figures={},
         is_news=context.landed.is_new,
     )
 

@@ -19,6 +19,7 @@ from features.detectors.detector import (
 from features.detectors.subjects import actor_subject
 from features.scorers.trs_v1 import identity as rules
 
+SCREENING: Final = "screening_stale_or_hit"
 UNVERIFIED_7D_CENTS: Final = 100_000
 
 
@@ -60,11 +61,13 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         ),
     ),
     Detector(
-        id="screening_stale_or_hit",
+        id=SCREENING,
         opens_when=(
             "A politically exposed, high-risk, unscreened or long unscreened entity, or one that the bank's review "
-            "calls a fraud risk."
+            "calls a fraud risk; a wallet on a sanctions list: of an agent, or of a counterparty that pays one."
         ),
+        hard_when="for a listed wallet",
+        severities=(HARD.severity,),
         triggers=(
             Trigger(rules.PEP.id, actor_subject, MEDIUM, DAYS_30),
             Trigger(rules.PEP_POTENTIAL.id, actor_subject, MEDIUM, DAYS_30),

@@ -1,0 +1,66 @@
+"""Alerts on settlements whose wallets are on a sanctions list."""
+
+import msgspec
+import pytest
+
+from features.core.instants import DAY_US, HOUR_US
+from features.core.log_entry import LogEntry
+from features.core.rows.alerts import AlertRow
+from features.core.rows.emit import no_rows
+from features.shard.shard import ShardState
+from tests.features.agents.test_oracle import played
+from tests.support.clock import T0
+from tests.support.scan_items import BASE, AgentStory, a_profile, a_settlement, address, an_agent, entity_of, wallet_of
+
+DETECTOR = "screening_stale_or_hit"
+LISTED = address(0xBAD0)
+
+
+def hits_of(row: AlertRow) -> int:
+    hits: int = msgspec.json.decode(row.evidence)["hits"]
+    return hits
+
+
+def test_given_a_listed_payer_when_it_pays_then_one_hard_alert_on_it_counts_its_payments() -> None:
+    story = AgentStory().agents(an_agent()).profiles(a_profile(LISTED, "hit"))
+    for number in range(3):
+        at = T0 + number * HOUR_US
+        story.settle(a_settlement(number, at, payer=LISTED), a_settlement(10 + number, at), at=at)
+
+    rows = [row for row in story.all(AlertRow) if row.detector == DETECTOR]
+    assert {(row.subject_type, row.subject_id) for row in rows} == {("counterparty", f"wallet:{BASE}:{LISTED}")}
+    assert [(row.hard_signal, row.severity, row.route, hits_of(row)) for row in rows] == [
+        (True, "high", "reviewed", hits) for hits in (1, 2, 3)
+    ]
+
+
+def test_given_an_agent_whose_wallet_is_listed_when_payments_of_before_are_imported_then_the_alert_is_hard() -> None:
+    story = AgentStory().agents(an_agent()).profiles(a_profile(wallet_of(22), "hit"))
+    story.settle(a_settlement(1, T0 - 20 * DAY_US), a_settlement(2, T0 + HOUR_US), at=T0 + HOUR_US)
+
+    *_, row = [row for row in story.all(AlertRow) if row.detector == DETECTOR]
+    assert (row.subject_id, row.hard_signal, hits_of(row)) == (entity_of(22), True, 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_given_agents_when_the_log_is_replayed_then_state_and_rows_are_those_of_before(seed: int) -> None:
+    story, _, _ = played(seed)
+
+    state, rows = replayed(story.entries)
+
+    assert list(state.dump()) == list(story.state.dump())
+    assert rows == story.rows
+    silent = ShardState(0)
+    for entry in story.entries:
+        silent.apply(entry, no_rows)
+    assert list(silent.dump()) == list(story.state.dump())
+
+
+def replayed(entries: list[LogEntry]) -> tuple[ShardState, list[object]]:
+    """A state that is made from the log, loaded from a dump in the middle, and its rows."""
+    state, rows = ShardState(0), list[object]()
+    for number, entry in enumerate(entries):
+        if number == len(entries) // 2:
+            state = ShardState.loaded(iter([*state.dump()]))
+        state.apply(entry, rows.append)
+    return state, rows
