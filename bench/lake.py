@@ -1,11 +1,13 @@
 """What do analysts cost the service, and the lake its writer?
 
-Pre-flights beside 2,000 events a second, without and with an analyst, by turns in one run. The analyst is another
-process, under nice as docs/lake.md says or not, that runs a heavy query again and again on as many threads as there are
-cores. Then a database of its own is filled, and commits go on while it is copied and parts are merged: nothing of that
-may hold a commit up.
+Pre-flights beside 2,000 events a second, without and with an analyst, in short phases by turns, so that what else the
+machine does falls on all alike. The analyst runs a heavy query again and again, in a process of another session: in
+DuckDB as it comes, which takes all cores; with ``clearhold sql``; and in the same DuckDB started as docs/lake.md says.
+The disk's own fsync is measured beside each of them. Then a database of its own is filled, and commits go on while it is
+copied and parts are merged: nothing of that may hold a commit up.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -13,9 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat, starmap, takewhile
 from pathlib import Path
+from select import select
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import msgspec
@@ -23,6 +26,7 @@ import msgspec
 from bench.callers import call
 from bench.harness import Figure, Promise, Run, percentile
 from bench.log_feed import PacedFeeder
+from bench.meanwhile import probe_until
 from bench.preflight import CALLERS, EVENTS_PER_S, PROGRAMS, Questions, give_history, traffic_of
 from bench.service import CHECKOUT, Service
 from bench.workbench import PREFIX
@@ -39,9 +43,8 @@ from store.tables.row_tables import row_tables
 
 TIMES_ALONE: Final = Promise(1.5)
 COMMIT_MS: Final = Promise(250)
-TURNS: Final = 2
 _LAKE_WITHIN_S: Final = 90
-_SETTLE_S: Final = 2.0
+_FIRST_ANSWER_WITHIN_S: Final = 10.0
 _ROWS_A_STEP: Final = 500_000
 _ROWS_A_ROUND: Final = 40_000
 _DAYS: Final = 30
@@ -49,20 +52,16 @@ _HEAVY: Final = """
     SELECT reason_id, count(*), avg(f.score), quantile_cont(f.velocity_24h_sum_cents, 0.95)
     FROM transfer_reasons JOIN transfer_features AS f USING (program_id, transfer_id, "offset")
     JOIN transfers AS t ON t.program_id = f.program_id AND t.id = f.transfer_id GROUP BY ALL"""
-_ANALYST: Final = """
-import sys, time, duckdb
+_PLAIN: Final = """
+import sys, duckdb
 connection = duckdb.connect(sys.argv[1], read_only=True)
 connection.execute("SET enable_progress_bar = false")
 while True:
-    began = time.perf_counter()
-    connection.execute(sys.argv[2]).fetchall()
-    print(time.perf_counter() - began, flush=True)
+    print(len(connection.execute(sys.argv[2]).fetchall()), flush=True)
 """
-_ANALYSTS: Final[dict[str, list[str]]] = {
-    "no analyst": [],
-    "an analyst under nice": ["nice", "-n", "19", sys.executable, "-c", _ANALYST],
-    "an analyst": [sys.executable, "-c", _ANALYST],
-}
+_CLEARHOLD: Final = (sys.executable, "-c", "from api.cli.main import main; main()")
+_ALONE: Final = "no analyst"
+_QUERIES_AT_MOST: Final = 20_000
 # What a column of a made-up row is, where its table does not say otherwise.
 _MADE_OF: Final = {
     "BIGINT": "i % 977",
@@ -80,52 +79,95 @@ def run(run: Run) -> Iterator[Figure]:
     yield from _beside_merges(run)
 
 
+class _Phases(NamedTuple):
+    """What was measured beside one kind of analyst; milliseconds."""
+
+    latencies: list[float]
+    fsyncs: list[float]
+    queries: list[float]  # a second, one for each phase
+
+
 def _beside_analysts(run: Run) -> Iterator[Figure]:
-    count, warm_up = run.size(6_000, 1_500), 300
-    taken, queries = {who: list[float]() for who in _ANALYSTS}, {who: list[float]() for who in _ANALYSTS}
+    turns, count, warm_up = run.size(10, 4), run.size(1_000, 500), 50
     with TemporaryDirectory(prefix=PREFIX) as folder, Service(Path(folder) / "data") as service:
         now = time.time_ns() // 1_000
         known = service.programs([traffic_of(f"p{number}", now - 20 * DAY_US) for number in range(PROGRAMS)])
         give_history(run, service, known, at=now)
         programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
         questions = Questions(programs, service.operator_token)
-        lake = Path(folder) / "data" / "lake" / "analyst.duckdb"
-        _wait_for(lake.exists)
+        _wait_for((Path(folder) / "data" / "lake" / "analyst.duckdb").exists)
         feeds = [each.feed._replace(traffic=traffic_of(f"live{number}", now)) for number, each in enumerate(known)]
+        commands = _commands(Path(folder))
+        phases = {who: _Phases([], [], []) for who in commands}
         with PacedFeeder(service.socket, feeds, per_second=EVENTS_PER_S):
-            for turn in range(TURNS):
-                run.say(f"turn {turn + 1} of {TURNS}: beside no analyst, one under nice, and one")
-                for who, command in _ANALYSTS.items():
-                    with _analyst([*command, str(lake), _HEAVY] if command else [], queries[who]):
-                        time.sleep(_SETTLE_S)
+            for turn in range(turns):
+                run.say(f"turn {turn + 1} of {turns}: {', '.join(commands)}")
+                for who in [*commands][:: 1 if turn % 2 else -1]:
+                    with _analyst(commands[who], phases[who].queries), _probing(folder, phases[who].fsyncs):
                         tally = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up)
-                        taken[who] += tally.require(201).latencies_ms
-    alone = sorted(taken["no analyst"])
-    for who in _ANALYSTS:
-        ordered = sorted(taken[who])
+                        phases[who].latencies.extend(tally.require(201).latencies_ms)
+    yield from _analysts_figures(phases)
+
+
+def _commands(folder: Path) -> dict[str, list[str]]:
+    """How each analyst is started; every line of what they write is an answer."""
+    data, queries = folder / "data", folder / "queries.sql"
+    queries.write_text(f"SELECT count(*) AS n FROM ({_HEAVY});\n" * _QUERIES_AT_MOST, encoding="utf-8")
+    plain = [sys.executable, "-c", _PLAIN, str(data / "lake" / "analyst.duckdb"), _HEAVY]
+    return {
+        _ALONE: [],
+        "DuckDB as it comes": plain,
+        "clearhold sql": [*_CLEARHOLD, "sql", "--data", str(data), "--format", "ndjson", "--file", str(queries)],
+        "DuckDB under clearhold aside": [*_CLEARHOLD, "aside", *plain],
+    }
+
+
+def _analysts_figures(phases: dict[str, _Phases]) -> Iterator[Figure]:
+    alone = sorted(phases[_ALONE].latencies)
+    for who, each in phases.items():
+        ordered, fsyncs = sorted(each.latencies), sorted(each.fsyncs)
+        beside = f"the disk's fsync, p50 {percentile(fsyncs, 0.5):.2f} ms, p99 {percentile(fsyncs, 0.99):.2f} ms"
+        per_second = sum(each.queries) / len(each.queries) if each.queries else 0
+        note = f"{per_second:.2f} of its queries a second" if who != _ALONE else f"{len(ordered)} pre-flights"
         for name, share in (("p50", 0.5), ("p99", 0.99)):
             value = percentile(ordered, share)
-            yield Figure(name=f"{who}, {name}", value=value, unit="ms", ratio=value / percentile(alone, share))
-    nice = sorted(taken["an analyst under nice"])
-    times = percentile(nice, 0.99) / percentile(alone, 0.99)
-    each = percentile(sorted(queries["an analyst under nice"]), 0.5)
-    note = f"{len(queries['an analyst under nice'])} queries, {each:.1f} s each"
-    yield Figure(name="under nice against none, p99", value=times, unit="times", promise=TIMES_ALONE, note=note)
+            ratio = value / percentile(alone, share)
+            yield Figure(name=f"{who}, {name}", value=value, unit="ms", ratio=ratio, beside=beside, note=note)
+        if who != _ALONE:
+            yield Figure(name=f"{who} against none, p99", value=ratio, unit="times", promise=TIMES_ALONE)
 
 
 @contextmanager
-def _analyst(command: list[str], queries: list[float]) -> Iterator[None]:
-    """The process of an analyst meanwhile, or of none; the seconds of each query come afterwards."""
+def _analyst(command: list[str], per_second: list[float]) -> Iterator[None]:
+    """The process of an analyst meanwhile, once it has answered or has had its time to; how many queries a second."""
     if not command:
         yield
         return
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as process:
+    unbuffered = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, cwd=CHECKOUT, env=unbuffered, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
         try:
+            select([process.stdout], [], [], _FIRST_ANSWER_WITHIN_S)
+            began = time.perf_counter()
             yield
         finally:
             process.terminate()
-            assert process.stdout is not None
-            queries += map(float, process.stdout.read().split())
+            answers = len(process.stdout.read().splitlines())
+            per_second.append(answers / (time.perf_counter() - began))
+
+
+@contextmanager
+def _probing(folder: str, taken_ms: list[float]) -> Iterator[None]:
+    stopped = Event()
+    thread = Thread(target=probe_until, args=(Path(folder) / "synced", stopped, taken_ms))
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
 
 
 def _beside_merges(run: Run) -> Iterator[Figure]:

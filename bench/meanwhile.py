@@ -27,7 +27,8 @@ class Meanwhile:
         self._service, self._probed = service, probed
         self._fsyncs_ms: list[float] = []
         self._stopped = Event()
-        self._thread = Thread(target=self._probe, name="fsync-probe", daemon=True)
+        probing = (self._probed, self._stopped, self._fsyncs_ms)
+        self._thread = Thread(target=probe_until, args=probing, name="fsync-probe", daemon=True)
 
     def __enter__(self) -> Self:
         self._began_at, self._before = datetime.now(UTC), self._service.metric(_COMMITS)
@@ -48,10 +49,12 @@ class Meanwhile:
     def figures(self) -> list[Figure]:
         return figures_of(self._commits, self._snapshots, sorted(self._fsyncs_ms))
 
-    def _probe(self) -> None:
-        with self._probed.open("ab", buffering=0) as file:
-            while not self._stopped.wait(PROBE_EVERY_S):
-                self._fsyncs_ms.append(fsync_ms(file, PROBE_BYTES))
+
+def probe_until(path: Path, stopped: Event, taken_ms: list[float]) -> None:
+    """Milliseconds of an fsync every now and then, until it is stopped."""
+    with path.open("ab", buffering=0) as file:
+        while not stopped.wait(PROBE_EVERY_S):
+            taken_ms.append(fsync_ms(file, PROBE_BYTES))
 
 
 def fsync_ms(file: RawIOBase, size: int) -> float:

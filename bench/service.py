@@ -123,6 +123,7 @@ class Service:
                 stderr=log,
                 cwd=CHECKOUT,
                 env=self._environment,
+                start_new_session=True,  # as under systemd: the kernel weighs it apart from the callers
             )
         assert self._process.stdout is not None
         for _ in range(_READY_WITHIN_LINES):

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from api.app import serve as run_service
-from api.cli import backup, calibrate, check, explain, lake, listen, rebuild, replay, rules, sql, subject, verify
+from api.cli import aside, backup, calibrate, check, explain, lake, listen, rebuild, replay, rules, sql, subject, verify
 from api.cli.docs import openapi_text
 from api.settings import MOST_SCORERS, Settings
 from api.telemetry.program_collector import MOST_PROGRAMS
@@ -46,6 +46,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
+aside.register(app)
 backup.register(app)
 calibrate.register(app)
 check.register(app)
@@ -134,4 +135,6 @@ def openapi(
 
 def main() -> None:
     configure_logs()
+    if sys.argv[1:2] == ["sql"]:
+        sys.exit(sql.run_sql_aside(sys.argv[2:]))
     app()

@@ -1,10 +1,14 @@
 """``clearhold sql``: queries on the lake for analysts, from an argument, a file, standard input or a prompt.
 
+It gives way to the service: ``clearhold sql`` runs this module as a process that stepped aside, and a query takes half
+of the cores unless told otherwise.
+
 Exit codes  0 every query was answered; 1 one was not, with the reason; 2 there is nothing to query
 """
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
@@ -13,12 +17,14 @@ import typer
 
 from api.cli.sql_output import Format, write_answer
 from api.cli.sql_prompt import run_prompt
+from flows.own_python import import_environment, module_command
+from store.analysts.aside import run_aside
 from store.analysts.session import AnalystSession, NoLakeError, QueryError
 from store.data_dir import LAYOUT
 
 EXIT_FAILED: Final = 1
 EXIT_NOTHING: Final = 2
-NICENESS: Final = 10
+MOST_THREADS: Final = 1_024
 
 
 def register(app: typer.Typer) -> None:
@@ -33,6 +39,10 @@ def sql(
         Path | None, typer.Option("--file", "-f", help="Read the queries from a file.", exists=True, dir_okay=False)
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="How answers are written.")] = Format.TABLE,
+    threads: Annotated[
+        int | None,
+        typer.Option(help="Cores that a query takes at once. Default: half of them.", min=1, max=MOST_THREADS),
+    ] = None,
 ) -> None:
     """Query the lake for analysts. Without a query it reads standard input, or prompts on a terminal."""
     if query is not None and file is not None:
@@ -40,10 +50,9 @@ def sql(
     if not (data / LAYOUT).is_file() and not (data / "lake").is_dir():
         _fail(f"{data} is not a data directory.", EXIT_NOTHING)
     try:
-        session = AnalystSession.open(data)
+        session = AnalystSession.open(data, threads=threads or max(1, (os.cpu_count() or 1) // 2))
     except NoLakeError as error:
         _fail(str(error), EXIT_NOTHING)
-    os.nice(NICENESS)  # what answers and scores goes first
     with closing(session):
         if query is None and file is None and sys.stdin.isatty():
             run_prompt(session, form)
@@ -58,6 +67,17 @@ def sql(
             _fail(str(error), EXIT_FAILED)
 
 
+def run_sql_aside(arguments: Sequence[str]) -> int:
+    """``clearhold sql`` with these arguments, as a process that gives way; its exit code."""
+    return run_aside([*module_command(__name__), *arguments], environment=os.environ | import_environment())
+
+
 def _fail(sentence: str, code: int) -> NoReturn:
     typer.echo(sentence, err=True)
     raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    register(alone)
+    alone(prog_name="clearhold sql")

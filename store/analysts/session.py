@@ -68,13 +68,15 @@ class AnalystSession:
         self._connection, self._spilled = connection, spilled
 
     @classmethod
-    def open(cls, data: Path) -> Self:
+    def open(cls, data: Path, *, threads: int | None = None) -> Self:
+        """Queries run on so many threads, by default on as many as there are cores."""
         lake = (data / "lake").absolute()
         if not (lake / FILE).is_file():
             raise NoLakeError(f"{data} has no lake yet: a service makes it within a minute of its start.")
+        config = _CONFIG if threads is None else _CONFIG | {"threads": threads}
         spilled = tempfile.TemporaryDirectory(prefix="clearhold-sql-")
         try:
-            connection = duckdb.connect(str(lake / FILE), read_only=True, config=_CONFIG)
+            connection = duckdb.connect(str(lake / FILE), read_only=True, config=config)
             for statement in _confining(lake, spilled.name):
                 connection.execute(statement)
         except duckdb.Error as error:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
 import duckdb
 import msgspec
@@ -187,3 +188,37 @@ def written_to(terminal: int) -> str:
         while more := os.read(terminal, 4096):
             output += more
     return output.decode()
+
+
+THREADS: Final = "SELECT current_setting('threads') AS n"
+
+
+def test_given_no_wish_when_queries_run_then_they_take_half_of_the_cores_else_as_many_as_they_are_given(
+    data: Path,
+) -> None:
+    half = max(1, (os.cpu_count() or 1) // 2)
+
+    assert sql(data, THREADS, "--format", "csv").stdout == f"n\n{half}\n"
+    assert sql(data, THREADS, "--format", "csv", "--threads", "3").stdout == "n\n3\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS has no idle tasks")
+def test_given_the_command_when_it_waits_for_a_query_then_every_thread_of_it_is_an_idle_task(data: Path) -> None:
+    command = [str(Path(sys.executable).with_name("clearhold")), "sql", "--data", str(data), "--threads", "3"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL) as prompt:
+        os.close(theirs)
+        os.write(ours, b"SELECT 6 * 7 AS answer;\n")
+        output = b""
+        while b"42" not in output:
+            output += os.read(ours, 4096)
+        children = Path(f"/proc/{prompt.pid}/task/{prompt.pid}/children").read_text().split()
+        threads = [int(thread.name) for child in children for thread in Path(f"/proc/{child}/task").iterdir()]
+        classes = {os.sched_getscheduler(thread) for thread in threads}
+        os.write(ours, b"\\q\n")
+        written_to(ours)
+    os.close(ours)
+
+    assert len(threads) >= 3
+    assert classes == {os.SCHED_IDLE}
+    assert prompt.returncode == 0

@@ -1,0 +1,72 @@
+"""Runs a program only when nothing else wants the cores. A script that needs the standard library only.
+
+``aside.py PROGRAM ARGUMENT…`` becomes the program, in the scheduling class of idle tasks, which the disk's scheduler
+goes by too. On Linux with autogroups the kernel shares the cores among sessions first, whatever class tasks are in, so
+a program that leads its session gives it the lowest weight as well. Where the platform has neither (macOS) it runs at
+the lowest priority. ``run_aside`` gives a program a session and stands in for it: signals are passed on, and the exit
+code is the program's. Stepping aside comes before threads are started: each thread has a class of its own.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+LOWEST: Final = 19
+AUTOGROUP: Final = Path("/proc/self/autogroup")
+_PASSED_ON: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_ENDED_BY_SIGNAL: Final = 128
+_NOT_STARTED: Final = 127
+
+
+def step_aside() -> None:
+    """From now on this thread, and those that it starts, run when nothing else wants the cores."""
+    if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    else:
+        os.nice(LOWEST)
+    if os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):  # a kernel without autogroups, or a container that may not weigh them
+            AUTOGROUP.write_text(str(LOWEST), encoding="ascii")
+
+
+def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> int:
+    """Run it in a session of its own until it ends; its exit code, and 128 and more after a signal, as in a shell."""
+    process = subprocess.Popen(  # noqa: S603 - the caller's own command
+        [sys.executable, "-I", "-S", __file__, *command], env=environment, start_new_session=True
+    )
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        process.send_signal(number)
+
+    def pause(_: int, __: FrameType | None) -> None:
+        process.send_signal(signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)  # goes on here after a SIGCONT
+        process.send_signal(signal.SIGCONT)
+
+    handlers = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, pause)
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else _ENDED_BY_SIGNAL - code
+
+
+def main(command: list[str]) -> None:
+    step_aside()
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - no shell, and the command is the caller's own
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        sys.exit(_NOT_STARTED)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
