@@ -68,11 +68,17 @@ def passes_on_as_before(context: DetectionContext, since: int) -> bool:
     return not is_new_money and payee in firsts and firsts[payee] <= since
 
 
+def grade_fan_in(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
+    """To be paid by many is an agent's business: it is compared with its own weeks alone, once it has any."""
+    has_weeks = context.vector.fan_in_usual_week is not None
+    return MEDIUM if has_weeks or not context.program.holds_agents else None
+
+
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="fan_in",
-        opens_when="Many payers of one side.",
-        triggers=(Trigger(rules.FAN_IN.id, payee_subject, MEDIUM, DAYS_7),),
+        opens_when="Many payers of one side; of an agent, once it has a usual week to be compared with.",
+        triggers=(Trigger(rules.FAN_IN.id, payee_subject, MEDIUM, DAYS_7, regrade=grade_fan_in),),
         features=("fan_in_count_24h", "fan_in_count_7d", "fan_in_usual_week"),
         thresholds=_FAN_THRESHOLDS,
         review=ReviewQuestion(

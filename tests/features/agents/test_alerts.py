@@ -42,6 +42,24 @@ def test_given_an_agent_whose_wallet_is_listed_when_payments_of_before_are_impor
     assert (row.subject_id, row.hard_signal, hits_of(row)) == (entity_of(22), True, 2)
 
 
+def test_given_a_new_agent_when_many_pay_it_then_that_alone_is_no_alert() -> None:
+    story = AgentStory().agents(an_agent())
+    story.settle(*(a_settlement(number, T0 + number) for number in range(9)), at=T0 + HOUR_US)
+
+    assert "fan_in" not in {row.detector for row in story.all(AlertRow)}
+
+
+def test_given_an_agent_when_far_more_pay_it_than_in_its_weeks_then_it_is_an_alert() -> None:
+    story = AgentStory().agents(an_agent())
+    for number in range(30):
+        at = T0 + number * DAY_US
+        story.settle(a_settlement(number, at, payer=address(7)), at=at)
+    at = T0 + 30 * DAY_US
+    story.settle(*(a_settlement(50 + number, at + number) for number in range(9)), at=at + HOUR_US)
+
+    assert "fan_in" in {row.detector for row in story.all(AlertRow)}
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_given_agents_when_the_log_is_replayed_then_state_and_rows_are_those_of_before(seed: int) -> None:
     story, _, _ = played(seed)
