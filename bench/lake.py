@@ -3,8 +3,8 @@
 Pre-flights beside 2,000 events a second, without and with an analyst, in short phases by turns, so that what else the
 machine does falls on all alike. The analyst runs a heavy query again and again, in a process of another session: in
 DuckDB as it comes, which takes all cores; with ``clearhold sql``; and in the same DuckDB started as docs/lake.md says.
-The disk's own fsync is measured beside each of them. Then a database of its own is filled, and commits go on while it is
-copied and parts are merged: nothing of that may hold a commit up.
+The disk's own fsync is measured beside each of them. Then a database of its own is filled, and commits go on while it
+is copied and parts are merged: nothing of that may hold a commit up.
 """
 
 import os
