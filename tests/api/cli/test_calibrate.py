@@ -75,12 +75,13 @@ def test_given_bins_that_are_no_more_often_bad_than_all_then_they_have_no_points
     assert cut is not None
     rows = [row for row in some_labelled() if row.at < cut]
     bins = card_of(folder).bins_of("TRS-CPY-04")
-    first = next(each for each in bins if each.points)
     counts = [(row.vector.entity_new_counterparties_24h, bool(row.is_bad)) for row in rows]
-    within = [bad for count, bad in counts if count >= first.at_least and (first.below is None or count < first.below)]
+    usual = sum(bad for _, bad in counts) / len(counts)
 
-    assert first.at_least > 1
-    assert sum(within) / len(within) > sum(bad for _, bad in counts) / len(counts)
+    assert next(each for each in bins if each.points).at_least > 1
+    for each in bins:
+        within = [bad for count, bad in counts if count >= each.at_least and (each.below is None or count < each.below)]
+        assert not each.points or sum(within) / len(within) > usual
 
 
 def test_given_labels_that_the_signals_tell_apart_when_calibrated_then_later_time_is_ranked_better_than_by_the_rest(

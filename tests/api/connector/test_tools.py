@@ -235,7 +235,8 @@ def test_given_callers_when_they_lack_something_then_the_tool_refuses_as_its_rou
         assert "may not touch this program" in Assistant(api, headers).refusal("get_alert", {"alertId": alert["id"]})
     key = Assistant(api, api.key(tenant))
     assert "person" in key.refusal("decide_alert", decision)
-    assert Assistant(api, api.operator(api.create_tenant("second-bank"))).refusal("decide_alert", decision)
+    stranger = Assistant(api, api.operator(api.create_tenant("second-bank")))
+    assert stranger.refusal("decide_alert", decision) == "Unknown alert on this tenant."
     assert api.database.execute("SELECT count(*) FROM dispositions").fetchall() == [(0,)]
     named = Assistant(api, key.headers | {"X-Operator": "ann"}).call("decide_alert", **decision)
     assert named["disposition"]["decidedBy"] == "operator:ann"
