@@ -167,7 +167,7 @@ class Planting:
     def events(self) -> None:
         """Taken, taken again, signed wrongly, unusable."""
         data = an_ach_transfer(id="acht_log", account_number=ACCOUNTS[0])
-        body = an_event("ach.outgoing_transfer.created", data, event_id="evnt_log")
+        body = an_event("ach.outgoing_transfer.initiated", data, event_id="evnt_log")
         unusable = json.dumps({"id": "evnt_odd", "account_number": ACCOUNTS[1]}).encode()
         path = f"/api/ingest/bank/{self.program_id}"
         for sent, status in ((body, 200), (body, 200), (unusable, 400)):
@@ -191,7 +191,7 @@ class Planting:
         """An exception in a handler, a log that went away, bytes that are not HTTP."""
         self.service.ask("GET", f"/api/transfers/{IN_PATH}", self.operator, expect=500)
         assert self.service.kill_redis() == 1
-        body = an_event("ach.outgoing_transfer.created", {"account_number": ACCOUNTS[0]}, event_id="evnt_later")
+        body = an_event("ach.outgoing_transfer.initiated", {"account_number": ACCOUNTS[0]}, event_id="evnt_later")
         headers = {"Bank-Signature": hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()}
         eventually(lambda: self._delivered(body, headers), within_s=20)
         with socket.create_connection(("127.0.0.1", self.service.port), timeout=10) as connection:

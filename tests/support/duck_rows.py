@@ -26,7 +26,7 @@ _WRITTEN: Final[dict[str, Any]] = {"tenant_id": TENANT, "program_id": PROGRAM, "
 def an_event(**over: Any) -> EventRow:
     usual: dict[str, Any] = {
         "event_id": "evt_1",
-        "type": "ach.outgoing_transfer.created",
+        "type": "ach.outgoing_transfer.initiated",
         "family": "transfer",
         "created_at": AT,
         "appended_at": AT,

@@ -214,7 +214,7 @@ def test_given_a_running_service_when_explained_over_http_then_it_is_what_its_da
         names = [f"acht_{number}" for number in range(9)]
         bodies = [
             an_event(
-                "ach.outgoing_transfer.created", an_ach_transfer(id=name, amount=9_900_00), event_id=f"evnt_{name}"
+                "ach.outgoing_transfer.initiated", an_ach_transfer(id=name, amount=9_900_00), event_id=f"evnt_{name}"
             )
             for name in names
         ]

@@ -20,7 +20,7 @@ def filled(api: RunningApp, program: dict[str, Any]) -> dict[str, Any]:
     """A program with transfers."""
     for number in range(TRANSFERS):
         data = an_ach_transfer(id=f"acht_{number}")
-        event = an_event("ach.outgoing_transfer.created", data, event_id=f"evnt_{number}")
+        event = an_event("ach.outgoing_transfer.initiated", data, event_id=f"evnt_{number}")
         assert api.deliver(program, event).status_code == 200
     api.catch_up()
     return program
@@ -54,7 +54,7 @@ def test_given_the_owners_token_alone_when_actors_are_asked_for_then_each_is_cou
 ) -> None:
     for number in range(2):
         data = an_ach_transfer(id=f"acht_of_{number}", entity_id=f"enti_{number}", counterparty_id=f"cpty_of_{number}")
-        event = an_event("ach.outgoing_transfer.created", data, event_id=f"evnt_of_{number}")
+        event = an_event("ach.outgoing_transfer.initiated", data, event_id=f"evnt_of_{number}")
         assert api.deliver(filled, event).status_code == 200
     api.catch_up()
 

@@ -95,7 +95,7 @@ class Room:
             an_ach_transfer(id=f"acht_{now}_{each}", type="DEBIT", created_at=rfc3339(now)) for each in range(count)
         ]
         body = b"\n".join(
-            an_event("ach.outgoing_transfer.created", debit, event_id=f"evnt_{debit['id']}", created_at=now)
+            an_event("ach.outgoing_transfer.initiated", debit, event_id=f"evnt_{debit['id']}", created_at=now)
             for debit in debits
         )
         secret = self.program["ingestSecret"].encode()
@@ -121,7 +121,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
 
 def test_given_events_when_they_are_committed_then_ingest_and_flow_have_counted_them(room: Room) -> None:
     before = room.scrape()
-    first = an_event("ach.outgoing_transfer.created", an_ach_transfer(id="acht_m1"), event_id="evnt_m1")
+    first = an_event("ach.outgoing_transfer.initiated", an_ach_transfer(id="acht_m1"), event_id="evnt_m1")
 
     room.deliver(first)
     room.deliver(first)

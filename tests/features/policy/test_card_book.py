@@ -95,7 +95,7 @@ def test_given_a_card_that_is_replaced_then_a_transfer_that_keeps_its_score_keep
 ) -> None:
     card_in_force(story, a_card(points=30), NOON)
     created = an_ach_transfer(id="acht_1", entity_id="enti_1", created_at=rfc3339(T0 + NOON), status="PENDING")
-    story.deliver("ach.outgoing_transfer.created", created, at=T0 + NOON + 1)
+    story.deliver("ach.outgoing_transfer.initiated", created, at=T0 + NOON + 1)
     card_in_force(story, None, NOON + 2, version="scorecard-v2")
     settled = changed(created, rfc3339(T0 + NOON + HOUR_US), status="SETTLED")
     story.deliver("ach.outgoing_transfer.settled", settled, at=T0 + NOON + HOUR_US)

@@ -56,7 +56,7 @@ def apply_step(story: ShardStory, step: BackfillStep) -> ShardStory:
 
 @pytest.fixture
 def story() -> ShardStory:
-    return ShardStory().deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER))
+    return ShardStory().deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=TRANSFER))
 
 
 def test_given_a_result_when_applied_then_there_are_new_versions_of_transfer_and_inputs(story: ShardStory) -> None:
@@ -196,7 +196,7 @@ def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_e
 ):
     story = ShardStory()
     for number in range(6):
-        story.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
+        story.deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
     strongest, (actor,) = story.program.scores.transfers, [each for each in story.program.actors if not each.is_account]
     first = story.entries[-1].offset
     apply_step(story, a_step(*(stored_as(f"acht_{n}", 90 - 10 * n) for n in range(6)), started_offset=first))
@@ -224,7 +224,7 @@ def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_e
 
 def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_then_memory_keeps_it() -> None:
     story = ShardStory()
-    story.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
+    story.deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
     apply_step(story, a_step(stored_as(TRANSFER, 60), started_offset=story.entries[-1].offset))
     (actor,) = [each for each in story.program.actors if not each.is_account]
     evaluate = ActorRange(actors=(0, len(story.program.actors)), strongest=(Strongest(TRANSFER, 10, 0, 0),))
@@ -272,7 +272,7 @@ def test_given_a_step_prepared_behind_the_owners_word_when_it_is_applied_then_no
 
 def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -> None:
     story = ShardStory()
-    story.deliver("ach.outgoing_transfer.created", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
+    story.deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
     newest_at = story.scoring.taken_at
     evaluate = ActorRange(actors=(0, len(story.program.actors)))
 

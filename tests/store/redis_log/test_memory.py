@@ -39,7 +39,7 @@ def metric(name: str) -> float:
 
 def deliver(service: RunningService, program: dict[str, Any], number: int, *, expect: int) -> None:
     transfer = an_ach_transfer(id=f"acht_{number}")
-    body = an_event("ach.outgoing_transfer.created", transfer, event_id=f"evnt_{number}")
+    body = an_event("ach.outgoing_transfer.initiated", transfer, event_id=f"evnt_{number}")
     headers = {"Bank-Signature": hmac.new(program["ingestSecret"].encode(), body, hashlib.sha256).hexdigest()}
     service.ask("POST", f"/api/ingest/bank/{program['id']}", headers, body, expect=expect)
 
