@@ -72,12 +72,13 @@ def run_sql_aside(arguments: Sequence[str]) -> int:
     return run_aside([*module_command(__name__), *arguments], environment=os.environ | import_environment())
 
 
+def main() -> None:
+    """``clearhold sql`` alone, in the process that gives way."""
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    register(alone)
+    alone(sys.argv[2:], prog_name="clearhold sql")  # behind the name of this module
+
+
 def _fail(sentence: str, code: int) -> NoReturn:
     typer.echo(sentence, err=True)
     raise typer.Exit(code)
-
-
-if __name__ == "__main__":
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    register(alone)
-    alone(prog_name="clearhold sql")
