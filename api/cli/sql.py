@@ -47,24 +47,32 @@ def sql(
     """Query the lake for analysts. Without a query it reads standard input, or prompts on a terminal."""
     if query is not None and file is not None:
         _fail("Give either a query or --file.", EXIT_NOTHING)
-    if not (data / LAYOUT).is_file() and not (data / "lake").is_dir():
-        _fail(f"{data} is not a data directory.", EXIT_NOTHING)
     try:
+        if not (data / LAYOUT).is_file() and not (data / "lake").is_dir():
+            _fail(f"{data} is not a data directory.", EXIT_NOTHING)
         session = AnalystSession.open(data, threads=threads or max(1, (os.cpu_count() or 1) // 2))
     except NoLakeError as error:
         _fail(str(error), EXIT_NOTHING)
+    except PermissionError:
+        _fail(f"This user may not read {data}; docs/lake.md says what others need.", EXIT_NOTHING)
     with closing(session):
         if query is None and file is None and sys.stdin.isatty():
             run_prompt(session, form)
             return
         try:
-            text = query or (sys.stdin.read() if file is None else file.read_text(encoding="utf-8"))
+            text = _text_of(query, file)
             for answer in session.answers(text):
                 write_answer(answer, form)
         except UnicodeDecodeError:
             _fail("The queries are not text in UTF-8.", EXIT_NOTHING)
         except QueryError as error:
             _fail(str(error), EXIT_FAILED)
+
+
+def _text_of(query: str | None, file: Path | None) -> str:
+    if query is not None:
+        return query
+    return sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
 
 
 def run_sql_aside(arguments: Sequence[str]) -> int:

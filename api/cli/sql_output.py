@@ -5,11 +5,11 @@ A table shows the first rows, and what would move a terminal's cursor is escaped
 
 import csv
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, count, islice
 from math import isfinite
 from typing import Any, Final
 
@@ -33,6 +33,7 @@ class Format(StrEnum):
 
 def write_answer(answer: Answer, form: Format) -> None:
     """Write one answer to standard output."""
+    names = _distinct(answer.names)
     match form:
         case Format.TABLE:
             _write_table(answer)
@@ -43,11 +44,11 @@ def write_answer(answer: Answer, form: Format) -> None:
         case Format.JSON:
             ahead = "["
             for row in answer.rows:
-                sys.stdout.write(f"{ahead}\n{_line(answer, row)}")
+                sys.stdout.write(f"{ahead}\n{_line(names, row)}")
                 ahead = ","
             sys.stdout.write("[]\n" if ahead == "[" else "\n]\n")
         case Format.NDJSON:
-            sys.stdout.writelines(f"{_line(answer, row)}\n" for row in answer.rows)
+            sys.stdout.writelines(f"{_line(names, row)}\n" for row in answer.rows)
 
 
 def plain(value: Any) -> Any:
@@ -63,8 +64,21 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-def _line(answer: Answer, row: tuple[Any, ...]) -> str:
-    return msgspec.json.encode(dict(zip(answer.names, map(plain, row), strict=True))).decode()
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of a JSON object's fields: the second ``n`` of an answer is ``n_1``, as DuckDB calls it in a subquery.
+
+    >>> _distinct(("n", "n", "m", "n"))
+    ('n', 'n_1', 'm', 'n_2')
+    """
+    taken: list[str] = []
+    for name in names:
+        others = (f"{name}_{number}" for number in count(1))
+        taken.append(next(each for each in chain([name], others) if each not in taken))
+    return tuple(taken)
+
+
+def _line(names: Sequence[str], row: tuple[Any, ...]) -> str:
+    return msgspec.json.encode(dict(zip(names, map(plain, row), strict=True))).decode()
 
 
 def _text(value: Any) -> str:

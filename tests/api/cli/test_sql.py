@@ -222,3 +222,15 @@ def test_given_the_command_when_it_waits_for_a_query_then_every_thread_of_it_is_
     assert len(threads) >= 3
     assert classes == {os.SCHED_IDLE}
     assert prompt.returncode == 0
+
+
+def test_given_columns_of_one_name_when_they_are_written_as_json_then_none_is_lost(data: Path) -> None:
+    (row,) = msgspec.json.decode(sql(data, "SELECT 1 AS n, 2 AS n, 3 AS m", "--format", "json").stdout)
+
+    assert row == {"n": 1, "n_1": 2, "m": 3}
+
+
+def test_given_an_empty_query_then_standard_input_is_not_read(data: Path) -> None:
+    result = sql(data, "", stdin="SELECT 7 AS seven")
+
+    assert (result.exit_code, result.stdout) == (0, "")
