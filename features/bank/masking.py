@@ -64,6 +64,7 @@ _ROUTING: Final = re.compile(r"[0-9]{9}|[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?")
 _ID: Final = re.compile(
     r"(?!(?:op|whsec|adm|live|test|sk|pk|rk|key|token|secret)_)[a-z]{2,12}_[A-Za-z0-9]{1,64}"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+    r"|0x[0-9A-Fa-f]{8,128}"  # an address or a hash of a chain, where everybody may read it
 )
 
 

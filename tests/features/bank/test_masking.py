@@ -142,6 +142,13 @@ def test_given_an_account_that_is_named_by_its_id_when_shown_then_it_stays(value
     assert masked_raw(json.dumps({"debit_account": value}).encode()) == {"debit_account": value}
 
 
+@pytest.mark.parametrize("digits", [40, 64])
+def test_given_an_address_or_a_hash_of_a_chain_when_shown_then_it_stays(digits: int) -> None:
+    data = {"payer": f"0x{NUMBER:0>{digits}}", "payTo": {"wallet": f"0xA{NUMBER:0>{digits - 1}}"}}
+
+    assert masked_raw(json.dumps(data).encode()) == data
+
+
 def test_given_what_was_masked_when_masked_again_then_it_stays() -> None:
     data = {"account_no": NUMBER, "description": f"to {NUMBER}", "debit_account": NUMBER}
 
