@@ -44,9 +44,9 @@ $(STAMP): pyproject.toml requirements.lock
 demo: setup
 	$(PY) -m demo
 
-# At the lowest priority, like any reader of the lake, and on this machine alone. It asks no registry for updates.
+# Giving way to the service, like any reader of the lake, and on this machine alone. It asks no registry for updates.
 notebook: setup
-	nice -n 19 $(VENV)/bin/marimo edit --skip-update-check docs/notebooks/lake.py -- --data '$(or $(DATA),.demo/data)'
+	$(VENV)/bin/clearhold aside $(VENV)/bin/marimo edit --skip-update-check docs/notebooks/lake.py -- --data '$(or $(DATA),.demo/data)'
 
 test: setup
 	$(PY) -m pytest
