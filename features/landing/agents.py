@@ -5,8 +5,8 @@ Unit    instants in microseconds
 Bounds  a listed wallet gives a new score to the agents of its newest 64 payments of 90 days
 """
 
+from hashlib import blake2b
 from typing import Any, Final
-from zlib import crc32
 
 import msgspec
 
@@ -33,6 +33,7 @@ REVIEW_REASONS: Final = {
 }
 _NO_OBJECT: Final = "{}"
 _ENCODE: Final = msgspec.json.Encoder().encode
+_DIGEST_BYTES: Final = 8
 _FACTS: Final = (
     *("owner", "active", "registered_at", "owner_changed_at"),
     *("feedback_count", "paid_feedback_count", "revoked_feedback_count"),
@@ -46,10 +47,10 @@ def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: E
     actor = program.entity_or_new(item.entity_id)
     program.introduced.clear()  # this row introduces it
     is_new, facts = actor.index not in program.agents.facts, program.agents.facts.setdefault(actor.index, AgentFacts())
-    checksum = crc32(entry.body)
-    if checksum == facts.body_crc32 or position.event_at < facts.order:
+    digest = _digest_of(entry.body)
+    if digest == facts.body_digest or position.event_at < facts.order:
         return
-    facts.body_crc32, facts.order = checksum, position.event_at
+    facts.body_digest, facts.order = digest, position.event_at
     for name in _FACTS:
         setattr(facts, name, getattr(item, name))
     since = item.registered_at if is_new and item.registered_at is not None else position.event_at
@@ -225,6 +226,11 @@ def _position_at(stated_at: int | None, entry: LogEntry) -> EntryPosition:
     """An item counts from the time that it states, and no later than its own entry."""
     at = entry.appended_at if stated_at is None else event_time(stated_at, appended_at=entry.appended_at)
     return EntryPosition(entry.shard, entry.offset, at, entry.appended_at)
+
+
+def _digest_of(body: bytes) -> int:
+    """Strangers write the texts in it, so it is none that can be aimed at."""
+    return int.from_bytes(blake2b(body, digest_size=_DIGEST_BYTES).digest(), "big")
 
 
 def _json(value: object) -> str:

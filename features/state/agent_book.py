@@ -40,9 +40,9 @@ class Screened(NamedTuple):
 
 
 class AgentFacts(InMemory):
-    """The index's newest word on one agent. ``body_crc32`` tells an item that says nothing new."""
+    """The index's newest word on one agent. ``body_digest`` tells an item that says nothing new."""
 
-    body_crc32: int = -1
+    body_digest: int = -1
     order: int = ALWAYS_HELD
     wallet_known_at: int = ALWAYS_HELD
     wallet: str | None = None

@@ -1,5 +1,9 @@
 """Items of the scan index, applied to the program ``agents`` one entry at a time."""
 
+from collections.abc import Iterator
+from itertools import product
+from zlib import crc32
+
 import msgspec
 
 from features.core.instants import DAY_US
@@ -9,6 +13,7 @@ from features.core.rows.transfers import TransferRow
 from tests.support.clock import T0
 from tests.support.scan_items import (
     AgentStory,
+    Item,
     a_profile,
     a_settlement,
     address,
@@ -53,3 +58,28 @@ def test_given_an_import_when_it_is_done_again_then_nothing_is_new() -> None:
 
     assert (counted.transfers, counted.counterparties, counted.skipped) == (0, 0, "{}")
     assert len(story.rows) == rows + 2  # the beginning and the end of the import
+
+
+def with_one_checksum(one: Item, other: Item) -> tuple[Item, Item]:
+    """The two agents, each described in such a way that the CRC-32 of both items is the same."""
+    letters = "`abcdefghijklmno"  # any four bits in their last ones, so that the checksums reach everything
+
+    def checksums(agent: Item, described: Iterator[str]) -> Iterator[tuple[int, str]]:
+        ahead, behind = msgspec.json.encode(agent | {"description": "@@"}).split(b"@@")
+        begun = crc32(ahead)
+        return ((crc32(words.encode() + behind, begun), words) for words in described)
+
+    ahead = dict(checksums(one, (f"{''.join(each)}aaaaa" for each in product(letters, repeat=4))))
+    behind = checksums(other, (f"aaaa{''.join(each)}" for each in product(letters, repeat=5)))
+    checksum, words = next(each for each in behind if each[0] in ahead)
+    return one | {"description": ahead[checksum]}, other | {"description": words}
+
+
+def test_given_a_change_under_a_description_that_forges_the_checksum_when_imported_then_it_is_taken() -> None:
+    first, second = with_one_checksum(an_agent(), an_agent(wallet=address(0xFACE)))
+    assert crc32(msgspec.json.encode(first)) == crc32(msgspec.json.encode(second))
+    story = AgentStory().begin().agents(first)
+
+    story.agents(second, at=T0 + DAY_US)
+
+    assert story.one(AgentRow).wallet == address(0xFACE)
