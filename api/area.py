@@ -73,7 +73,8 @@ class Backtests(Protocol):
 class AgentImporting(Protocol):
     """Imports agents from the scan index. A caller that goes away stops nothing."""
 
-    async def run_import(self, program: Program) -> AgentImportRow: ...
+    async def run_import(self, program: Program, *, full: bool = False) -> AgentImportRow:
+        """Import now, or wait for the import under way; a full one reads everything, and waits for full ones only."""
 
     def progress_of(self, program_id: str) -> "ImportUnderWay | None":
         """How far the import is that is under way."""

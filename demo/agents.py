@@ -48,8 +48,7 @@ def filled_index(*, seed: int, now: int) -> ScanIndex:
 def import_agents(client: ClearholdClient) -> list[dict[str, Any]]:
     """Have the service import them; the agents as it shows them."""
     client.import_agents()
-    agents: list[dict[str, Any]] = client.agents()["data"]
-    return agents
+    return client.agents()
 
 
 def agents_table(agents: list[dict[str, Any]]) -> RenderableType:

@@ -22,6 +22,7 @@ AGENT: Final[dict[str, Any]] = {
     "confidence": 0.95,
     "version": "ars-v1",
 }
+IMPORT: Final[dict[str, Any]] = {"full": True}
 RESULT: Final[dict[str, Any]] = {
     "programId": PROGRAM_ID,
     "agents": 3,

@@ -6,12 +6,12 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.agents.examples import AGENT, RESULT, STATE
-from api.agents.schemas import Agent, AgentPage, AgentsQuery, ImportResult, ImportState
+from api.agents.examples import AGENT, IMPORT, RESULT, STATE
+from api.agents.schemas import Agent, AgentsQuery, ImportRequest, ImportResult, ImportState
 from api.agents.service import AgentService
 from api.area import Area, Resources
 from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
+from api.http.gate import optional_body_of, principal_of, query_of
 from api.http.operation import Access, Operation
 from api.http.request_schema import RequestSchema
 from api.lists.lists import next_link
@@ -24,12 +24,14 @@ _TAG: Final = "agents"
 _LIST: Final = Operation(
     id="listAgents",
     tag=_TAG,
-    summary="The agents of the program `agents`, by entity id, each with its newest score.",
+    summary="The agents of the program `agents`, by entity id, each with its newest score. `band` narrows to those "
+    "whose newest score has one of these, `unscored` to those without a score too. A list of more than `limit`, or "
+    '1,000, goes on behind `Link: rel="next"`.',
     access=Access.BEARER,
-    scope=KeyScope.ALERTS_READ,
-    answers={200: AgentPage},
+    scope=KeyScope.REPORTS,
+    answers={200: tuple[Agent, ...]},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
-    answer_example={"data": [AGENT], "hasMore": False, "nextCursor": None},
+    answer_example=[AGENT],
     query=RequestSchema(AgentsQuery),
     headers=("Link",),
 )
@@ -38,7 +40,7 @@ _READ: Final = Operation(
     tag=_TAG,
     summary="One agent with its newest score.",
     access=Access.BEARER,
-    scope=KeyScope.ALERTS_READ,
+    scope=KeyScope.REPORTS,
     answers={200: Agent},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=AGENT,
@@ -48,7 +50,9 @@ _IMPORT: Final = Operation(
     tag=_TAG,
     summary="Imports agents, their profiles and their settlements from the scan index. "
     "Answers when all is recorded, while live traffic goes on; every hour it is done unasked. A call while an import "
-    "is under way gets that one's result. What is there already changes nothing: importing twice adds 0 transfers.",
+    "is under way gets that one's result. `full` reads all settlements from the beginning, and imports again what says "
+    "what it said last time; it waits for an import under way that is not full, and then runs. What is there already "
+    "changes nothing: importing twice adds 0 transfers.",
     access=Access.OPERATOR,
     answers={200: ImportResult},
     refusals=(
@@ -57,6 +61,9 @@ _IMPORT: Final = Operation(
         ErrorCode.SCAN_INDEX_FAILED,
         ErrorCode.STARTING,
     ),
+    body=RequestSchema(ImportRequest),
+    body_required=False,
+    example=IMPORT,
     answer_example=RESULT,
 )
 _STATE: Final = Operation(
@@ -64,7 +71,7 @@ _STATE: Final = Operation(
     tag=_TAG,
     summary="How far the import under way is, else how the last one ended, and what it left out.",
     access=Access.BEARER,
-    scope=KeyScope.ALERTS_READ,
+    scope=KeyScope.REPORTS,
     answers={200: ImportState},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     answer_example=STATE,
@@ -72,9 +79,9 @@ _STATE: Final = Operation(
 
 
 @get("/api/agents", opt=_LIST.as_opt)
-async def list_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> Response[AgentPage]:
-    page = await agents.page(principal_of(request.scope), query_of(request.scope, AgentsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
+async def list_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> Response[tuple[Agent, ...]]:
+    page, next_cursor = await agents.page(principal_of(request.scope), query_of(request.scope, AgentsQuery))
+    return Response(page, headers=next_link(request, next_cursor))
 
 
 @get("/api/agents/{entity_id:str}", opt=_READ.as_opt)
@@ -84,7 +91,8 @@ async def get_agent(entity_id: FromPath[str], request: ApiRequest, agents: Named
 
 @post("/api/agents/import", status_code=200, opt=_IMPORT.as_opt)
 async def import_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> ImportResult:
-    return await agents.run_import(principal_of(request.scope))
+    body = optional_body_of(request.scope, ImportRequest)
+    return await agents.run_import(principal_of(request.scope), body)
 
 
 @get("/api/agents/import", opt=_STATE.as_opt)

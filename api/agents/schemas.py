@@ -1,10 +1,11 @@
 """On-chain agents as the interface shows them, and the results of imports."""
 
+from typing import Annotated
+
 import msgspec
 
 from api.http.fields import CursorText, PageLimit
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT, instant_text
+from api.lists.lists import instant_text
 from features.core.program import Simulated
 from features.core.rows.agents import AgentImportRow
 from features.core.vocabulary import Band
@@ -12,8 +13,17 @@ from store.duck.agents import StoredAgent
 
 
 class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    limit: PageLimit = DEFAULT_LIMIT
+    """``band`` is that of the newest score, unscored where there is none."""
+
+    band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=len(Band))] | None = None
+    limit: PageLimit | None = None
     cursor: CursorText | None = None
+
+
+class ImportRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``full`` reads all settlements from the beginning, and imports again what says what it said last time."""
+
+    full: bool = False
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -35,10 +45,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     confidence: float | None
     version: str | None
     simulated: Simulated = msgspec.UNSET
-
-
-class AgentPage(ListPage[Agent], frozen=True, kw_only=True, rename="camel"):
-    pass
 
 
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -10,8 +10,8 @@ from anyio import to_thread
 
 from api.agents.schemas import (
     Agent,
-    AgentPage,
     AgentsQuery,
+    ImportRequest,
     ImportResult,
     ImportState,
     to_agent,
@@ -33,6 +33,8 @@ from store.duck.agents import AgentImports, Agents, StoredAgent
 NO_PROGRAM: Final = "This tenant has no program agents; agents are imported once it is created."
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
 NEVER: Final = "none"
+MOST_LISTED: Final = 1_000
+"""Agents in one answer that asks for no other number."""
 
 
 class AgentService:
@@ -48,14 +50,19 @@ class AgentService:
         self._programs, self._agents, self._imports = programs, agents, imports
         self._owner, self._importer = owner, importer
 
-    async def page(self, principal: Principal, query: AgentsQuery) -> AgentPage:
-        """By entity id."""
+    async def page(self, principal: Principal, query: AgentsQuery) -> tuple[tuple[Agent, ...], str | None]:
+        """By entity id, with the cursor of what comes behind."""
         program = self._program(principal)
-        after = "" if query.cursor is None else place_of(query.cursor, {}).id
-        stored = await to_thread.run_sync(self._agents.page, principal.tenant_id, program.id, after, query.limit + 1)
-        page = stored[: query.limit]
-        cursor = cursor_for(Place(0, page[-1].row.id, program.id), {}) if len(stored) > query.limit else None
-        return AgentPage.of(await self._with_totals(program.id, page), cursor)
+        limit, filters = query.limit or MOST_LISTED, {"band": query.band}
+        after = "" if query.cursor is None else place_of(query.cursor, filters).id
+
+        def read() -> list[StoredAgent]:
+            return self._agents.page(principal.tenant_id, program.id, after, limit + 1, bands=query.band)
+
+        stored = await to_thread.run_sync(read)
+        page = stored[:limit]
+        cursor = cursor_for(Place(0, page[-1].row.id, program.id), filters) if len(stored) > limit else None
+        return tuple(await self._with_totals(program.id, page)), cursor
 
     async def read(self, principal: Principal, entity_id: str) -> Agent:
         program = self._program(principal)
@@ -65,10 +72,10 @@ class AgentService:
         (agent,) = await self._with_totals(program.id, [stored])
         return agent
 
-    async def run_import(self, principal: Principal) -> ImportResult:
-        """Import now, or wait for the import under way."""
+    async def run_import(self, principal: Principal, request: ImportRequest) -> ImportResult:
+        """Import now, or wait for the import under way; a full one only for one that is full too."""
         program = self._program(principal)
-        return to_result(await self._importer.run_import(program))
+        return to_result(await self._importer.run_import(program, full=request.full))
 
     async def import_state(self, principal: Principal) -> ImportState:
         program = self._program(principal)

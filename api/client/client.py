@@ -37,6 +37,7 @@ _SERVICE_UNAVAILABLE: Final = 503
 _LONGEST_SENTENCE: Final = 500
 _MOST_PORT: Final = 65_535
 _Answer = TypeVar("_Answer")
+_Item = TypeVar("_Item")
 
 
 class RefusedError(Exception):
@@ -236,13 +237,13 @@ class ClearholdClient:
         except httpx.TransportError as error:
             raise UnreachableError(f"{self._url} did not answer, or broke off: {error}.") from error
 
-    def import_agents(self) -> dict[str, Any]:
-        """Have agents imported from the scan index; answers when all is recorded."""
-        return self._object("POST", "/api/agents/import")
+    def import_agents(self, *, full: bool = False) -> dict[str, Any]:
+        """Have agents imported from the scan index, from the beginning if ``full``; answers when all is recorded."""
+        return self._object("POST", "/api/agents/import", body={"full": full})
 
-    def agents(self, **query: str) -> dict[str, Any]:
-        """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
-        return self._object("GET", "/api/agents", query=query)
+    def agents(self, *, band: Sequence[str] = ()) -> list[dict[str, Any]]:
+        """All agents, or those of the bands, from as many parts as the list has."""
+        return self._whole_list("/api/agents", {"band": ",".join(band)} if band else {}, list[dict[str, Any]])
 
     def create_tenant(self, *, slug: str, name: str) -> dict[str, Any]:
         """The tenant with its ``operatorToken``, shown this once. Needs the platform admin's token."""
@@ -281,13 +282,7 @@ class ClearholdClient:
 
     def rules(self) -> list[Rule]:
         """All rules that the caller reaches, from as many parts as the list has."""
-        rules: list[Rule] = []
-        path: str | None = "/api/rules"
-        while path is not None:
-            answer = self._get(path)
-            rules += self._decoded(answer, list[Rule])
-            path = answer.links.get("next", {}).get("url")
-        return rules
+        return self._whole_list("/api/rules", {}, list[Rule])
 
     def rule(self, rule_id: str) -> tuple[Rule, str]:
         """A rule as it was last written, and the ETag by which it is replaced."""
@@ -317,6 +312,16 @@ class ClearholdClient:
 
     def _get(self, path: str, query: Mapping[str, str] | None = None) -> httpx.Response:
         return self._send("GET", path, content=b"", headers={}, query=query, safe=True)
+
+    def _whole_list(self, path: str, query: Mapping[str, str], items_type: type[list[_Item]]) -> list[_Item]:
+        """The items of a list from its first part on, along the links to the next ones."""
+        items: list[_Item] = []
+        answer = self._get(path, query)
+        items += self._decoded(answer, items_type)
+        while (path_of_next := answer.links.get("next", {}).get("url")) is not None:
+            answer = self._get(path_of_next)
+            items += self._decoded(answer, items_type)
+        return items
 
     def _object(
         self,

@@ -19,6 +19,8 @@ AGENT_PROPERTIES: Final[Mapping[str, str]] = {
     "Agent.n": "How many settlements the score rests on.",
     "Agent.confidence": "0 to 1; halved while the wallet was never screened.",
     "Agent.version": "The scorer that gave the score.",
+    "ImportRequest.full": "Whether all settlements are read from the beginning, and what is as it was is imported "
+    "again.",
     "ImportResult.agents": "Agents read, each counted once.",
     "ImportState.agents": "Agents read so far, each counted once.",
     "profiles": "Profiles of wallets read, each counted once.",

@@ -69,7 +69,7 @@ def since_of(last: AgentImportRow) -> int | None:
 
 
 class AgentImport:
-    """One import, behind the last one that came to its end.
+    """One import, behind the last one that came to its end; without one it reads everything.
 
     ``first_registered`` returns the earliest registration among the agents that this import brought first.
     """

@@ -1,6 +1,8 @@
 """Imports of agents of this process: on request, and every hour for each program ``agents``. One at a time.
 
-A request for an import that waits or is under way gets that import's result. An import goes on when its caller leaves,
+A request for an import that waits or is under way gets that import's result, but a full one only that of a full one: it
+waits for an ordinary one, and then runs. A full import reads everything from the beginning, and appends what earlier
+ones did, too; the service of the log makes nothing new of it. An import goes on when its caller leaves,
 and ends with the process; what it had appended stays, and the next one reads the rest.
 
 Unit    instants in microseconds, durations in seconds
@@ -10,7 +12,7 @@ Errors  GatewayError without an index, and for one that cannot be read on; Unava
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import structlog
@@ -42,6 +44,13 @@ STOPPING: Final = "The service is stopping; what was imported stays, and the nex
 log = structlog.get_logger()
 
 
+class _Wanted(NamedTuple):
+    """What import of a program is under way, or waits for its turn."""
+
+    program_id: str
+    full: bool
+
+
 class AgentImporter:
     """``root`` is the URL of the scan index; without one nothing is imported. Belongs to one event loop."""
 
@@ -62,7 +71,7 @@ class AgentImporter:
         self._settle, self._clock, self._new_id, self._sleep = settle, clock, new_id, sleep
         self._agents, self._imports = Agents(database), AgentImports(database)
         self._turn = asyncio.Lock()
-        self._under_way: dict[str, asyncio.Task[AgentImportRow]] = {}
+        self._under_way: dict[_Wanted, asyncio.Task[AgentImportRow]] = {}
         self._progress: dict[str, ImportProgress] = {}
         self._known: dict[str, KnownItems] = {}
         self._stopped = False
@@ -72,11 +81,11 @@ class AgentImporter:
     def collector(self) -> ImportCollector:
         return ImportCollector(self._counts)
 
-    async def run_import(self, program: Program) -> AgentImportRow:
+    async def run_import(self, program: Program, *, full: bool = False) -> AgentImportRow:
         """Import now, or wait for the import under way; the counters of the one that came to its end."""
         if self._root is None:
             raise GatewayError(UNSET, ErrorCode.SCAN_INDEX_UNSET)
-        row = await self._joined(program)
+        row = await self._joined(program, full=full)
         if row.stage != ImportStage.DONE:
             raise GatewayError(row.reason or "The import failed.", ErrorCode.SCAN_INDEX_FAILED)
         return row
@@ -103,53 +112,62 @@ class AgentImporter:
 
     def _is_left(self, newest: AgentImportRow) -> bool:
         """Whether the newest import ended with its process."""
-        return newest.stage == ImportStage.BEGUN and newest.program_id not in self._under_way
+        return newest.stage == ImportStage.BEGUN and self._task_of(newest.program_id, full=False) is None
 
     async def _refreshed(self, program: Program) -> None:
         try:
-            await self._joined(program)
+            await self._joined(program, full=False)
         except UnavailableError:
             return
         except Exception as error:  # noqa: BLE001 - whatever failed: the next hour tries again
             log.warning("agent_import_broke", program_id=program.id, error=f"{type(error).__name__}: {error}")
 
-    async def _joined(self, program: Program) -> AgentImportRow:
+    async def _joined(self, program: Program, *, full: bool) -> AgentImportRow:
         if self._stopped:
             raise UnavailableError(STOPPING, ErrorCode.STARTING)
-        task = self._under_way.get(program.id)
+        task = self._task_of(program.id, full=full)
         if task is None:
-            task = self._under_way[program.id] = asyncio.create_task(self._import(program))
-            task.add_done_callback(lambda done: self._ended(program.id, done))
+            wanted = _Wanted(program.id, full)
+            task = self._under_way[wanted] = asyncio.create_task(self._import(program, full=full))
+            task.add_done_callback(lambda done: self._ended(wanted, done))
         return await result_of(task, STOPPING)
 
-    def _ended(self, program_id: str, task: "asyncio.Task[AgentImportRow]") -> None:
-        del self._under_way[program_id]
-        self._progress.pop(program_id, None)
+    def _task_of(self, program_id: str, *, full: bool) -> "asyncio.Task[AgentImportRow] | None":
+        """The import that answers such a request; a full one answers both."""
+        ordinary = None if full else self._under_way.get(_Wanted(program_id, full=False))
+        return ordinary or self._under_way.get(_Wanted(program_id, full=True))
+
+    def _ended(self, wanted: _Wanted, task: "asyncio.Task[AgentImportRow]") -> None:
+        del self._under_way[wanted]
         if not task.cancelled():
             task.exception()  # Retrieved, because nobody may be waiting for it.
 
-    async def _import(self, program: Program) -> AgentImportRow:
+    async def _import(self, program: Program, *, full: bool) -> AgentImportRow:
         assert self._root is not None
         async with self._turn, http_client(connections=1) as http:
             began = monotonic()
             self._counts.running += 1
             try:
-                progress = await self._imported(program, ScanClient(self._root, http, self._clock, sleep=self._sleep))
+                client = ScanClient(self._root, http, self._clock, sleep=self._sleep)
+                progress = await self._imported(program, client, full=full)
             finally:
                 self._counts.running -= 1
+                self._progress.pop(program.id, None)
             self._counts.seconds.add(monotonic() - began)
         row = await asyncio.to_thread(self._imports.ended, program.tenant_id, program.id, progress.id)
         assert row is not None, "a committed import has a row of its end"
         return row
 
-    async def _imported(self, program: Program, client: ScanClient) -> ImportProgress:
+    async def _imported(self, program: Program, client: ScanClient, *, full: bool) -> ImportProgress:
         progress = ImportProgress(id=self._new_id(), started_at=self._clock.now())
         self._progress[program.id] = progress
+        if full:
+            self._known[program.id] = KnownItems()
         known = self._known.setdefault(program.id, KnownItems())
         item_log = ItemLog(
             program.id, self._appender, shards=self._shards, settle=self._settle, clock=self._clock, known=known
         )
-        last = await asyncio.to_thread(self._imports.done, program.tenant_id, program.id)
+        last = None if full else await asyncio.to_thread(self._imports.done, program.tenant_id, program.id)
 
         def first_registered(after: int) -> int | None:
             return self._agents.first_registered(program.tenant_id, program.id, after=after)

@@ -11,23 +11,34 @@ import msgspec
 
 from features.core.rows.agents import AgentImportRow, AgentRow
 from features.core.rows.scores import ScoreRow
+from features.core.vocabulary import Band
 from store.tables.columns import row_builder, select_list
+from store.tables.predicate import TEXTS, listed
 
 _AGENT: Final = row_builder(AgentRow)
 _SCORE: Final = row_builder(ScoreRow)
 _IMPORT: Final = row_builder(AgentImportRow)
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+_NEWEST_SCORE: Final = 'row_number() OVER (PARTITION BY subject_id ORDER BY scored_at DESC, "offset" DESC) = 1'
 _PAGE: Final = f"""
     SELECT {select_list(AgentRow)} FROM agents WHERE tenant_id = ? AND program_id = ? AND id > ?
+    QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1 ORDER BY id LIMIT ?"""
+_PAGE_OF_BANDS: Final = f"""
+    WITH bands AS (
+        SELECT subject_id AS id, band FROM scores WHERE tenant_id = ? AND program_id = ? AND subject_type = 'agent'
+        QUALIFY {_NEWEST_SCORE}
+    )
+    SELECT {select_list(AgentRow)} FROM agents LEFT JOIN bands USING (id)
+    WHERE tenant_id = ? AND program_id = ? AND id > ? AND coalesce(band, '{Band.UNSCORED}') IN {TEXTS}
     QUALIFY row_number() OVER (PARTITION BY id ORDER BY "offset" DESC) = 1 ORDER BY id LIMIT ?"""
 _ONE: Final = f"""
     SELECT {select_list(AgentRow)} FROM agents WHERE tenant_id = ? AND program_id = ? AND id = ?
     ORDER BY "offset" DESC LIMIT 1"""
 _SCORES: Final = f"""
     SELECT {select_list(ScoreRow)} FROM scores
-    WHERE tenant_id = ? AND program_id = ? AND subject_type = 'agent' AND subject_id IN (SELECT unnest(?))
-    QUALIFY row_number() OVER (PARTITION BY subject_id ORDER BY scored_at DESC, "offset" DESC) = 1"""
+    WHERE tenant_id = ? AND program_id = ? AND subject_type = 'agent' AND subject_id IN {TEXTS}
+    QUALIFY {_NEWEST_SCORE}"""
 _NEWEST: Final = f"""
     SELECT {select_list(AgentImportRow)} FROM agent_imports WHERE tenant_id = ? AND program_id = ?
     ORDER BY "offset" DESC LIMIT 1"""
@@ -56,12 +67,17 @@ class Agents:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def page(self, tenant_id: str, program_id: str, after: str, limit: int) -> list[StoredAgent]:
-        """The agents of a program behind an id, by id."""
-        return self._read(_PAGE, [tenant_id, program_id, after, limit])
+    def page(
+        self, tenant_id: str, program_id: str, after: str, limit: int, *, bands: Sequence[Band] | None = None
+    ) -> list[StoredAgent]:
+        """The agents of a program behind an id, by id; ``bands`` are of their newest scores, None is any."""
+        of_program = [tenant_id, program_id]
+        if bands is None:
+            return self._read(_PAGE, [*of_program, after, limit], of_program)
+        return self._read(_PAGE_OF_BANDS, [*of_program, *of_program, after, listed(bands), limit], of_program)
 
     def find(self, tenant_id: str, program_id: str, entity_id: str) -> StoredAgent | None:
-        agents = self._read(_ONE, [tenant_id, program_id, entity_id])
+        agents = self._read(_ONE, [tenant_id, program_id, entity_id], [tenant_id, program_id])
         return agents[0] if agents else None
 
     def first_registered(self, tenant_id: str, program_id: str, *, after: int) -> int | None:
@@ -70,10 +86,12 @@ class Agents:
             values = cursor.execute(_FIRST_REGISTERED, [tenant_id, program_id, after]).fetchone()
         return None if values is None else values[0]
 
-    def _read(self, sql: str, values: Sequence[Any]) -> list[StoredAgent]:
+    def _read(self, sql: str, values: Sequence[Any], of_program: Sequence[str]) -> list[StoredAgent]:
         with self._connection.cursor() as cursor:
+            cursor.begin()  # One state of the tables for both, so that a band is the one that it was chosen by.
             rows = [_AGENT(each) for each in cursor.execute(sql, values).fetchall()]
-            scored = cursor.execute(_SCORES, [*values[:2], [row.id for row in rows]]).fetchall() if rows else []
+            wanted = listed([row.id for row in rows])
+            scored = cursor.execute(_SCORES, [*of_program, wanted]).fetchall() if rows else []
         scores = {score.subject_id: score for score in map(_SCORE, scored)}
         return [StoredAgent(row=row, score=scores.get(row.id)) for row in rows]
 

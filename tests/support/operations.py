@@ -110,13 +110,13 @@ def _admin(method: str, path: str, **more: Any) -> Operation:
 
 
 _AGENTS: Final = (
-    Operation(method="GET", path="/api/agents", access=Access.BEARER, scope="alerts:read", whole_tenant=True),
-    Operation(method="GET", path="/api/agents/import", access=Access.BEARER, scope="alerts:read", whole_tenant=True),
+    Operation(method="GET", path="/api/agents", access=Access.BEARER, scope="reports", whole_tenant=True),
+    Operation(method="GET", path="/api/agents/import", access=Access.BEARER, scope="reports", whole_tenant=True),
     Operation(
         method="GET",
         path="/api/agents/{}",
         access=Access.BEARER,
-        scope="alerts:read",
+        scope="reports",
         whole_tenant=True,
         fills=("agent",),
     ),

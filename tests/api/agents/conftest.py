@@ -27,16 +27,20 @@ class Agents:
     def get(self, path: str, **params: str) -> httpx.Response:
         return self.api.client.get(path, params=params, headers=self.headers)
 
-    def post(self, path: str = "/api/agents/import", **headers: str) -> httpx.Response:
-        return self.api.client.post(path, headers=self.headers | headers)
+    def post(self, path: str = "/api/agents/import", *, body: object = None, **headers: str) -> httpx.Response:
+        return self.api.client.post(path, json=body, headers=self.headers | headers)
 
-    def run_import(self) -> dict[str, Any]:
+    def run_import(self, body: object = None) -> dict[str, Any]:
         """Import, and return the counters without the program's id."""
-        answer = self.post()
+        answer = self.post(body=body)
         assert answer.status_code == 200, answer.text
         counters: dict[str, Any] = answer.json()
         assert counters.pop("programId") == self.program["id"]
         return counters
+
+    def listed(self, **params: str) -> list[str]:
+        """The entity ids in one part of the list."""
+        return [agent["entityId"] for agent in self.get("/api/agents", **params).json()]
 
     def counts(self) -> tuple[int, int, int]:
         """Transfers, counterparties and counterparties that are agents, of an import now."""
