@@ -32,7 +32,7 @@ def test_given_a_scored_agent_then_its_entity_report_and_proof_agree(agents: Age
     assert (entity["type"], entity["verificationStatus"], entity["raw"]) == ("BUSINESS", "UNVERIFIED", an_agent())
     assert (report["type"], report["name"], report["transfers"]["count"]) == ("agent", agent["name"], SETTLEMENTS)
     assert report["current"]["score"] == proof["score"] == agent["score"]
-    assert (agent["version"], agent["n"], agent["bandName"]) == ("ars-v1", agent["n"], report["current"]["band"])
+    assert (agent["version"], agent["bandName"]) == ("ars-v1", report["current"]["band"])
     assert "ARS-FLO-02" in proof["reasons"]
 
 
