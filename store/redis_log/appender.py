@@ -31,6 +31,7 @@ from store.redis_log.keys import (
     shard_key,
 )
 from store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
+from store.redis_log.pipeline import Pipeline
 
 WRITE_WITHIN_S: Final = 1.5
 """Connecting, sending and all confirmations of one write. Callers hear of a Redis that is gone no later than this."""
@@ -57,13 +58,33 @@ class ToProgram(NamedTuple):
 class _Append:
     """One caller's commands, answered by as many replies, of which the last one counts."""
 
-    __slots__ = ("began", "done", "packed", "replies")
+    __slots__ = ("began", "done", "packed", "refusal", "replies")
 
     def __init__(self, packed: bytes, *, replies: int, done: "asyncio.Future[Any]", began: float) -> None:
         self.packed = packed
         self.replies = replies
         self.done = done
         self.began = began
+        self.refusal: ResponseError | None = None
+
+    def take(self, reply: Any) -> bool:
+        """Take the next reply; True once the caller has its answer."""
+        self.replies -= 1
+        if self.refusal is None:
+            self.refusal = reply if isinstance(reply, ResponseError) else _first_error(reply)
+        if self.replies:
+            return False
+        if self.refusal is not None:
+            self.fail(self.refusal)
+        elif not self.done.done():  # A caller that went away is not waiting any more.
+            self.done.set_result(reply)
+        return True
+
+    def fail(self, cause: BaseException) -> None:
+        if not self.done.done():
+            refusal = UnavailableError(UNAVAILABLE)
+            refusal.__cause__ = cause
+            self.done.set_exception(refusal)
 
 
 class LogAppender:
@@ -76,18 +97,20 @@ class LogAppender:
         self._keys = [shard_key(shard) for shard in range(shards)]
         self._waiting: deque[_Append] = deque()
         self._waiting_bytes = 0
+        self._under_way: deque[_Append] = deque()
         self._times = AppendTimes()
         self._writing_since: float | None = None
-        self._connection: AbstractConnection | None = None
-        self._writer: asyncio.Task[None] | None = None
+        self._oldest_began = 0.0  # of the write under way
+        self._late: asyncio.TimerHandle | None = None
+        self._pipeline: Pipeline | None = None
+        self._former: AbstractConnection | None = None
+        self._connecting: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         """Connect before the first append does, while the process has files to open."""
-        try:
-            async with asyncio.timeout(WRITE_WITHIN_S):
-                await self._connected()
-        except TimeoutError as error:
-            raise StartupError("Redis stopped answering during the start.") from error
+        await self._connection_begun()
+        if self._pipeline is None:
+            raise StartupError("Redis stopped answering during the start.")
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         """Append one entry to a shard's stream and return its offset."""
@@ -187,16 +210,25 @@ class LogAppender:
         append = _Append(packed, replies=replies, done=loop.create_future(), began=loop.time())
         self._waiting.append(append)
         self._waiting_bytes += len(packed)
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._write_until_empty())
+        self._write_waiting()
         return await append.done
 
-    async def _write_until_empty(self) -> None:
-        try:
-            while self._waiting:
-                await self._write(self._take())
-        finally:
-            self._writer = None
+    def _write_waiting(self) -> None:
+        """Begin a write of what waits, unless one is under way; without a connection, begin that first."""
+        if self._under_way or not self._waiting:
+            return
+        loop = asyncio.get_running_loop()
+        if self._writing_since is None:
+            self._writing_since = loop.time()
+        if self._pipeline is None:
+            self._connection_begun()
+            return
+        batch = self._take()
+        self._under_way.extend(batch)
+        self._oldest_began = batch[0].began
+        if self._late is None:
+            self._late = loop.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
+        self._pipeline.write(b"".join([append.packed for append in batch]))
 
     def _take(self) -> list[_Append]:
         """What goes out in one write: as many as wait, within the limits, and at least one."""
@@ -210,56 +242,87 @@ class LogAppender:
             self._waiting_bytes -= len(batch[-1].packed)
         return batch
 
-    async def _write(self, batch: Sequence[_Append]) -> None:
-        loop = asyncio.get_running_loop()
-        self._writing_since = loop.time()
-        try:
-            async with asyncio.timeout(WRITE_WITHIN_S):
-                connection = await self._connected()
-                await connection.send_packed_command(b"".join([append.packed for append in batch]))
-                for append in batch:
-                    _settle(append, await _replies(connection, append.replies))
-        except (RedisError, OSError) as error:  # TimeoutError is an OSError
-            self._fail_all(batch, error)
-            await self._drop_connection()  # Replies that were not read must not meet the next write.
-        except BaseException as error:
-            self._fail_all(batch, error)  # Nobody may be left waiting when the loop is closed over us.
-            await self._drop_connection()
-            raise
-        finally:
-            self._writing_since = None
-            self._times.note(loop.time() - batch[0].began, now=loop.time())
+    def _replied(self, reply: Any) -> None:
+        if not self._under_way:
+            self._fail_all(RedisConnectionError("Redis answers what nobody asked."))
+        elif self._under_way[0].take(reply):
+            self._under_way.popleft()
+            if not self._under_way:
+                self._end_write(self._oldest_began)
+                self._write_waiting()
 
-    def _fail_all(self, batch: Sequence[_Append], cause: BaseException) -> None:
+    def _end_write(self, began: float) -> None:
+        now = asyncio.get_running_loop().time()
+        self._writing_since = None
+        self._times.note(now - began, now=now)
+
+    def _end_if_late(self) -> None:
+        """One timer for all writes: it looks at the one under way, and again when that would be late."""
+        self._late = None
+        if self._writing_since is None:
+            return
+        loop = asyncio.get_running_loop()
+        late_at = self._writing_since + WRITE_WITHIN_S
+        if loop.time() >= late_at:
+            self._fail_all(TimeoutError())
+        else:
+            self._late = loop.call_at(late_at, self._end_if_late)
+
+    def _fail_all(self, cause: BaseException) -> None:
         """Who queued behind a write has waited as long for the same Redis, and hears the same."""
-        for append in (*batch, *self._waiting):
-            _fail(append, cause)
+        if self._pipeline is not None:  # Replies that were not read must not meet the next write.
+            self._pipeline.close()
+            self._former, self._pipeline = self._pipeline.connection, None
+        failed = [*self._under_way, *self._waiting]
+        self._under_way.clear()
         self._waiting.clear()
         self._waiting_bytes = 0
+        if failed:
+            self._end_write(failed[0].began)
+        for append in failed:
+            append.fail(cause)
 
-    async def _connected(self) -> AbstractConnection:
-        """Our connection, or a new one to a Redis that has read back its log. Nothing of the write has been sent yet,
-        so a Redis that is being restarted can be waited for.
+    def _connection_begun(self) -> "asyncio.Task[None]":
+        if self._connecting is None:
+            self._connecting = asyncio.create_task(self._connect())
+        return self._connecting
+
+    async def _connect(self) -> None:
+        try:
+            async with asyncio.timeout(WRITE_WITHIN_S):
+                self._pipeline = await self._connected()
+        except BaseException as error:
+            self._fail_all(error)  # Nobody may be left waiting when the loop is closed over us.
+            if not isinstance(error, TimeoutError):
+                raise
+        finally:
+            self._connecting = None
+        self._write_waiting()
+
+    async def _connected(self) -> Pipeline:
+        """A connection to a Redis that has read back its log. Nothing of the write has been sent yet, so a Redis that
+        is being restarted can be waited for.
         """
         while True:
+            if self._former is not None:
+                await self._release(self._former)
+                self._former = None
             try:
-                if self._connection is None:
-                    self._connection = await self._pool.get_connection()
-                    await self._connection.send_command("PING")
-                    await self._connection.read_response()
-                elif await self._connection.can_read():  # Nothing was asked, so this is its end.
-                    raise RedisConnectionError("Redis closed the connection.")
+                connection = await self._pool.get_connection()
+                try:
+                    await connection.send_command("PING")
+                    await connection.read_response()
+                except BaseException:
+                    await self._release(connection)
+                    raise
             except (RedisError, OSError):
-                await self._drop_connection()
                 await asyncio.sleep(_RECONNECT_EVERY_S)
             else:
-                return self._connection
+                return Pipeline(connection, on_reply=self._replied, on_end=self._fail_all)
 
-    async def _drop_connection(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.disconnect(nowait=True)
-            await self._pool.release(connection)
+    async def _release(self, connection: AbstractConnection) -> None:
+        await connection.disconnect(nowait=True)
+        await self._pool.release(connection)
 
 
 def _packed(*words: str | int | bytes) -> bytes:
@@ -272,34 +335,7 @@ def _xadd(key: str, stream_id: str, kind: str, program_id: str, appended_at: int
     return _packed("XADD", key, stream_id, *about, FIELD_BODY, body)
 
 
-async def _replies(connection: AbstractConnection, count: int) -> Any:
-    """Read ``count`` replies; the last one, or the first error among them."""
-    reply: Any = None
-    refusal: ResponseError | None = None
-    for _ in range(count):
-        try:
-            reply = await connection.read_response(disable_decoding=True)
-        except ResponseError as error:
-            refusal = refusal or error
-    return refusal or reply
-
-
-def _settle(append: _Append, reply: Any) -> None:
-    refusal = reply if isinstance(reply, ResponseError) else _first_error(reply)
-    if refusal is not None:
-        _fail(append, refusal)
-    elif not append.done.done():  # A caller that went away is not waiting any more.
-        append.done.set_result(reply)
-
-
 def _first_error(reply: Any) -> ResponseError | None:
     """An EXEC answers with a list, in which a command that failed stands as an error."""
     parts = reply if isinstance(reply, list) else []
     return next((part for part in parts if isinstance(part, ResponseError)), None)
-
-
-def _fail(append: _Append, cause: BaseException) -> None:
-    if not append.done.done():
-        refusal = UnavailableError(UNAVAILABLE)
-        refusal.__cause__ = cause
-        append.done.set_exception(refusal)

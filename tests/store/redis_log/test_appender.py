@@ -4,10 +4,11 @@ import asyncio
 import itertools
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -316,3 +317,61 @@ async def test_given_more_than_may_wait_then_the_rest_are_refused_at_once_and_ro
 
     assert [type(outcome) for outcome in outcomes] == [int] * 3 + [UnavailableError] * 2
     assert await append(appender) > 0
+
+
+async def test_given_a_connection_when_an_entry_is_appended_then_it_is_sent_in_the_same_turn_of_the_event_loop(
+    appender: LogAppender, log_redis: Redis
+) -> None:
+    await append(appender)
+
+    call = asyncio.create_task(append(appender, b"next"))
+    await asyncio.sleep(0)
+
+    eventually(lambda: len(entries_of(log_redis)) == 2)  # meanwhile no turn of the loop is taken
+    assert await call == entries_of(log_redis)[-1].offset
+
+
+async def test_given_a_password_and_a_database_in_the_url_when_appended_then_they_count(
+    own_server: EmbeddedRedis,
+) -> None:
+    with closing(connect_sync(own_server.socket_path)) as admin:
+        admin.config_set("requirepass", "of-the-bank")
+    async with connect_async(f"unix://:of-the-bank@{own_server.socket_path}?db=3") as client:
+        offset = await append(LogAppender(client, shards=SHARDS))
+
+    with closing(connect_sync(f"unix://:of-the-bank@{own_server.socket_path}?db=3")) as reader:
+        assert [entry.offset for entry in entries_of(reader)] == [offset]
+
+
+@pytest.mark.parametrize(
+    "replies", [b"?nonsense\r\n", b"$3\r\n9-1\r\n+OK\r\n"], ids=["no reply", "a reply that nobody asked for"]
+)
+async def test_given_a_server_that_breaks_the_protocol_when_appended_next_then_another_connection_is_taken(
+    tmp_path: Path, replies: bytes
+) -> None:
+    with scripted(tmp_path / "server.sock", replies, b"$3\r\n9-5\r\n"):
+        async with connect_async(tmp_path / "server.sock") as client:
+            appender = LogAppender(client, shards=SHARDS)
+            await outcome_of(appender)
+
+            assert stream_id_of(await append(appender)) == "9-5"
+
+
+@contextmanager
+def scripted(path: Path, *replies: bytes) -> Iterator[None]:
+    """A server that answers appends on each of its connections in turn with these bytes, and all else with PONG."""
+
+    def serve(listening: socket.socket) -> None:
+        for reply in replies:
+            connection, _ = listening.accept()
+            with connection:
+                while sent := connection.recv(1 << 16):
+                    connection.sendall(reply if b"XADD" in sent else b"+PONG\r\n" * sent.count(b"*"))
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        yield
+        thread.join()
