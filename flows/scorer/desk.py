@@ -120,14 +120,25 @@ class Desk:
         if data == b"" and self._questions in self._watched:  # The service stops: it asks no more, and drains the log.
             self._watched.remove(self._questions)
         for _, body in self._questions_read.feed(data or b""):
-            answer = frame(Kind.ANSWER, self._answered(body))
-            self._questions.settimeout(ANSWERED_WITHIN_S)  # it is small, and read at once
-            try:
-                self._questions.sendall(answer)
-            except OSError:
-                _leave()
-            finally:
-                self._questions.settimeout(0)
+            self._give(frame(Kind.ANSWER, self._answered(body)))
+
+    def _give(self, answer: bytes) -> None:
+        """Send an answer: it is small and read at once, so there is nearly always room for it."""
+        try:
+            sent = self._questions.send(answer)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            _leave()
+        if sent == len(answer):
+            return
+        self._questions.settimeout(ANSWERED_WITHIN_S)
+        try:
+            self._questions.sendall(answer[sent:])
+        except OSError:
+            _leave()
+        finally:
+            self._questions.settimeout(0)
 
     def _answered(self, body: bytes) -> bytes:
         number, program_id, question = decoded_question(body)

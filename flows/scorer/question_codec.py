@@ -3,7 +3,7 @@
 Errors  ``msgspec.MsgspecError`` for bytes that are no question or answer
 """
 
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,7 +15,18 @@ AnswerT = TypeVar("AnswerT")
 FAILED: Final = "The question could not be answered."
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
 _QUESTIONS: Final = msgspec.msgpack.Decoder(tuple[int, str, AnyQuestion])
-_ENVELOPES: Final = msgspec.msgpack.Decoder(tuple[int, int, msgspec.Raw, bool])
+
+
+class Envelope(NamedTuple):
+    """An answer whose question is not known yet: its ``number`` says which it was."""
+
+    number: int
+    took_us: int
+    value: msgspec.Raw
+    failed: bool
+
+
+_ENVELOPES: Final = msgspec.msgpack.Decoder(Envelope)
 _ANSWERS: Final = {kind: msgspec.msgpack.Decoder(answer) for kind, answer in ANSWER_TYPES.items()}
 
 
@@ -32,14 +43,13 @@ def encoded_answer(number: int, took_us: int, value: object, *, failed: bool = F
     return _ENCODE((number, took_us, value, failed))
 
 
-def number_of(body: bytes) -> int:
-    return _ENVELOPES.decode(body)[0]
+def envelope_of(body: bytes) -> Envelope:
+    return _ENVELOPES.decode(body)
 
 
-def decoded_answer(body: bytes, question: Question[AnswerT]) -> Answer[AnswerT]:
+def decoded_answer(envelope: Envelope, question: Question[AnswerT]) -> Answer[AnswerT]:
     """The answer to this question; UnavailableError when its owner failed to answer it."""
-    _, took_us, value, failed = _ENVELOPES.decode(body)
-    if failed:
+    if envelope.failed:
         raise UnavailableError(FAILED)
-    answer: AnswerT = _ANSWERS[type(question)].decode(value)
-    return Answer(answer, took_us)
+    answer: AnswerT = _ANSWERS[type(question)].decode(envelope.value)
+    return Answer(answer, envelope.took_us)

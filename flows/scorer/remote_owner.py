@@ -8,12 +8,12 @@ import mmap
 import socket
 from collections.abc import Callable
 from itertools import count
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import shard_of
 from features.shard.questions import Answer, Question
-from flows.scorer.question_codec import decoded_answer, encoded_question, number_of
+from flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
 from flows.scorer.wire import Frames, Kind, frame
 
 AnswerT = TypeVar("AnswerT")
@@ -22,14 +22,23 @@ STARTING: Final = "The scorer of this program is starting. Nothing was recorded;
 ANSWERED_WITHIN_S: Final = 5.0
 
 
+class _OpenQuestion(NamedTuple):
+    """``late_at`` is of the event loop's clock."""
+
+    question: Question[Any]
+    answer: "asyncio.Future[Answer[Any]]"
+    late_at: float
+
+
 class Line(asyncio.Protocol):
     """The connection to one scorer: questions in their order, answers as they come. Belongs to the event loop."""
 
     def __init__(self, flag: mmap.mmap) -> None:
         self._flag = flag
         self._frames = Frames()
-        self._waiting: dict[int, tuple[Question[Any], asyncio.Future[Answer[Any]]]] = {}
+        self._waiting: dict[int, _OpenQuestion] = {}
         self._numbers = count(1)
+        self._late: asyncio.TimerHandle | None = None
         self._transport: asyncio.Transport | None = None
 
     @property
@@ -39,18 +48,30 @@ class Line(asyncio.Protocol):
     async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         if self._transport is None:
             raise UnavailableError(STARTING, ErrorCode.STARTING)
+        loop = asyncio.get_running_loop()
         number = next(self._numbers)
-        answer: asyncio.Future[Answer[AnswerT]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = (question, answer)
+        answer: asyncio.Future[Answer[AnswerT]] = loop.create_future()
+        late_at = loop.time() + ANSWERED_WITHIN_S
+        self._waiting[number] = _OpenQuestion(question, answer, late_at)
         self._transport.write(frame(Kind.QUESTION, encoded_question(number, program_id, question)))
         self._flag[0] = 1  # after writing: the scorer clears it before it reads
+        if self._late is None:
+            self._late = loop.call_at(late_at, self._end_late)
         try:
-            async with asyncio.timeout(ANSWERED_WITHIN_S):
-                return await answer
-        except TimeoutError:
-            raise UnavailableError(STARTING, ErrorCode.STARTING) from None
+            return await answer
         finally:
             self._waiting.pop(number, None)
+
+    def _end_late(self) -> None:
+        """One timer for all questions: it ends those that are late, and looks again when the next one would be."""
+        self._late = None
+        loop = asyncio.get_running_loop()
+        for _, answer, late_at in self._waiting.values():  # in the order of their questions
+            if loop.time() < late_at:
+                self._late = loop.call_at(late_at, self._end_late)
+                return
+            if not answer.done():
+                answer.set_exception(UnavailableError(STARTING, ErrorCode.STARTING))
 
     def close(self) -> None:
         if self._transport is not None:
@@ -61,17 +82,18 @@ class Line(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for _, body in self._frames.feed(data):
-            question, answer = self._waiting.get(number_of(body), (None, None))
-            if question is None or answer is None or answer.done():
+            envelope = envelope_of(body)
+            waiting = self._waiting.get(envelope.number)
+            if waiting is None or waiting.answer.done():
                 continue
             try:
-                answer.set_result(decoded_answer(body, question))
+                waiting.answer.set_result(decoded_answer(envelope, waiting.question))
             except UnavailableError as error:
-                answer.set_exception(error)
+                waiting.answer.set_exception(error)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's name
         self._transport = None
-        for _, answer in self._waiting.values():
+        for _, answer, _ in self._waiting.values():
             if not answer.done():
                 answer.set_exception(UnavailableError(STARTING, ErrorCode.STARTING))
 
@@ -95,6 +117,8 @@ class Connection:
 
     async def line(self) -> Line:
         """The line, opened by the event loop that asks first."""
+        if self._line.is_open:
+            return self._line
         if self._opening is None:
             loop = asyncio.get_running_loop()
             self._opening = loop.create_task(loop.create_unix_connection(lambda: self._line, sock=self._socket))

@@ -35,7 +35,7 @@ from flows.scorer.question_codec import (
     decoded_question,
     encoded_answer,
     encoded_question,
-    number_of,
+    envelope_of,
 )
 
 NOW = 1_780_000_000_000_000
@@ -80,11 +80,11 @@ def test_given_a_question_when_it_goes_to_another_process_and_back_then_the_answ
 ) -> None:
     number, program_id, received = decoded_question(encoded_question(7, "prg_1", question))
     value = received.answer(program)
-    body = encoded_answer(number, 41, value)
+    envelope = envelope_of(encoded_answer(number, 41, value))
 
     assert (number, program_id, received) == (7, "prg_1", question)
-    assert number_of(body) == 7
-    assert decoded_answer(body, question) == (question.answer(program), 41)
+    assert envelope.number == 7
+    assert decoded_answer(envelope, question) == (question.answer(program), 41)
 
 
 def test_given_the_kinds_of_questions_then_each_has_a_type_of_answer_and_a_case_here() -> None:
@@ -93,7 +93,7 @@ def test_given_the_kinds_of_questions_then_each_has_a_type_of_answer_and_a_case_
 
 def test_given_a_question_that_its_owner_failed_on_then_the_asker_is_told_that_it_is_unavailable() -> None:
     with pytest.raises(UnavailableError):
-        decoded_answer(encoded_answer(1, 0, None, failed=True), SeenEvents((("evnt_1", 1),)))
+        decoded_answer(envelope_of(encoded_answer(1, 0, None, failed=True)), SeenEvents((("evnt_1", 1),)))
 
 
 def test_given_bytes_that_are_no_question_then_they_are_refused() -> None:
