@@ -18,7 +18,8 @@ from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from api.http.auth import Authenticator, NamedPrograms, operator_of
-from api.http.body_budget import BodyBudget, BodyShare
+from api.http.body import read_body
+from api.http.body_budget import BodyBudget
 from api.http.conditional import if_match_of
 from api.http.deadline import answer_by_of
 from api.http.envelope import INTERFACE_VERSION, header_values
@@ -44,9 +45,6 @@ MAX_QUERY_PARAMETERS: Final = 500  # Every list of a query may be full, and each
 TENANT: Final = "tenant"
 PRINCIPAL: Final = "clearhold.principal"
 """Where the scope holds the principal as soon as the bearer is known."""
-BODY_PART_WITHIN_S: Final = 10.0
-BODY_WITHIN_S: Final = 30.0
-TOO_SLOW: Final = "The request body did not arrive in time."
 MEDIA_TYPE: Final = "The request body must be application/json in UTF-8: send Content-Type: application/json."
 
 _UNNAMED: Final = frozenset({Access.OWNER, Access.BEARER_ALONE})
@@ -234,44 +232,6 @@ def query_of(scope: Any, struct: type[S]) -> S:
     query = checked(scope).query
     assert isinstance(query, struct), "this route's operation declares another query"
     return query
-
-
-async def read_body(scope: Any, receive: Receive, *, limit: int, budget: BodyBudget) -> bytes:
-    """The whole body. One that is too long is refused as soon as that is known, with or without a declared length.
-
-    So is a body of which no part arrives for ``BODY_PART_WITHIN_S``, or not all within ``BODY_WITHIN_S``.
-    """
-    declared = header_values(scope, b"content-length")
-    if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
-        raise _too_large(limit)
-    parts: list[bytes] = []
-    size = 0
-    more = True
-    loop = asyncio.get_running_loop()
-    end_at = loop.time() + BODY_WITHIN_S
-    try:
-        async with asyncio.timeout(BODY_PART_WITHIN_S) as waiting:
-            with BodyShare(budget) as share:
-                while more:
-                    message: Any = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise InvalidRequestError("The request body ended early.", ErrorCode.BODY_INCOMPLETE)
-                    part: bytes = message.get("body", b"")
-                    size += len(part)
-                    if size > limit:
-                        raise _too_large(limit)
-                    share.grow_to(size)
-                    parts.append(part)
-                    more = message.get("more_body", False)
-                    if more:
-                        waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
-    except TimeoutError:
-        raise InvalidRequestError(TOO_SLOW, ErrorCode.REQUEST_TOO_SLOW) from None
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _too_large(limit: int) -> RiskError:
-    return RiskError(f"The request body must have at most {limit} bytes.", ErrorCode.BODY_TOO_LARGE)
 
 
 def query_pairs(scope: Any) -> list[tuple[str, str]]:

@@ -16,8 +16,10 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from api.http.body import BODY_IS_THERE
 from api.http.connections import Connections
 from api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
 from api.http.error_table import ERRORS
@@ -164,6 +166,18 @@ class Protocol(HttpToolsProtocol):
         self.cycle.transport = answering  # type: ignore[assignment]  # what a cycle needs of one
         self.cycle.on_response = partial(self._answered, answering)
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Without a callback at the end, which would cost each request one more turn of the event loop."""
+        self.tasks.add(self.loop.create_task(self._run(cycle, app)))
+
+    async def _run(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        task = asyncio.current_task()
+        try:
+            await cycle.run_asgi(app)
+        finally:
+            assert task is not None
+            self.tasks.discard(task)
+
     def _answered(self, answering: _Answering) -> None:
         answering.flush()
         self.on_response_complete()
@@ -178,6 +192,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body, self._is_mixed = False, True
+        self.scope[BODY_IS_THERE] = True  # type: ignore[typeddict-unknown-key]  # for whoever reads it
         self._stop_rest_timer()
         super().on_message_complete()
 

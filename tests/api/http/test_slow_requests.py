@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from msgspec import json
 
-from api.http import gate
+from api.http import body
 from api.http.protocol import Protocol
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, signature
@@ -34,8 +34,8 @@ class Impatient(Protocol):
 
 @pytest.fixture
 def port(api: RunningApp, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    monkeypatch.setattr(gate, "BODY_PART_WITHIN_S", PART_WITHIN_S)
-    monkeypatch.setattr(gate, "BODY_WITHIN_S", WHOLE_WITHIN_S)
+    monkeypatch.setattr(body, "BODY_PART_WITHIN_S", PART_WITHIN_S)
+    monkeypatch.setattr(body, "BODY_WITHIN_S", WHOLE_WITHIN_S)
     with served(api, Impatient) as port:
         yield port
 
@@ -122,7 +122,7 @@ def test_given_a_body_of_one_byte_at_a_time_when_it_takes_too_long_overall_then_
 
     answer = client.answer()
     assert (answer.status, answer.headers["connection"]) == (400, "close")
-    assert answer.error == gate.TOO_SLOW
+    assert answer.error == body.TOO_SLOW
     assert WHOLE_WITHIN_S * 0.9 < took < SOON_S
     assert client.is_hung_up_on()
     assert tenants(api) == []
@@ -136,7 +136,7 @@ def test_given_a_length_longer_than_the_body_when_nothing_follows_then_400_and_n
 
     answer = client.answer()
 
-    assert (answer.status, answer.error, answer.headers["connection"]) == (400, gate.TOO_SLOW, "close")
+    assert (answer.status, answer.error, answer.headers["connection"]) == (400, body.TOO_SLOW, "close")
     assert client.is_hung_up_on()
     assert tenants(api) == []
 
@@ -146,7 +146,7 @@ def test_given_a_chunked_body_without_end_when_nothing_follows_then_400_and_noth
 ) -> None:
     client.send(create_tenant_head(length=None), b"%x\r\n%b\r\n" % (len(BODY), BODY))
 
-    assert client.answer().error == gate.TOO_SLOW
+    assert client.answer().error == body.TOO_SLOW
     assert client.is_hung_up_on()
     assert tenants(api) == []
 
@@ -191,7 +191,7 @@ def test_given_half_a_bank_event_when_nothing_follows_then_the_log_stays_as_it_w
     )
     client.send(head.encode(), event[:-1])
 
-    assert client.answer().error == gate.TOO_SLOW
+    assert client.answer().error == body.TOO_SLOW
     assert api.entries() == before
 
 

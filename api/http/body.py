@@ -1,0 +1,63 @@
+"""The body of a request, read whole.
+
+Limits  a body has ``limit`` bytes, declared or not, and finds room in the budget; a part of it arrives within
+        ``BODY_PART_WITHIN_S``, and all of it within ``BODY_WITHIN_S``
+Errors  RiskError for one that is too long; InvalidRequestError for one that is too slow or ends early; UnavailableError
+        for one that finds no room
+"""
+
+import asyncio
+from typing import Any, Final
+
+from litestar.types import Receive
+
+from api.http.body_budget import BodyBudget, BodyShare
+from api.http.envelope import header_values
+from features.core.errors import ErrorCode, InvalidRequestError, RiskError
+
+BODY_PART_WITHIN_S: Final = 10.0
+BODY_WITHIN_S: Final = 30.0
+TOO_SLOW: Final = "The request body did not arrive in time."
+BODY_IS_THERE: Final = "clearhold.body_is_there"
+"""Set in the scope by a server that has the whole body, so that nothing has to be timed."""
+
+
+async def read_body(scope: Any, receive: Receive, *, limit: int, budget: BodyBudget) -> bytes:
+    """The whole body. One that is too long is refused as soon as that is known."""
+    declared = header_values(scope, b"content-length")
+    if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
+        raise _too_large(limit)
+    with BodyShare(budget) as share:
+        if BODY_IS_THERE in scope:
+            return await _received(receive, limit, share, None)
+        try:
+            async with asyncio.timeout(BODY_PART_WITHIN_S) as waiting:
+                return await _received(receive, limit, share, waiting)
+        except TimeoutError:
+            raise InvalidRequestError(TOO_SLOW, ErrorCode.REQUEST_TOO_SLOW) from None
+
+
+async def _received(receive: Receive, limit: int, share: BodyShare, waiting: asyncio.Timeout | None) -> bytes:
+    loop = asyncio.get_running_loop()
+    end_at = loop.time() + BODY_WITHIN_S
+    parts: list[bytes] = []
+    size = 0
+    more = True
+    while more:
+        message: Any = await receive()
+        if message["type"] == "http.disconnect":
+            raise InvalidRequestError("The request body ended early.", ErrorCode.BODY_INCOMPLETE)
+        part: bytes = message.get("body", b"")
+        size += len(part)
+        if size > limit:
+            raise _too_large(limit)
+        share.grow_to(size)
+        parts.append(part)
+        more = message.get("more_body", False)
+        if more and waiting is not None:
+            waiting.reschedule(min(loop.time() + BODY_PART_WITHIN_S, end_at))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(limit: int) -> RiskError:
+    return RiskError(f"The request body must have at most {limit} bytes.", ErrorCode.BODY_TOO_LARGE)
