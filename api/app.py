@@ -73,6 +73,7 @@ from store.redis_log.reader import LogReader
 from store.redis_log.target import BegunRedis, begun_redis
 from store.state_snapshots import StateSnapshots
 from store.tables.row_tables import RowTables
+from store.time_slice import SHORT_NS, set_time_slice
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8
@@ -85,7 +86,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
     Raises StartupError when it cannot be started.
     """
-    _start_logs()
+    _start_process()
     signal.signal(signal.SIGTERM, _end_before_start)
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
@@ -132,9 +133,11 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         raise StartupError("The flow ended unexpectedly; its log has the cause. Start the service again to continue.")
 
 
-def _start_logs() -> None:
+def _start_process() -> None:
+    """What belongs to the process: its logs, and slices that the threads and processes it starts inherit."""
     configure_logs()
-    log.info("starting", version=version("clearhold"), build=BUILD)
+    has_short_slices = set_time_slice(SHORT_NS)
+    log.info("starting", version=version("clearhold"), build=BUILD, short_slices=has_short_slices)
     if changed := changed_since_compiled():
         log.warning("compiled_before_change", modules=changed, cure="make compiled, or make interpreted")
 
