@@ -35,7 +35,7 @@ from store.redis_log.progress import LogProgress
 from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables
 
-STATE_VERSION: Final = 21
+STATE_VERSION: Final = 22
 SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
 MAINTENANCE_FROM_S: Final = 60.0  # at the latest; a replay that takes longer must not fill Redis
 _MAINTENANCE_EVERY_S: Final = 5.0

@@ -31,7 +31,7 @@ from features.scorers.scorecard import in_order
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
-from features.windows.series import ALWAYS, EventTimes
+from features.windows.series import ALWAYS, Series
 from features.windows.series_kinds import SeriesKind, count_in
 
 FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, SANCTIONS_RETURN})
@@ -202,5 +202,5 @@ def _second_return(
     )
 
 
-def _count(series: EventTimes | None, after: int, upto: int) -> int:
+def _count(series: Series | None, after: int, upto: int) -> int:
     return 0 if series is None else series.count(after, upto)

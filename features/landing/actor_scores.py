@@ -36,7 +36,7 @@ from features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near
-from features.windows.series import ALWAYS, EventTimes
+from features.windows.series import ALWAYS, Series
 from features.windows.series_kinds import SeriesKind, count_in
 
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -142,7 +142,7 @@ def emit_entity_score(
     if (
         not force
         and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR
-        and last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).verification_status))
+        and last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).words.verification_status))
     ):
         return
     inputs = entity_inputs(program, actor, at)
@@ -275,5 +275,5 @@ def _near(edges: Edges | None, after: int, upto: int) -> Near:
     return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)
 
 
-def _count(series: EventTimes | None, after: int, upto: int) -> int:
+def _count(series: Series | None, after: int, upto: int) -> int:
     return 0 if series is None else series.count(after, upto)

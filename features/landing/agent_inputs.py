@@ -41,7 +41,7 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:
         None if known.owner is None else _paid_by_owner(program, known, payers),
         _round_trips(program, actor, month, at),
         sum(times for payer, times in payers.items() if _is_listed(program, payer)),
-        profile.verification_status,
+        profile.words.verification_status,
         _days_since(registered_at, at),
         _days_since(known.owner_changed_at, at),
         known.active,

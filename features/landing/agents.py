@@ -21,7 +21,7 @@ from features.core.vocabulary import EntityType, VerificationStatus
 from features.landing.actor_scores import emit_entity_score
 from features.landing.party_rows import counterparty_row, entity_row
 from features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
-from features.state.entity_profile import UNKNOWN_PROFILE
+from features.state.entity_profile import UNKNOWN_PROFILE, stated_by
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
 from features.windows.edges import NOBODY
@@ -135,7 +135,7 @@ def _screen_agent(program: ProgramState, actor: Actor, item: ProfileItem, positi
     snapshot = _screened_as(actor, item.screening, item.verification_status, item.screened_at)
     if not _merge(actor, snapshot, position.event_at) and not is_changed:
         return
-    program.kri_facts.screen(actor.index, actor.profiles[-1][2])
+    program.kri_facts.screen(actor.index, actor.profile)
     emit(entity_row(program, actor, _NO_OBJECT, position))
     _emit_agent(program, actor, None, position, emit)
     emit_entity_score(program, actor, position, emit)
@@ -161,12 +161,12 @@ def _screen_payer(
 
 def _stated(actor: Actor, **over: Any) -> EntitySnapshot:
     """A statement on an agent: a business that is not verified unless a profile says otherwise."""
-    known = actor.profiles[-1][2] if actor.profiles else UNKNOWN_PROFILE
+    known = actor.profile
     fields = dict.fromkeys(EntitySnapshot.__struct_fields__)
     usual = {
         "id": actor.id,
         "type": EntityType.BUSINESS.value,
-        "verification_status": known.verification_status or VerificationStatus.UNVERIFIED.value,
+        "verification_status": known.words.verification_status or VerificationStatus.UNVERIFIED.value,
     }
     return EntitySnapshot(**{**fields, **usual, **over})
 
@@ -187,19 +187,18 @@ def _screened_as(
 
 def _merge(actor: Actor, snapshot: EntitySnapshot, known_at: int) -> bool:
     """Merge what is new; False when all of it is known."""
-    known = actor.profiles[-1][2] if actor.profiles else None
-    stated = {field: getattr(snapshot, field) for field in UNKNOWN_PROFILE.__struct_fields__}
-    if known is not None and all(value is None or value == getattr(known, field) for field, value in stated.items()):
+    known = actor.profile
+    stated = zip(stated_by(snapshot), known.stated(), strict=True)
+    if known is not UNKNOWN_PROFILE and all(new is None or new == old for new, old in stated):
         return False
-    at = known_at if not actor.profiles else max(known_at, actor.profiles[-1][0])
-    return actor.merge(snapshot, known_at=at) is not None
+    return actor.merge(snapshot, known_at=max(known_at, known.known_at)) is not None
 
 
 def _emit_agent(
     program: ProgramState, actor: Actor, item: AgentItem | None, position: EntryPosition, emit: Emit
 ) -> None:
     _, chain_id, registry, agent_id = actor.id.split(":")
-    facts, profile = program.agents.facts[actor.index], actor.profiles[-1][2]
+    facts, profile = program.agents.facts[actor.index], actor.profile
     emit(
         AgentRow(
             tenant_id=program.tenant_id,
@@ -213,7 +212,7 @@ def _emit_agent(
             agent_id=agent_id,
             owner=facts.owner,
             wallet=None if facts.wallet is None else address_of(facts.wallet),
-            verification_status=profile.verification_status or VerificationStatus.UNVERIFIED.value,
+            verification_status=profile.words.verification_status or VerificationStatus.UNVERIFIED.value,
             screening_status=facts.screening,
             last_screened_at=facts.screened_at,
             registered_at=facts.registered_at,

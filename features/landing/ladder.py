@@ -154,7 +154,7 @@ def _month_before(at: int) -> int:
 
 
 def _rescreen(actor: Actor | None, cadence_days: int, at: int) -> Rescreen:
-    profile = None if actor is None or not actor.profiles else actor.profile_at(at)
+    profile = None if actor is None else actor.profile_at(at)
     screened_at = None if profile is None else profile.last_screened_at
     if screened_at is not None:
         return Rescreen(
@@ -163,5 +163,5 @@ def _rescreen(actor: Actor | None, cadence_days: int, at: int) -> Rescreen:
             due_at=format_instant(screened_at + cadence_days * DAY_US),
             overdue=max(0, at - screened_at) // DAY_US > cadence_days,
         )
-    is_required = None if profile is None else profile.requires_screening
+    is_required = None if profile is None else profile.words.requires_screening
     return Rescreen(cadence_days=cadence_days, last_screened_at=None, due_at=None, overdue=is_required)

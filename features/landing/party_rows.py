@@ -46,17 +46,18 @@ def apply_entity_event(
         return EventOutcome(EventResult.UNUSABLE)
     subject = EventSubject(SubjectType.ENTITY, snapshot.id)
     actor = program.entity_or_new(snapshot.id)
-    if suffix == "created" and snapshot.verification_status is None and not actor.profiles:
+    if suffix == "created" and snapshot.verification_status is None and actor.profile is UNKNOWN_PROFILE:
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
-    former_status = actor.profiles[-1][2].verification_status if actor.profiles else None
+    former_status = actor.profile.words.verification_status
     profile = actor.merge(snapshot, known_at=position.event_at)
     if profile is None:
         return EventOutcome(EventResult.STALE, subject)
     program.kri_facts.screen(actor.index, profile)
-    if profile.verification_status in _DECISIONS and profile.verification_status != former_status:
-        is_denied = profile.verification_status == VerificationStatus.DENIED
-        known_at = actor.profiles[-1][0]  # of the directory's answer: an object is at least as old as its decision
+    status = profile.words.verification_status
+    if status in _DECISIONS and status != former_status:
+        is_denied = status == VerificationStatus.DENIED
+        known_at = profile.known_at  # of the directory's answer: an object is at least as old as its decision
         at = known_at if suffix or snapshot.updated_at is None else min(snapshot.updated_at, known_at)
         program.kri_facts.decide(actor.index, at, denied=is_denied)
     emit(entity_row(program, actor, masked_text(bytes(raw)), position))
@@ -188,24 +189,24 @@ def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) 
 
 
 def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPosition) -> EntityRow:
-    profile = actor.profiles[-1][2] if actor.profiles else UNKNOWN_PROFILE
+    profile, words = actor.profile, actor.profile.words
     return EntityRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
         id=actor.id,
         shard=position.shard,
         offset=position.offset,
-        type=profile.type or EntityType.PERSON.value,  # ruling 8: what is stored without a statement of the bank
+        type=words.type or EntityType.PERSON.value,  # ruling 8: what is stored without a statement of the bank
         name=profile.name or "",
-        verification_status=profile.verification_status or VerificationStatus.UNVERIFIED.value,
-        is_high_risk=profile.is_high_risk or False,
-        pep_status=profile.pep_status or PepStatus.NOT_CHECKED.value,
-        requires_screening=profile.requires_screening or False,
-        review_reasons=_json(profile.review_reasons),
+        verification_status=words.verification_status or VerificationStatus.UNVERIFIED.value,
+        is_high_risk=words.is_high_risk or False,
+        pep_status=words.pep_status or PepStatus.NOT_CHECKED.value,
+        requires_screening=words.requires_screening or False,
+        review_reasons=_json(words.review_reasons),
         last_screened_at=profile.last_screened_at,
-        country_code=profile.country,
-        legal_type=profile.legal_type,
-        expected_payment_rails=_json(profile.expected_rails),
+        country_code=words.country,
+        legal_type=words.legal_type,
+        expected_payment_rails=_json(words.expected_rails),
         raw=raw,
         created_at=profile.created_at if profile.created_at is not None else position.event_at,
         updated_at=position.appended_at,

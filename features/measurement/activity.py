@@ -65,9 +65,9 @@ def returns_of(subject: Subject, at: int, own_return: int) -> Returns:
     if actor is not None and actor.probes is not None:
         probed = actor.probes.near(at - DAYS_30, at, but=subject.own.row, as_of=at).distinct(at - DAYS_30)
     stops = (
-        counterparty.series_by_kind.get(SeriesKind.STOP)
-        if counterparty is not None and counterparty.series_by_kind
-        else None
+        None
+        if counterparty is None or counterparty.series_by_kind is None
+        else counterparty.series_by_kind.get(SeriesKind.STOP)
     )
     if stops is None:
         return Returns(probed, None)
@@ -144,7 +144,7 @@ def _newest_amounts(subject: Subject, at: int, *, its_own: bool) -> tuple[list[i
     actor, own = subject.actor, subject.own
     assert actor is not None
     amounts, since = actor.amounts, at - DAYS_90
-    unpriced = actor.series_by_kind.get(SeriesKind.UNPRICED) if actor.series_by_kind else None
+    unpriced = None if actor.series_by_kind is None else actor.series_by_kind.get(SeriesKind.UNPRICED)
     if unpriced is None:
         but = (at, own.cents or 0) if its_own else None
         of_day = amounts.count(at - DAY_US, at) - its_own

@@ -10,6 +10,7 @@ from typing import Final
 from features.catalogue.vector import FeatureVector
 from features.core.vocabulary import Rail
 from features.measurement.subject import Subject
+from features.state.entity_profile import UNKNOWN_PROFILE
 
 COUNTRY_MISSING: Final = "counterparty_country_missing"
 AMOUNT_NOT_IN_USD: Final = "amount_not_in_usd"
@@ -46,7 +47,7 @@ def thin_in_question(subject: Subject, vector: FeatureVector, *, is_known: bool)
     thin: list[str] = []
     if not is_known:
         thin.append(ENTITY_UNKNOWN)
-    elif subject.actor is not None and not subject.actor.profiles:
+    elif subject.actor is not None and subject.actor.profile is UNKNOWN_PROFILE:
         thin.append(ENTITY_UNVERIFIED)
     if vector.program_n_90d is None:
         thin.append(BASELINE_THIN)

@@ -23,30 +23,30 @@ def identity_at(actor: Actor | None, at: int) -> Identity:
     Ruling 8, the scored half: an entity that the bank has sent no event on is stored as ``UNVERIFIED``
     (``features/landing/party_rows.py``), but all five are None here, so it earns no verification points.
     """
-    if actor is None or not actor.profiles:
+    if actor is None or actor.profile is UNKNOWN_PROFILE:
         return _UNKNOWN
     profile = actor.profile_at(at)
     screened_at = profile.last_screened_at
     return Identity(
-        entity_verification_status=profile.verification_status,
-        entity_pep_status=profile.pep_status,
-        entity_is_high_risk=profile.is_high_risk,
-        entity_requires_screening=profile.requires_screening,
+        entity_verification_status=profile.words.verification_status,
+        entity_pep_status=profile.words.pep_status,
+        entity_is_high_risk=profile.words.is_high_risk,
+        entity_requires_screening=profile.words.requires_screening,
         entity_screening_age_days=max(0, at - screened_at) // DAY_US if screened_at is not None else None,
     )
 
 
 def has_fraud_risk(actor: Actor | None, at: int) -> bool | None:
     """Whether the bank's review reasons name a fraud risk."""
-    profile = UNKNOWN_PROFILE if actor is None or not actor.profiles else actor.profile_at(at)
+    profile = UNKNOWN_PROFILE if actor is None else actor.profile_at(at)
     if profile is UNKNOWN_PROFILE:
         return None
-    return any(reason.casefold() == FRAUD_RISK for reason in profile.review_reasons)
+    return any(reason.casefold() == FRAUD_RISK for reason in profile.words.review_reasons)
 
 
 def rescreen_days(actor: Actor | None, program: ProgramSeries, at: int) -> int | None:
     """How often the policy has the actor's band screened; None when nothing was said of a duty to screen it."""
-    if actor is None or not actor.profiles or actor.profile_at(at).requires_screening is None:
+    if actor is None or actor.profile_at(at).words.requires_screening is None:
         return None
     band = band_word(program.actor_scores.value(actor.index))
     days: int = getattr(ladder_in_force(program, at).rescreen_days, band)

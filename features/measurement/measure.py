@@ -36,7 +36,7 @@ from features.state.parties import Actor, Counterparty
 from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
 from features.windows.paths import Chain
-from features.windows.series import ALWAYS, AmountSeries, EventTimes
+from features.windows.series import ALWAYS, AmountSeries, Series
 from features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value
@@ -268,7 +268,7 @@ def _paired_count(program: ProgramSeries, at: int, own: OwnContribution) -> int:
 def _count(
     party: Actor | Counterparty | None, kind: Literal["ach_debits", "returns", "unauthorized"], after: int, upto: int
 ) -> int:
-    series: EventTimes | None = getattr(party, kind, None)
+    series: Series | None = getattr(party, kind, None)
     return series.count(after, upto) if series is not None else 0
 
 

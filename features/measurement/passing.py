@@ -109,7 +109,7 @@ def _peak(subject: Subject, actor: Actor, at: int) -> int:
 
 
 def _facts(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> list[tuple[int, int]]:
-    series = by_kind.get(kind) if by_kind else None
+    series = None if by_kind is None else by_kind.get(kind)
     return series.facts(after, upto) if isinstance(series, AmountSeries) else []
 
 

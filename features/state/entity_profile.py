@@ -1,25 +1,74 @@
-"""What the bank states of an entity."""
+"""What the bank states of an entity.
 
-from typing import Final
+Of the words and flags few combinations occur, so each combination is in memory once, and so is an instant that a
+profile states twice. Names are not looked up among those of others: nearly every entity has its own.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
+from features.bank.events import EntitySnapshot
+from features.windows.series import ALWAYS
 
-class EntityProfile(msgspec.Struct, frozen=True, gc=False):
-    """The bank's newest statement of each field of an entity; a field that it never stated is None."""
+_COMBINATIONS: Final = 4_096  # of words and flags that are remembered, to share them
+
+
+class ProfileWords(msgspec.Struct, frozen=True, gc=False):
+    """The words and flags of a profile."""
 
     type: str | None = None
-    name: str | None = None
     verification_status: str | None = None
     is_high_risk: bool | None = None
     pep_status: str | None = None
     requires_screening: bool | None = None
     review_reasons: tuple[str, ...] = ()
-    last_screened_at: int | None = None
     country: str | None = None
     legal_type: str | None = None
     expected_rails: tuple[str, ...] = ()
+
+
+_STATED: Final = (*ProfileWords.__struct_fields__, "name", "last_screened_at", "created_at")
+
+
+class EntityProfile(msgspec.Struct, frozen=True, gc=False):
+    """The bank's newest statement of each field of an entity, known at an instant; one never stated is None.
+
+    ``order`` is the entity's own time of the statement, by which an older one is told from a newer.
+    """
+
+    known_at: int
+    order: int
+    words: ProfileWords = ProfileWords()
+    name: str | None = None
+    last_screened_at: int | None = None
     created_at: int | None = None
 
+    @classmethod
+    def of(cls, known_at: int, order: int, stated: Iterable[Any]) -> "EntityProfile":
+        """From what ``stated`` gives, or gave before it was dumped."""
+        *fields, name, screened_at, created_at = stated
+        words = _words(*(tuple(field) if isinstance(field, list) else field for field in fields))
+        once: dict[Any, Any] = {}
+        instants = (once.setdefault(at, at) for at in (known_at, order, screened_at, created_at))
+        known_at, order, screened_at, created_at = instants
+        return cls(known_at, order, words, name, screened_at, created_at)
 
-UNKNOWN_PROFILE: Final = EntityProfile()
+    def stated(self) -> tuple[Any, ...]:
+        """Each field that the bank states."""
+        return (*msgspec.structs.astuple(self.words), self.name, self.last_screened_at, self.created_at)
+
+
+def stated_by(snapshot: EntitySnapshot) -> Iterator[Any]:
+    """The same fields of a snapshot; None for what it does not state."""
+    return (getattr(snapshot, field) for field in _STATED)
+
+
+@lru_cache(maxsize=_COMBINATIONS)
+def _words(*fields: Any) -> ProfileWords:
+    return ProfileWords(*fields)
+
+
+UNKNOWN_PROFILE: Final = EntityProfile(ALWAYS, ALWAYS)

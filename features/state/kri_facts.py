@@ -2,7 +2,7 @@
 entities, and when each entity was screened last.
 
 Window  30 days of events; what is older is dropped as it is measured, and now never goes back
-Unit    instants in microseconds; 8 bytes an entity, 40 an account with a balance
+Unit    instants in microseconds; 16 bytes an entity, 40 an account with a balance
 """
 
 from array import array
@@ -18,6 +18,7 @@ from features.state.score_memory import LastScores
 from features.windows.id_index import IdIndex, key_of
 
 _NO_CADENCE: Final = -(2**63)
+_UNDECIDED: Final = -(2**63)
 _MAX_SCORE: Final = 100
 _NEVER: Final = _NO_CADENCE + 1
 
@@ -72,7 +73,7 @@ class KriFacts:
         self.balances = Balances()
         self._overdrafts: dict[str, int] = {}  # by account, its newest overdraft
         self._freezes: set[tuple[int, str]] = set()
-        self._decided: dict[int, tuple[int, bool]] = {}  # by actor: its newest decision, and whether it was denied
+        self._decided = array("q")  # by actor: twice the instant of its newest decision, and 1 when that denied it
         self._screened = array("q")  # by actor
 
     def reserve_cents(self) -> int | None:
@@ -87,16 +88,15 @@ class KriFacts:
 
     def decide(self, actor: int, at: int, *, denied: bool) -> None:
         """Store the newest decision on an entity."""
-        self._decided[actor] = (at, denied)
+        _reach(self._decided, actor, _UNDECIDED)
+        self._decided[actor] = 2 * at + denied
 
     def screen(self, actor: int, profile: EntityProfile) -> None:
         """Store when an entity was screened, if it has to be or ever was."""
-        missing = actor + 1 - len(self._screened)
-        if missing > 0:
-            self._screened.extend([_NO_CADENCE] * missing)
+        _reach(self._screened, actor, _NO_CADENCE)
         screened_at = profile.last_screened_at
         if screened_at is None:
-            screened_at = _NEVER if profile.requires_screening else _NO_CADENCE
+            screened_at = _NEVER if profile.words.requires_screening else _NO_CADENCE
         self._screened[actor] = screened_at
 
     def forget_before(self, now: int) -> None:
@@ -104,7 +104,8 @@ class KriFacts:
         oldest = now - DAYS_30
         self._overdrafts = {account: at for account, at in self._overdrafts.items() if at > oldest}
         self._freezes = {each for each in self._freezes if each[0] > oldest}
-        self._decided = {actor: each for actor, each in self._decided.items() if each[0] > oldest}
+        decided = np.frombuffer(self._decided, np.int64)
+        decided[decided < 2 * (oldest + 1)] = _UNDECIDED
 
     @property
     def overdrafted(self) -> int:
@@ -121,11 +122,14 @@ class KriFacts:
 
     def denied(self) -> list[int]:
         """The actors whose newest decision denied them, the newest last."""
-        return [actor for _, actor in sorted((at, actor) for actor, (at, denied) in self._decided.items() if denied)]
+        decided = np.frombuffer(self._decided, np.int64)
+        denied = np.flatnonzero(decided & 1)
+        actors: list[int] = denied[np.argsort(decided[denied], kind="stable")].tolist()
+        return actors
 
     def denied_and_decided(self) -> tuple[int, int]:
-        decided = self._decided.values()
-        return sum(denied for _, denied in decided), len(decided)
+        decided = np.frombuffer(self._decided, np.int64)
+        return int(np.count_nonzero(decided & 1)), int(np.count_nonzero(decided != _UNDECIDED))
 
     def stale_and_screened(self, scores: LastScores, days: RescreenDays, now: int) -> tuple[int, int]:
         """Entities past the cadence of their band, in whole days, and all that have a cadence."""
@@ -142,7 +146,7 @@ class KriFacts:
             self.balances.dump(),
             list(self._overdrafts.items()),
             sorted(self._freezes),
-            list(self._decided.items()),
+            self._decided.tobytes(),
             self._screened.tobytes(),
         )
 
@@ -151,5 +155,10 @@ class KriFacts:
         self.balances.load(balances)
         self._overdrafts = dict(overdrafts)
         self._freezes = {(at, account) for at, account in freezes}
-        self._decided = {actor: (at, denied) for actor, (at, denied) in decided}
+        self._decided.frombytes(decided)
         self._screened.frombytes(screened)
+
+
+def _reach(column: "array[int]", actor: int, missing: int) -> None:
+    """Make room for the actor; those before it that have nothing yet are ``missing``."""
+    column.extend([missing] * (actor + 1 - len(column)))

@@ -7,15 +7,15 @@ with their subjects, and card attempts with their cards.
 Cost  once, of the account's own history; stored transfers are not rewritten but read through ``ProgramState.merged``
 """
 
-from collections.abc import MutableMapping
 from typing import Any, Final, NamedTuple
 
 from features.state.parties import Actor
 from features.state.program import ProgramState
 from features.windows.edges import Edges, node_of_actor
 from features.windows.series import AmountSeries, EventTimes
+from features.windows.series_kinds import SeriesByKind
 
-_OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profiles"})
+_OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profile", "earlier_profiles"})
 _HISTORY: Final = tuple(slot for slot in Actor.__struct_fields__ if slot not in _OF_ITS_OWN)
 
 
@@ -65,7 +65,7 @@ def merged(mine: Any, theirs: Any) -> Any:
         return mine if theirs is None else theirs
     if isinstance(mine, (EventTimes, AmountSeries, Edges)):  # each one: compiled, only the very class matches
         mine.absorb(theirs)
-    elif isinstance(mine, MutableMapping):
+    elif isinstance(mine, (dict, SeriesByKind)):
         mine.update({key: merged(mine.get(key), series) for key, series in theirs.items()})
     elif isinstance(mine, set):
         mine.update(theirs)

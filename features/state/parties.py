@@ -4,25 +4,21 @@ import sys
 from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
 from features.bank.events import EntitySnapshot
 from features.core.in_memory import InMemory
-from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
+from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
 from features.state.party_lookup import PartyLookup
 from features.windows.edges import NOBODY, Edges
 from features.windows.series import AmountSeries, EventTimes
 from features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
-_PROFILE_FIELDS: Final = EntityProfile.__struct_fields__
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
 class Actor(InMemory):
     """An entity, or an account whose owner is not known (ruling 37), with its history.
 
-    ``profiles`` holds (known at, order, profile) in time order: a transfer is scored with the profile known at its own
-    time.
+    ``earlier_profiles`` are in time order: a transfer is scored with the profile known at its own time.
     """
 
     id: str
@@ -34,7 +30,8 @@ class Actor(InMemory):
     zones: dict[int, EventTimes] | None = None
     series_by_kind: SeriesByKind | None = None
     probes: Edges | None = None  # returns that probe whether an account exists, by counterparty
-    profiles: tuple[tuple[int, int, EntityProfile], ...] = ()
+    profile: EntityProfile = UNKNOWN_PROFILE  # the newest
+    earlier_profiles: tuple[EntityProfile, ...] = ()
 
     @classmethod
     def new(cls, actor_id: str, index: int, *, is_account: bool) -> "Actor":
@@ -42,16 +39,16 @@ class Actor(InMemory):
         return cls(actor_id, index, is_account, AmountSeries())
 
     @property
-    def ach_debits(self) -> EventTimes | None:
+    def ach_debits(self) -> AmountSeries | None:
         """The ACH debits that it sent."""
-        return self.series_by_kind.get(SeriesKind.PULLED) if self.series_by_kind else None
+        return None if self.series_by_kind is None else self.series_by_kind.get(SeriesKind.PULLED)
 
     def outgoing(self, after: int, upto: int, *, now: bool = False) -> tuple[int, int]:
         """Count and cents of its transfers with direction outgoing in (after, upto], as known at ``upto``, or now."""
         measured = AmountSeries.measure_now if now else AmountSeries.measure
         count, cents = measured(self.amounts, after, upto)
         for kind, sign in OUTGOING_PARTS:
-            series = self.series_by_kind.get(kind) if self.series_by_kind else None
+            series = None if self.series_by_kind is None else self.series_by_kind.get(kind)
             if series is not None:
                 part_count, part_cents = measured(series, after, upto)
                 count, cents = count + sign * part_count, cents + sign * part_cents
@@ -59,28 +56,28 @@ class Actor(InMemory):
 
     def profile_at(self, at: int) -> EntityProfile:
         """The newest profile known at an instant."""
-        profiles = self.profiles
-        if not profiles:
-            return UNKNOWN_PROFILE
-        if profiles[-1][0] <= at:
-            return profiles[-1][2]
-        index = bisect_right(profiles, at, key=lambda item: item[0])
-        return profiles[index - 1][2] if index else UNKNOWN_PROFILE
+        profile = self.profile
+        if profile.known_at <= at:
+            return profile
+        index = bisect_right(self.earlier_profiles, at, key=lambda each: each.known_at)
+        return self.earlier_profiles[index - 1] if index else UNKNOWN_PROFILE
 
     def merge(self, snapshot: EntitySnapshot, *, known_at: int) -> EntityProfile | None:
         """The profile with every field that the snapshot states; None when a newer snapshot was merged before."""
         order = snapshot.updated_at if snapshot.updated_at is not None else known_at
-        if self.profiles and (order, known_at) < (self.profiles[-1][1], self.profiles[-1][0]):
+        known = self.profile
+        if (order, known_at) < (known.order, known.known_at):
             return None
-        known = self.profiles[-1][2] if self.profiles else UNKNOWN_PROFILE
-        stated = {field: _shared(value) for field in _PROFILE_FIELDS if (value := getattr(snapshot, field)) is not None}
-        profile: EntityProfile = msgspec.structs.replace(known, **stated)
-        at = max(known_at, self.profiles[-1][0]) if self.profiles else known_at
-        self.profiles = (*self.profiles, (at, order, profile))
-        return profile
+        both = zip(stated_by(snapshot), known.stated(), strict=True)
+        stated = (old if new is None else new for new, old in both)
+        if known is not UNKNOWN_PROFILE:
+            self.earlier_profiles = (*self.earlier_profiles, known)
+        self.profile = EntityProfile.of(max(known_at, known.known_at), order, stated)
+        return self.profile
 
     def dump(self) -> tuple[Any, ...]:
-        profiles = [(at, order, msgspec.structs.astuple(profile)) for at, order, profile in self.profiles]
+        known = () if self.profile is UNKNOWN_PROFILE else (*self.earlier_profiles, self.profile)
+        profiles = [(profile.known_at, profile.order, profile.stated()) for profile in known]
         probes = None if self.probes is None else self.probes.dump()
         return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles, probes)
 
@@ -89,9 +86,9 @@ class Actor(InMemory):
         actor = cls.new(dumped[0], index, is_account=dumped[1])
         actor.amounts.load(dumped[2])
         load_times(actor, dumped[3])
-        for at, order, fields in dumped[4]:
-            stated = {field: _shared(value) for field, value in zip(_PROFILE_FIELDS, fields, strict=True)}
-            actor.profiles = (*actor.profiles, (at, order, msgspec.convert(stated, EntityProfile)))
+        if dumped[4]:
+            *earlier, actor.profile = (EntityProfile.of(*profile) for profile in dumped[4])
+            actor.earlier_profiles = tuple(earlier)
         if dumped[5] is not None:
             probes_of(actor).load(dumped[5])
         return actor

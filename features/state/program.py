@@ -360,7 +360,7 @@ class ProgramState:
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
 
     def _load_series(self, dumped: Any) -> None:
-        self.series_by_kind.update(load_series(dumped))
+        self.series_by_kind.load(dumped)
 
     def _load_cards(self, dumped: Any) -> None:
         self.cards.update((card, load_series(by_kind)) for card, by_kind in dumped)

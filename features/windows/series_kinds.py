@@ -4,11 +4,12 @@ Each kind has a series of its own, kept for an actor, a card or the whole progra
 a party has only the series that it needs.
 """
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
 from features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, is_round
+from features.core.in_memory import InMemory
 from features.core.money_flow import money_leaves, originates_debit
 from features.core.vocabulary import AchType, Direction, Rail
 from features.windows.series import AmountSeries, EventTimes
@@ -43,6 +44,7 @@ class SeriesKind(StrEnum):
     CAME_BACK = "came_back"  # ACH debits that it sent and that are returned, by their own time
 
 
+KindSeries = EventTimes | AmountSeries
 _KINDS: Final = {kind.value: kind for kind in SeriesKind}
 AMOUNT_KINDS: Final = frozenset(
     {
@@ -61,60 +63,49 @@ debits that pulled it in.
 _FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
 
-class SeriesByKind(MutableMapping[SeriesKind, EventTimes]):
+class SeriesByKind(InMemory):
     """The series of each kind that a party, a card or the program has, in the order in which they began.
 
-    Nearly all have one or two, for which a tuple takes half the memory of a dict.
+    Nearly all have one or two. The first has fields of its own, and a tuple of the others takes half as much as a dict.
 
     >>> by_kind = SeriesByKind()
-    >>> by_kind[SeriesKind.ROUND] = EventTimes()
-    >>> by_kind.get(SeriesKind.MICRO), len(by_kind)
-    (None, 1)
+    >>> by_kind.update({SeriesKind.ROUND: EventTimes(), SeriesKind.FAST: AmountSeries()})
+    >>> by_kind.get(SeriesKind.MICRO), [kind.value for kind, _ in by_kind.items()]
+    (None, ['round', 'fast'])
     """
 
-    __slots__ = ("_pairs",)
+    _kind: SeriesKind | None = None  # of the first
+    _series: KindSeries | None = None
+    _others: tuple[Any, ...] = ()  # kind and series by turns
 
-    def __init__(self) -> None:
-        self._pairs: tuple[Any, ...] = ()  # kind and series by turns
+    def get(self, kind: SeriesKind) -> Any:
+        if kind is self._kind:
+            return self._series
+        others = self._others
+        return others[others.index(kind) + 1] if kind in others else None
 
-    def __getitem__(self, kind: SeriesKind) -> EventTimes:
-        series: EventTimes | None = self.get(kind)
-        if series is None:
-            raise KeyError(kind)
-        return series
+    def items(self) -> list[tuple[SeriesKind, KindSeries]]:
+        if self._kind is None or self._series is None:
+            return []
+        others = iter(self._others)
+        return [(self._kind, self._series), *zip(others, others, strict=True)]
 
-    def get(self, kind: SeriesKind, default: Any = None) -> Any:  # written out here: each event looks up a dozen
-        pairs = self._pairs
-        return pairs[pairs.index(kind) + 1] if kind in pairs else default
-
-    def __setitem__(self, kind: SeriesKind, series: EventTimes) -> None:
-        others = (part for pair in self.items() if pair[0] is not kind for part in pair)
-        self._pairs = (*others, kind, series)
-
-    def __delitem__(self, kind: SeriesKind) -> None:
-        self._pairs = tuple(part for pair in self.items() if pair[0] is not kind for part in pair)
-
-    def __iter__(self) -> Iterator[SeriesKind]:
-        return iter(self._pairs[::2])
+    def update(self, others: Mapping[SeriesKind, KindSeries]) -> None:
+        """Put these in the place of those of their kinds."""
+        pairs = iter({**dict(self.items()), **others}.items())
+        self._kind, self._series = next(pairs, (None, None))
+        self._others = tuple(part for pair in pairs for part in pair)
 
     def dump(self) -> list[tuple[str, tuple[object, ...]]]:
         """Kind and series of each, the kinds by their names."""
-        pairs = iter(self._pairs)
-        return [(kind, series.dump()) for kind, series in zip(pairs, pairs, strict=True)]
+        return [(kind, series.dump()) for kind, series in self.items()]
 
-    @classmethod
-    def loaded(cls, dumped: Any) -> "SeriesByKind":
-        by_kind, pairs = cls(), list[Any]()
+    def load(self, dumped: Any) -> None:
         for name, part in dumped:
             kind = _KINDS[name]
             series = _empty(kind)
             series.load(part)
-            pairs += (kind, series)
-        by_kind._pairs = tuple(pairs)
-        return by_kind
-
-    def __len__(self) -> int:
-        return len(self._pairs) // 2
+            self.update({kind: series})
 
 
 def _by_type(rail: Rail, direction: Direction, ach_type: str | None) -> tuple[SeriesKind, ...]:
@@ -180,7 +171,8 @@ def enter(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known
     """Add a transfer to the series of one kind, which is created when it is the first."""
     series = by_kind.get(kind)
     if series is None:
-        series = by_kind[kind] = _empty(kind)
+        series = _empty(kind)
+        by_kind.update({kind: series})
     if isinstance(series, AmountSeries):
         series.add_amount(at, cents, known_at=known_at)
     else:
@@ -189,7 +181,7 @@ def enter(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known
 
 def leave(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known_at: int) -> None:
     """Remove a transfer from the series of one kind, from ``known_at`` on."""
-    series = by_kind[kind]
+    series = by_kind.get(kind)
     if isinstance(series, AmountSeries):
         series.remove_amount(at, cents, known_at=known_at)
     else:
@@ -198,23 +190,25 @@ def leave(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known
 
 def count_in(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> int:
     """The transfers of one kind in (after, upto], as known at ``upto``."""
-    series = by_kind.get(kind) if by_kind else None
+    series = None if by_kind is None else by_kind.get(kind)
     return series.count(after, upto) if series is not None else 0
 
 
 def cents_in(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int) -> int:
     """The sum of the transfers of one kind in (after, upto], as known at ``upto``; 0 when they are only counted."""
-    series = by_kind.get(kind) if by_kind else None
+    series = None if by_kind is None else by_kind.get(kind)
     return series.measure(after, upto)[1] if isinstance(series, AmountSeries) else 0
 
 
 def dump_series(by_kind: SeriesByKind | None) -> list[tuple[str, tuple[object, ...]]]:
-    return by_kind.dump() if by_kind else []
+    return [] if by_kind is None else by_kind.dump()
 
 
 def load_series(dumped: Any) -> SeriesByKind:
-    return SeriesByKind.loaded(dumped)
+    by_kind = SeriesByKind()
+    by_kind.load(dumped)
+    return by_kind
 
 
-def _empty(kind: SeriesKind) -> EventTimes:
+def _empty(kind: SeriesKind) -> KindSeries:
     return AmountSeries() if kind in AMOUNT_KINDS else EventTimes()

@@ -188,10 +188,10 @@ class Recomputed:
         decided = []
         for actor in self.program.actors:
             newest, former = None, None
-            for known_at, _, profile in actor.profiles:
-                status = profile.verification_status
+            for profile in (*actor.earlier_profiles, actor.profile):
+                status = profile.words.verification_status
                 if status in {"VERIFIED", "DENIED"} and status != former:
-                    newest = (known_at, status)
+                    newest = (profile.known_at, status)
                 former = status
             if newest is not None and newest[0] > self.now - DAYS_30:
                 decided.append(newest[1])
@@ -227,8 +227,8 @@ class Recomputed:
     def _stale(self) -> Answer:
         stale, n = 0, 0
         for actor in self.program.actors:
-            profile = actor.profiles[-1][2] if actor.profiles else None
-            if profile is None or not (profile.requires_screening or profile.last_screened_at is not None):
+            profile = actor.profile
+            if not (profile.words.requires_screening or profile.last_screened_at is not None):
                 continue
             score = self.program.scores.actors.value(actor.index)
             days = LADDER_V1.rescreen_days.unscored if score is None else LADDER_V1.rescreen_days.clear
