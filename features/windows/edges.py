@@ -25,6 +25,7 @@ from features.windows.usual_weeks import median_of, start_of, week_of, weeks_bef
 EDGES_A_NODE: Final = 64
 LATER_EDGES: Final = 16
 KEPT_WEEKS_FROM: Final = 512
+FEW_EDGES: Final = 16
 MARGIN_US: Final = DAY_US
 NOBODY: Final = -1
 
@@ -249,7 +250,7 @@ class Edges(EventTimes):
     def usual_week(self, at: int) -> int | None:
         """The median of distinct nodes a week over the completed weeks before ``at``, as known at ``at``.
 
-        None until a week is completed. The result is kept until the week is over.
+        None until a week is completed. The result is kept until the week is over, but of few edges.
         """
         if self.revised_at > at:
             return self._usual_week_then(at)
@@ -260,6 +261,10 @@ class Edges(EventTimes):
         if not self.times or self.times[0] >= since:
             return None
         weeks = weeks_before(week_of(self.times[0]), week)
+        first = bisect_left(self.times, start_of(weeks.start))
+        last = bisect_left(self.times, since, first)
+        if last - first <= FEW_EDGES:
+            return self._usual_of_few(first, last, len(weeks))
         derived = self._derived = self._derived or _Derived()
         kept = derived.week_counts or {}
         counts = {each: kept[each] if each in kept else self._parties_of(each) for each in weeks}
@@ -314,6 +319,18 @@ class Edges(EventTimes):
         """By looking at all edges of the longest span."""
         edges = self.edges_between(upto - spans[-1], upto, but=but)
         return [len({other for at, _, other in edges if at > upto - span} | {also}) - (also is None) for span in spans]
+
+    def _usual_of_few(self, first: int, last: int, weeks: int) -> int | None:
+        """The median over so many weeks, to which those edges belong; it is 0 where most weeks have none."""
+        if 2 * (last - first) < weeks:
+            return 0
+        parties, week_end = list[set[int]](), ALWAYS
+        for index in range(first, last):
+            if self.times[index] >= week_end:
+                parties.append(set())
+                week_end = start_of(week_of(self.times[index]) + 1)
+            parties[-1].add(self._ends[2 * index + 1])
+        return median_of([*map(len, parties), *[0] * (weeks - len(parties))])
 
     def _parties_of(self, week: int) -> int:
         """Different nodes of one week."""

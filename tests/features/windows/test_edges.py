@@ -76,7 +76,10 @@ def grown(chance: Random, edges: Edges, naive: Naive, *, parties: int, gap: int)
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize(("parties", "gap"), [(3, 4 * HOUR_US), (400, HOUR_US // 2), (400, 6 * HOUR_US), (40, DAY_US)])
+@pytest.mark.parametrize(
+    ("parties", "gap"),
+    [(3, 4 * HOUR_US), (400, HOUR_US // 2), (400, 6 * HOUR_US), (40, DAY_US), (5, 10 * DAY_US), (5, 30 * DAY_US)],
+)
 def test_given_random_edges_when_parties_are_counted_then_they_are_those_of_a_search(
     seed: int, parties: int, gap: int
 ) -> None:
