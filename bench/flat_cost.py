@@ -5,6 +5,9 @@ young state has as many of them as the old one. At each size the growing state a
 transfers are given the same kind of events in short turns, with all their rows, and their CPU times are compared: what
 slows the machine down for a while slows both down. At 10,000 transfers the two are alike, and the ratio is the noise.
 Between the sizes the state grows as in a replay, without rows.
+
+At 10,000 transfers hardly anybody has a past, so there are no scores, usual weeks and baselines to be computed. What is
+due to size alone is a second figure: against 10,000 transfers of fewer parties, who have done as much each, as often.
 """
 
 import gc
@@ -57,9 +60,13 @@ class Young(NamedTuple):
 
 
 class Parties(NamedTuple):
-    """The program's traffic, the same each time it is begun."""
+    """The program's traffic, the same each time it is begun; each party's pace is the same, however many there are."""
 
     entities: int
+    of: int
+
+    def fewer(self, times: int) -> "Parties":
+        return self._replace(entities=self.entities // times)
 
     @property
     def total(self) -> int:
@@ -67,7 +74,8 @@ class Parties(NamedTuple):
 
     def traffic(self) -> Traffic:
         counterparties = self.entities * COUNTERPARTIES_AN_ENTITY
-        return Traffic("flat", entities=self.entities, counterparties=counterparties, step_us=_STEP_US)
+        step_us = _STEP_US * self.of // self.entities
+        return Traffic("flat", entities=self.entities, counterparties=counterparties, step_us=step_us)
 
     def entries(self) -> Iterator[LogEntry]:
         offsets = count(self.total + 1)
@@ -77,27 +85,38 @@ class Parties(NamedTuple):
 def run(run: Run) -> Iterator[Figure]:
     gc.set_threshold(*GC_THRESHOLDS)
     largest = run.asked.transfers or run.size(SIZES[-1], QUICK_TRANSFERS)
-    parties = Parties(run.size(ENTITIES, QUICK_ENTITIES))
-    old = Grown(ShardState(0), parties.entries())
-    with run.counting("introducing the parties", parties.total) as done:
-        introduced = enumerate(parties.traffic().introductions(), start=1)
-        while page := [_entry(offset, body) for offset, body in islice(introduced, _PAGE)]:
-            _replay(old.state, page)
-            done(len(page))
+    entities = run.size(ENTITIES, QUICK_ENTITIES)
+    parties = Parties(entities, of=entities)
+    old = _introduced(run, parties)
     young = None
     for transfers in [*(size for size in SIZES if size < largest), largest]:
         _grow(run, old, transfers)
         young = young or Young(list(old.state.dump()), old.state.applied_offset)
-        yield _compared(run, old, young, parties)
+        yield _against_young(run, old, young, parties, transfers)
+        if transfers > YOUNG_TRANSFERS:
+            yield _against_as_well_known(run, old, parties, transfers)
 
 
-def _compared(run: Run, old: Grown, young: Young, parties: Parties) -> Figure:
-    transfers = old.state.transfers
+def _against_young(run: Run, old: Grown, young: Young, parties: Parties, transfers: int) -> Figure:
     run.say(f"comparing {transfers:,} transfers with {YOUNG_TRANSFERS:,}")
     reference = Grown(ShardState.loaded(iter(young.dumped)), parties.entries())
     for entry in reference.entries:
         if entry.offset >= young.applied_offset:
             break
+    beside = f"{parties.entities:,} entities in both"
+    return _compared(run, old, reference, f"cost an event at {transfers:,} transfers", beside, promise=RATIO)
+
+
+def _against_as_well_known(run: Run, old: Grown, parties: Parties, transfers: int) -> Figure:
+    fewer = parties.fewer(transfers // YOUNG_TRANSFERS)
+    run.say(f"comparing with {YOUNG_TRANSFERS:,} transfers of {fewer.entities:,} entities")
+    reference = _introduced(run, fewer)
+    _grow(run, reference, YOUNG_TRANSFERS)
+    beside = f"{parties.entities:,} entities and {fewer.entities:,}, who have done as much each"
+    return _compared(run, old, reference, f"of it by size alone, at {transfers:,}", beside)
+
+
+def _compared(run: Run, old: Grown, reference: Grown, name: str, beside: str, promise: Promise | None = None) -> Figure:
     gc.collect()
     gc.freeze()
     ratios, costs, events = [], [], run.size(WINDOW_EVENTS, QUICK_WINDOW_EVENTS)
@@ -112,14 +131,25 @@ def _compared(run: Run, old: Grown, young: Young, parties: Parties) -> Figure:
     # The first window warms the fresh copy up.
     cost_us = statistics.median(costs[1:]) * 1e6
     return Figure(
-        name=f"cost an event at {transfers:,} transfers",
+        name=name,
         value=statistics.median(ratios[1:]),
         unit=f"times {YOUNG_TRANSFERS:,}'s",
-        promise=RATIO,
+        promise=promise,
         ratio=statistics.median(ratios[1:]),
-        beside=f"{cost_us:.1f} µs of CPU at {YOUNG_TRANSFERS:,}, {parties.entities:,} entities in both",
+        beside=f"{cost_us:.1f} µs of CPU at {YOUNG_TRANSFERS:,}, {beside}",
         note=f"windows {min(ratios[1:]):.2f} to {max(ratios[1:]):.2f}; {_resident_gb():.1f} GB for both states",
     )
+
+
+def _introduced(run: Run, parties: Parties) -> Grown:
+    """A state that knows the parties and no transfer."""
+    grown = Grown(ShardState(0), parties.entries())
+    with run.counting("introducing the parties", parties.total) as done:
+        introduced = enumerate(parties.traffic().introductions(), start=1)
+        while page := [_entry(offset, body) for offset, body in islice(introduced, _PAGE)]:
+            _replay(grown.state, page)
+            done(len(page))
+    return grown
 
 
 def _grow(run: Run, grown: Grown, transfers: int) -> None:
