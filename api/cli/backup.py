@@ -15,14 +15,14 @@ from rich.console import Console
 from api.cli.rebuild import rebuild_in
 from api.settings import master_key_file_in, redis_url_in
 from store.backup.manifest import Manifest
-from store.backup.restoring import unpack
+from store.backup.restoring import require_empty, unpacked
 from store.backup.taking import Backup
 from store.clock import SystemClock
 from store.data_dir import LAYOUT, DataDir, DataDirInUseError, StartupError
 from store.joining.identity import LogInRedis, check_redis
 from store.joining.joining import name_of
 from store.lake.segment_files import DamagedSegmentError
-from store.redis_log.connect import connect_sync
+from store.redis_log.connect import check_external, connect_sync
 from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from store.redis_log.target import redis_target
@@ -76,8 +76,12 @@ def restore(
     began = time.perf_counter()
     folder, elsewhere = data.expanduser().absolute(), master_key_file_in(os.environ)
     try:
-        manifest = unpack(backup_folder, folder, master_key=master_key, is_elsewhere=elsewhere is not None)
-        with ExitStack() as opened:
+        _require_empty_redis()
+        is_elsewhere = elsewhere is not None
+        with (
+            unpacked(backup_folder, folder, master_key=master_key, is_elsewhere=is_elsewhere) as manifest,
+            ExitStack() as opened,
+        ):
             data_dir = opened.enter_context(DataDir.open(folder, master_key=elsewhere))
             rebuilt = rebuild_in(data_dir, opened, accept_loss=True)  # Redis is empty, and the lake has all of it.
     except _FAILURES as error:
@@ -104,6 +108,14 @@ def _backed_up(data: Path, to: Path, opened: ExitStack, *, with_master_key: bool
     with Console(stderr=True).status("copying") as status:
         taking = Backup(data_dir, reader, to, clock=SystemClock())
         return taking.take(with_master_key=with_master_key, on_progress=lambda part: status.update(f"copying {part}"))
+
+
+def _require_empty_redis() -> None:
+    redis_url = redis_url_in(os.environ)
+    if redis_url is not None:
+        with closing(connect_sync(redis_url)) as client:
+            check_external(client)
+            require_empty(client)
 
 
 def _fail(sentence: str) -> NoReturn:

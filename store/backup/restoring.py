@@ -6,9 +6,12 @@ Errors  ``StartupError`` for a backup that is not whole, a place that is taken, 
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import redis
 
 from store.backup.manifest import Manifest, checked_manifest
 from store.data_dir import LAYOUT, MASTER_KEY, StartupError, read_layout, read_master_key, write_layout
@@ -16,10 +19,12 @@ from store.durable_files import durable_file
 from store.ids import new_id
 
 
-def unpack(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Manifest:
-    """Check backup and key, then copy the files; the layout comes last, so that an interrupted copy is no directory.
+@contextmanager
+def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Iterator[Manifest]:
+    """Check backup and key, then copy the files; what fails from there on leaves the folder empty, as it was.
 
-    ``is_elsewhere`` for a master key that the service reads from a place of its own.
+    The layout comes last, so that an interrupted copy is no directory. ``is_elsewhere`` for a master key that the
+    service reads from a place of its own.
     """
     manifest, layout = checked_manifest(backup), read_layout(backup)
     if data.exists() and any(data.iterdir()):
@@ -29,13 +34,27 @@ def unpack(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: b
     elif MASTER_KEY not in manifest.files and not is_elsewhere:
         raise StartupError(f"{backup} was taken without {MASTER_KEY}: name your copy of it with --master-key.")
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in manifest.files:
-        if name != LAYOUT:
-            _copy(backup / name, data / name)
-    if master_key is not None and not (data / MASTER_KEY).exists():
-        _copy(master_key, data / MASTER_KEY)
-    write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
-    return manifest
+    try:
+        for name in manifest.files:
+            if name != LAYOUT:
+                _copy(backup / name, data / name)
+        if master_key is not None and not (data / MASTER_KEY).exists():
+            _copy(master_key, data / MASTER_KEY)
+        write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
+        yield manifest
+    except BaseException:
+        for each in data.iterdir():
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+        raise
+
+
+def require_empty(client: redis.Redis) -> None:
+    """Refuse a Redis that was named and has something in it already: it is another log's, or somebody else's."""
+    if client.dbsize():
+        raise StartupError(
+            "The Redis at CLEARHOLD_REDIS_URL is not empty. A backup is restored beside an empty one: name another, or "
+            "unset the variable for one of the directory's own."
+        )
 
 
 def _copy(source: Path, target: Path) -> None:
