@@ -203,7 +203,7 @@ def _open_stores(
     reading = opened.enter_context(closing(connect_sync(target)))
     reader = LogReader(reading, range(shards))
     hot = connect_async(target)
-    appender = LogAppender(hot, shards=shards)
+    appender = LogAppender(hot, shards=shards, identity=data_dir.identity)
     box = SecretBox(data_dir.master_key())
     control_copy = ControlCopy(reader, scoring.segments)
     registry = Registry(
@@ -373,7 +373,7 @@ def _readiness(stores: Stores, engine: Engine) -> Readiness:
     return Readiness(
         {
             "database": database,
-            "redis": lambda: stores.reader.tail(0) >= 0,
+            "redis": lambda: stores.reader.identity() == stores.appender.identity,
             "flow": lambda: engine.failure is None and engine.caught_up(),
         },
         replay=replay,

@@ -15,6 +15,7 @@ import redis
 from store.data_dir import LAYOUT, DataDir, LogIdentity, StartupError
 from store.duck.writer import committed_offsets
 from store.redis_log.keys import IDENTITY, TENANTS, shard_key
+from store.redis_log.reader import identity_in as identity_in_redis
 
 _TABLE: Final = "log_identity"
 _DDL: Final = f"CREATE TABLE IF NOT EXISTS {_TABLE} (log_id VARCHAR NOT NULL, shards INTEGER NOT NULL)"
@@ -31,8 +32,7 @@ class LogInRedis:
         self._client, self.name = client, name
 
     def identity(self) -> LogIdentity | None:
-        stored = self._client.get(IDENTITY)
-        return None if stored is None else msgspec.json.decode(stored, type=LogIdentity)
+        return identity_in_redis(self._client)
 
     def holds_streams(self, shards: int) -> bool:
         """Whether a log was ever written here, also one without an id."""

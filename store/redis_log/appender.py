@@ -2,8 +2,8 @@
 
 Group commit: while one write is under way the next one fills, so any number of callers share an fsync.
 
-Errors  ``UnavailableError`` when Redis did not confirm the entry. It may be in the log nevertheless, if only the reply
-        was lost, so readers of the log skip entries that they have already seen
+Errors  ``UnavailableError`` when Redis did not confirm the entry, or came back without the log that it had. The entry
+        may be in the log nevertheless, if only the reply was lost, so readers skip entries that they have already seen
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import EntryKind
-from store.data_dir import StartupError
+from store.data_dir import LogIdentity, StartupError
 from store.redis_log.append_times import AppendTimes
 from store.redis_log.keys import (
     FIELD_APPENDED_AT,
@@ -32,6 +32,7 @@ from store.redis_log.keys import (
 )
 from store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
 from store.redis_log.pipeline import Pipeline
+from store.redis_log.same_log import SameLog
 
 WRITE_WITHIN_S: Final = 1.5
 """Connecting, sending and all confirmations of one write. Callers hear of a Redis that is gone no later than this."""
@@ -88,9 +89,14 @@ class _Append:
 
 
 class LogAppender:
-    """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client."""
+    """Belongs to one event loop. It keeps one of the client's connections, which is closed with the client.
 
-    def __init__(self, client: redis.asyncio.Redis, *, shards: int) -> None:
+    Where ``identity`` is given, each new connection must lead to that log, with all that was appended to it.
+    """
+
+    def __init__(self, client: redis.asyncio.Redis, *, shards: int, identity: LogIdentity | None = None) -> None:
+        self.identity = identity
+        self._same_log = None if identity is None else SameLog(identity)
         self._pool = client.connection_pool
         self._last = [0] * shards
         self._moved_on_from = [0] * shards
@@ -312,6 +318,8 @@ class LogAppender:
                 try:
                     await connection.send_command("PING")
                     await connection.read_response()
+                    if self._same_log is not None:
+                        await self._same_log.require(connection, self._last)
                 except BaseException:
                     await self._release(connection)
                     raise

@@ -6,16 +6,19 @@ Errors  the built-in ``ConnectionError`` while Redis is down or still starting; 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from features.core.log_entry import LogEntry
+from store.data_dir import LogIdentity
 from store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
     FIELD_KIND,
     FIELD_PROGRAM,
+    IDENTITY,
     TENANTS,
     TRIMMED,
     control_key,
@@ -29,6 +32,12 @@ MAX_BLOCK_MS: Final = 2_000
 
 _CONTROL_PAGE: Final = 500
 _USUAL_ORDER: Final = [FIELD_KIND, FIELD_PROGRAM, FIELD_APPENDED_AT, FIELD_BODY]
+
+
+def identity_in(client: redis.Redis) -> LogIdentity | None:
+    """The id of the log in a Redis; None where none was ever begun."""
+    stored = client.get(IDENTITY)
+    return None if stored is None else msgspec.json.decode(stored, type=LogIdentity)
 
 
 Wait = Callable[[int, float], None]
@@ -72,6 +81,10 @@ class LogReader:
             "XRANGE", shard_key(shard), f"({stream_id_of(after)}", stream_id_of(upto), "COUNT", count
         )
         return [_entry(shard, *entry) for entry in entries]
+
+    def identity(self) -> LogIdentity | None:
+        """The id of the log that is here; None where none was ever begun."""
+        return identity_in(self._redis)
 
     def tail(self, shard: int) -> int:
         """The offset of the newest entry ever appended, also when it was trimmed since; 0 if there never was one."""

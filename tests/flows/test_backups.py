@@ -1,5 +1,6 @@
 """A backup of a service that writes is restored, verifies, and goes on."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ import duckdb
 import msgspec
 import pytest
 
+from store.backup.restoring import unpacked
 from store.backup.taking import Backup
 from store.clock import SystemClock
 from store.data_dir import DataDir
@@ -24,6 +26,7 @@ from store.redis_log.reader import LogReader
 from store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import outgoing
 from tests.support.lake import SHARDS, move_into_segments
+from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
 from tests.support.used_bank import ALONE, TRANSFERS, Bank
 from tests.support.waiting import eventually
@@ -189,6 +192,38 @@ def test_given_a_backup_that_was_changed_or_cut_when_restored_then_it_is_refused
         assert f"{path} is missing from the backup, or is not what was written" in refused.stderr
     assert "one that was not finished" in unfinished.stderr
     assert {each.returncode for each in (again, inside, changed, missing, unfinished, taken_place)} == {2}
+
+
+def test_given_a_redis_with_something_in_it_when_restored_beside_it_then_nothing_is_written_until_it_is_empty(
+    bank: Bank, tmp_path: Path
+) -> None:
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
+    restored = tmp_path / "restored"
+    with redis_of_its_own(tmp_path / "redis"), closing(connect_sync(tmp_path / "redis" / "redis.sock")) as client:
+        variable = {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"}
+        client.set("somebody's", "cache")
+        refused = run("restore", tmp_path / "backup", "--data", restored, environment=os.environ | variable)
+        assert (refused.returncode, restored.exists()) == (2, False)
+        assert "The Redis at CLEARHOLD_REDIS_URL is not empty" in refused.stderr
+
+        client.flushall()
+        made = run("restore", tmp_path / "backup", "--data", restored, environment=os.environ | variable)
+        assert made.returncode == 0, made.stderr
+        with RunningService(restored, *ALONE, environment=variable) as service:
+            assert len(bank.get(service, "/api/transfers?limit=100")["data"]) == TRANSFERS
+
+
+def test_given_a_restore_that_fails_when_it_ends_then_the_folder_is_empty_again(bank: Bank, tmp_path: Path) -> None:
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
+    restored = tmp_path / "restored"
+
+    unpacking = unpacked(tmp_path / "backup", restored, master_key=None, is_elsewhere=False)
+    unpacking.__enter__()
+    assert (restored / "layout.json").is_file()
+    assert not unpacking.__exit__(RuntimeError, RuntimeError("the disk is full"), None)
+
+    assert list(restored.iterdir()) == []
+    assert run("restore", tmp_path / "backup", "--data", restored).returncode == 0
 
 
 def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_is_needed(

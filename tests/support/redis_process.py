@@ -31,8 +31,11 @@ time.sleep(600)
 
 @contextlib.contextmanager
 def redis_of_its_own(folder: Path) -> Iterator[Callable[[], None]]:
-    """A Redis in ``folder/redis.sock`` that nobody keeps alive, set up as the log needs it; yields what kills it."""
-    folder.mkdir()
+    """A Redis in ``folder/redis.sock`` that nobody keeps alive, set up as the log needs it; yields what kills it.
+
+    A folder that is there already is read back.
+    """
+    folder.mkdir(exist_ok=True)
     settings = ["--dir", str(folder), "--unixsocket", str(folder / "redis.sock"), *SETTINGS]
     server = subprocess.Popen([server_binary().path, *settings], stdout=subprocess.DEVNULL)
     try:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any, Final, Self
@@ -21,6 +21,7 @@ from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
 CANNOT_START: Final = 2
 ALONE: Final = ("--scorers", "0")
 ADMIN: Final = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "test"}
+JSON: Final = ADMIN | {"Content-Type": "application/json"}
 
 
 class Bank:
@@ -204,3 +205,30 @@ def test_given_the_master_key_in_a_file_elsewhere_when_started_then_none_is_made
     assert bank.tenants() == ["bank"]
     assert not (bank.data / "master.key").exists()
     assert "master.key is missing" in refusal(bank.data)
+
+
+def test_given_a_service_that_runs_when_its_redis_comes_back_empty_then_nothing_is_taken_until_its_own_is_back(
+    tmp_path: Path,
+) -> None:
+    folder, environment = tmp_path / "redis", {"CLEARHOLD_REDIS_URL": f"unix://{tmp_path / 'redis' / 'redis.sock'}"}
+    another = msgspec.json.encode({"slug": "another", "name": "Another Bank"})
+    with ExitStack() as running:
+        with redis_of_its_own(folder):
+            service = running.enter_context(RunningService(tmp_path / "data", *ALONE, environment=environment))
+            service.admin("/api/admin/tenants", {"slug": "bank", "name": "Bank"})
+        folder.rename(tmp_path / "ours")
+
+        with redis_of_its_own(folder):
+            refused = service.ask("POST", "/api/admin/tenants", JSON, another, expect=503)
+            readiness = service.ask("GET", "/readyz", {}, expect=503)
+        assert refused["code"] == "unavailable"
+        assert readiness["components"]["redis"] == "down"
+        assert [line for line in service.log_lines if '"log_is_gone"' in line]
+
+        folder.rename(tmp_path / "empty")
+        (tmp_path / "ours").rename(folder)
+        with redis_of_its_own(folder):
+            service.admin("/api/admin/tenants", {"slug": "later", "name": "Later Bank"})
+            listed: Any = service.ask("GET", "/api/admin/tenants", ADMIN)
+            running.close()
+    assert [tenant["slug"] for tenant in listed] == ["later", "bank"]
