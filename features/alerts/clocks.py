@@ -1,4 +1,4 @@
-"""Clocks of a program's alerts: one that waits past its due time is escalated once, and one that is over is packed."""
+"""Clocks of a program's alerts: one that waits past its due time is escalated once, and one that is over rests."""
 
 from typing import Final
 
@@ -23,4 +23,4 @@ def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> No
         emit(alert_row(program, alert, position))
     times = program.series.amounts.times
     if times:
-        book.pack(times[-1])  # windows are in the transfers' own time
+        book.rest(times[-1])  # windows are in the transfers' own time

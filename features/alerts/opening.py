@@ -329,7 +329,7 @@ class AlertOpener:
         return () if self._emit is no_rows else disposition_rows(self._program, alert, signed, self._position)
 
     def _join_alert(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
-        if self._book.is_packed(alert.id):
+        if self._book.is_resting(alert.id):
             return  # it is decided and its window is over: a late finding changes nothing
         context, is_worse = self._context, self._is_worse(alert, finding)
         is_news = (finding.is_news or self._is_missing(alert)) and self._count_transfer(finding, alert)

@@ -49,6 +49,21 @@ def derived_id(*parts: str) -> str:
     return _EFFECT_IDS.id_of(_ENCODE(parts).decode())
 
 
+def number_of(derived: str) -> int:
+    """The 128 bits of an id that was derived.
+
+    >>> with_number(number_of("8b5a7292-935c-5449-9007-d3908c04fe62"))
+    '8b5a7292-935c-5449-9007-d3908c04fe62'
+    """
+    return int(derived.replace("-", ""), 16)
+
+
+def with_number(number: int) -> str:
+    """The id that has these 128 bits."""
+    name = f"{number:032x}"
+    return f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}"
+
+
 def is_derived(known: str) -> bool:
     """Whether an id of ours was derived (UUID version 5) and not made fresh (version 4)."""
     return known[14] == "5"

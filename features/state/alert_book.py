@@ -2,23 +2,24 @@
 
 An alert is found by its id, or by its subject and an instant: it covers its window from the first finding on, and late
 findings from as far before it. While it can change it is held unpacked; once it is decided and its window is over it is
-packed. One that the policy closed is packed whole, because a person may still decide it; of a closed one no more is
-kept than an appeal needs. Texts are large: they are packed apart, all but those that were written last, which are
-likely to be written again.
+laid to rest. Of a closed one no more is kept than an appeal and a late finding need, from the next tick on. Texts are
+large: they are packed, all but those that were written last, which are likely to be written again.
 
 Unit    instants in microseconds; windows are taken by the transfers' own time
 """
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any, Final
 
 import msgspec
 
 from features.core.vocabulary import AlertStatus, SubjectType
-from features.state.alert_state import AlertState, AlertWindow, Texts
+from features.state.alert_state import AlertState, Texts
+from features.state.alert_windows import AlertWindows
+from features.state.resting_alerts import RestingAlerts
 from features.state.text_packer import TextPacker
 from features.state.waiting_alerts import WaitingAlerts
 from features.windows.id_index import IdIndex, key_of
@@ -34,17 +35,18 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 
 
 class AlertBook:
-    """Alerts by id, unpacked and packed; their windows by subject; two heaps, of due times and of ends of windows."""
+    """Alerts by id, unpacked and at rest; their windows by subject; two heaps, of due times and of ends of windows."""
 
     __slots__ = (
         "_alerted",
+        "_closed",
         "_decided",
         "_due",
         "_labels",
         "_loose",
         "_over",
-        "_packed",
         "_packer",
+        "_resting",
         "_rows",
         "_tallies",
         "_unpacked",
@@ -60,10 +62,11 @@ class AlertBook:
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
         self.waiting = WaitingAlerts()
-        self._packed: dict[str, bytes] = {}
+        self._resting = RestingAlerts()
+        self._closed: list[str] = []  # since the last tick
         self._packer = TextPacker()
         self._loose: dict[str, AlertState] = {}  # with texts that are not packed, the one written last behind
-        self._windows: dict[str, list[AlertWindow]] = {}
+        self._windows = AlertWindows()
         self._due: list[tuple[int, str]] = []
         self._over: list[tuple[int, str]] = []
         self._decided: set[str] = set()
@@ -78,7 +81,7 @@ class AlertBook:
         self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
-        return len(self._unpacked) + len(self._packed)
+        return len(self._unpacked) + self._resting.count
 
     @property
     def unpacked_count(self) -> int:
@@ -87,41 +90,41 @@ class AlertBook:
     def get(self, alert_id: str) -> AlertState | None:
         """The alert; a changed one must be given to ``put``."""
         alert = self._unpacked.get(alert_id)
-        if alert is not None:
-            return alert
-        packed = self._packed.get(alert_id)
-        return None if packed is None else self._unpack(alert_id, packed)
+        return self._resting.get(alert_id) if alert is None else alert
 
     def texts(self, alert: AlertState) -> Texts:
         """Summary, evidence and draft."""
         stored = alert.stored_texts
-        return _TEXTS_DECODER.decode(self._packer.unpack(stored)) if isinstance(stored, bytes) else stored
+        if isinstance(stored, bytes):
+            texts: Texts = _TEXTS_DECODER.decode(self._packer.unpack(stored))
+            return texts
+        return self._resting.texts(stored) if isinstance(stored, int) else stored
 
-    def is_packed(self, alert_id: str) -> bool:
-        return alert_id in self._packed
+    def is_resting(self, alert_id: str) -> bool:
+        return alert_id in self._resting
 
     def alert_at(self, subject: str, at: int) -> AlertState | None:
         """The newest alert on the subject whose window covers an instant."""
-        for window in reversed(self._windows.get(subject, ())):
-            if window.after < at < window.until:
-                return self.get(window.alert_id)
-        return None
+        alert_id = self._windows.newest_over(subject, at)
+        return None if alert_id is None else self.get(alert_id)
 
     def newest_alert(self, subject: str) -> AlertState | None:
         """The alert on the subject that was opened last."""
-        windows = self._windows.get(subject)
-        return self.get(windows[-1].alert_id) if windows else None
+        alert_id = self._windows.newest(subject)
+        return None if alert_id is None else self.get(alert_id)
 
     def alert_count(self, subject: str) -> int:
         """How many alerts were opened on the subject."""
-        return len(self._windows.get(subject, ()))
+        return self._windows.count(subject)
 
     def put(self, alert: AlertState) -> None:
         """Store an alert whose texts were just set, and schedule its due time or the end of its window."""
-        self._packed.pop(alert.id, None)
+        self._resting.wake(alert.id)
         self._hold_unpacked(alert)
         if not alert.waits:
             heappush(self._over, (alert.ends_at, alert.id))
+        if alert.status is AlertStatus.CLOSED:
+            self._closed.append(alert.id)
 
     def set_texts(self, alert: AlertState, texts: Texts) -> None:
         """Replace the texts of an alert; the texts that were replaced longest ago are packed for it."""
@@ -137,7 +140,7 @@ class AlertBook:
 
     def open_window(self, subject: str, after: int, alert: AlertState) -> None:
         """Let later findings within the window join the alert, in place of an older one that covers them too."""
-        self._windows.setdefault(subject, []).append(AlertWindow(after, alert.ends_at, alert.id))
+        self._windows.open(subject, after, alert.ends_at, alert.id)
 
     def overdue(self, now: int) -> Iterator[AlertState]:
         """The waiting alerts whose due time has passed and that were not escalated yet, in order of their due times."""
@@ -148,8 +151,15 @@ class AlertBook:
             if alert is not None and alert.waits and alert.due_at == due_at and alert.escalated_at is None:
                 yield alert
 
-    def pack(self, upto: int) -> None:
-        """Pack the alerts that are decided and whose windows have ended by ``upto``."""
+    def rest(self, upto: int) -> None:
+        """Lay to rest the alerts that are decided and whose windows have ended by ``upto``.
+
+        Those that were closed since the last time let go of what nothing asks for again.
+        """
+        for alert_id in self._closed:
+            self._loose.pop(alert_id, None)
+            self._unpacked[alert_id].trim()
+        self._closed.clear()
         over = self._over
         while over and over[0][0] <= upto:
             alert = self._unpacked.get(heappop(over)[1])
@@ -158,24 +168,11 @@ class AlertBook:
             del self._unpacked[alert.id]
             self._rows.pop(alert.id, None)
             self._loose.pop(alert.id, None)
-            self._packed[alert.id] = self._pack(alert)
+            self._resting.lay(alert, None if alert.status is AlertStatus.CLOSED else self.texts(alert))
 
     def _pack_texts(self, alert: AlertState) -> None:
-        if not isinstance(alert.stored_texts, bytes):
+        if isinstance(alert.stored_texts, tuple):
             alert.stored_texts = self._packer.pack(_kind_of(alert), _ENCODE(alert.stored_texts))
-
-    def _pack(self, alert: AlertState) -> bytes:
-        """The alert without its id, and with its texts unpacked, so that what they share with it is packed once."""
-        if alert.status is AlertStatus.CLOSED:
-            bare = _essentials_of(alert)
-        else:
-            bare = msgspec.structs.replace(alert, id="", stored_texts=self.texts(alert))
-        return self._packer.pack(_kind_of(alert), _ENCODE(bare))
-
-    def _unpack(self, alert_id: str, packed: bytes) -> AlertState:
-        alert = _DECODER.decode(self._packer.unpack(packed))
-        alert.id = alert_id
-        return alert
 
     def mark_decided(self, detector: str, subject_type: SubjectType, subject_id: str) -> None:
         """Remember that an alert of the detector on the subject was decided."""
@@ -228,8 +225,9 @@ class AlertBook:
         self._loose.clear()
         yield "samples", self._packer.dump()
         yield from in_slices("whole", (_ENCODE(alert) for alert in self._unpacked.values()))
-        yield from in_slices("packed", self._packed.items())
-        yield from in_slices("windows", ((subject, list(windows)) for subject, windows in self._windows.items()))
+        yield from in_slices("closed", self._closed)
+        yield from (("resting", part) for part in self._resting.dump())
+        yield from self._windows.dump()
         yield from in_slices("over", sorted(self._over))
         yield from in_slices("decided", sorted(self._decided))
         yield "alerted", bytes(self._alerted)
@@ -245,36 +243,38 @@ class AlertBook:
     def load(self, dumped: Any) -> None:
         """Restore one part."""
         part, content = dumped
-        if part == "samples":
-            self._packer.load(content)
-        elif part == "whole":
-            for alert in map(_DECODER.decode, content):
-                self._hold_unpacked(alert)
-        elif part == "windows":
-            self._windows.update(
-                (subject, [AlertWindow(*window) for window in windows]) for subject, windows in content
-            )
-        elif part == "over":
-            self._over += [(at, alert_id) for at, alert_id in content]  # sorted, and so a heap
-        elif part == "tallies":
-            self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in content)
-        elif part == "rows":
-            self._rows.update((alert_id, array("I", rows)) for alert_id, rows in content)
-        elif part == "alerted":
-            self._alerted += content
-        elif part == "labels":
-            self._labels.load(content)
-        else:
-            parts: dict[str, set[Any] | dict[Any, Any]] = {
-                "packed": self._packed,
-                "disputes_waiting": self.disputes_waiting,
-                "decided": self._decided,
-                "labelled_by_return": self.labelled_by_return,
-                "disputes_won": self.disputes_won,
-                "disputes_lost": self.disputes_lost,
-                "labelled_by_person": self.labelled_by_person,
-            }
-            parts[part].update(content)
+        loaders: dict[str, Callable[[Any], None]] = {
+            "samples": self._packer.load,
+            "whole": self._load_unpacked,
+            "closed": self._closed.extend,
+            "resting": self._resting.load,
+            "windows": self._windows.load,
+            "over": self._load_over,
+            "decided": self._decided.update,
+            "alerted": self._alerted.extend,
+            "tallies": self._load_tallies,
+            "rows": self._load_rows,
+            "labelled_by_return": self.labelled_by_return.update,
+            "disputes_won": self.disputes_won.update,
+            "disputes_lost": self.disputes_lost.update,
+            "disputes_waiting": self.disputes_waiting.update,
+            "labelled_by_person": self.labelled_by_person.update,
+            "labels": self._labels.load,
+        }
+        loaders[part](content)
+
+    def _load_unpacked(self, dumped: Any) -> None:
+        for alert in map(_DECODER.decode, dumped):
+            self._hold_unpacked(alert)
+
+    def _load_over(self, dumped: Any) -> None:
+        self._over += [(at, alert_id) for at, alert_id in dumped]  # sorted, and so a heap
+
+    def _load_tallies(self, dumped: Any) -> None:
+        self._tallies.update((subject, [(at, row) for at, row in rows]) for subject, rows in dumped)
+
+    def _load_rows(self, dumped: Any) -> None:
+        self._rows.update((alert_id, array("I", rows)) for alert_id, rows in dumped)
 
     def _hold_unpacked(self, alert: AlertState) -> None:
         self._unpacked[alert.id] = alert
@@ -286,20 +286,6 @@ class AlertBook:
 def _kind_of(alert: AlertState) -> str:
     """What its texts are packed as: the detector, or ``rule`` for all rules, of which there is no end."""
     return alert.detector.partition(":")[0]
-
-
-def _essentials_of(alert: AlertState) -> AlertState:
-    """A closed alert without its id, and without what nothing asks for again; the store has it."""
-    return msgspec.structs.replace(
-        alert,
-        id="",
-        policy_version="",
-        dedupe_key="",
-        alert_sha256="",
-        recommendation=None,
-        newest_transfers=(),
-        stored_texts=b"",
-    )
 
 
 def key_of_subject(detector: str, subject_type: SubjectType, subject_id: str) -> str:

@@ -46,7 +46,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     last_at: int
     newest_transfers: tuple[str, ...]  # ids, the newest last
     disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
-    stored_texts: bytes | Texts  # packed or not; empty for a closed alert whose window is over
+    stored_texts: bytes | Texts | int  # packed, or not, or the number of texts at rest; empty when it was let go
 
     @property
     def waits(self) -> bool:
@@ -60,15 +60,17 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return decisions[-1] if decisions else None
 
     def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
-        self.hits += 1
-        self.cents = min(self.cents + cents, MOST_CENTS)
-        self.first_at, self.last_at = min(self.first_at, at), max(self.last_at, at)
-        self.newest_transfers = (*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:]
+        self.first_at = min(self.first_at, at)
+        if self.status is not AlertStatus.CLOSED:
+            self.hits += 1
+            self.cents = min(self.cents + cents, MOST_CENTS)
+            self.last_at = max(self.last_at, at)
+            self.newest_transfers = (*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:]
 
-
-class AlertWindow(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """The time that an alert covers, both ends excluded."""
-
-    after: int
-    until: int
-    alert_id: str
+    def trim(self) -> None:
+        """Forget what nothing asks a closed alert for again; the store has it."""
+        self.policy_version = self.dedupe_key = self.alert_sha256 = ""
+        self.recommendation = self.closed_at = self.due_at = self.escalated_at = None
+        self.opened_at = self.ends_at = self.last_at = self.hits = self.cents = 0
+        self.newest_transfers = ()
+        self.stored_texts = b""

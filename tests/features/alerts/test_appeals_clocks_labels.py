@@ -77,11 +77,11 @@ def test_given_an_appeal_when_it_is_decided_then_it_can_be_appealed_itself_and_o
     assert {row.overturns_draft for row in story.all(DispositionRow) if row.alert_id == appeal.id} == {None}
 
 
-def test_given_a_closed_alert_that_is_packed_then_it_is_final_and_can_be_appealed_still() -> None:
+def test_given_a_closed_alert_that_is_resting_then_it_is_final_and_can_be_appealed_still() -> None:
     story, old, _ = alert_with_status("closed")
     story.wire("enti_2", "cpty_1", 10_00, 30 * DAY)
     story.tick(30 * DAY)
-    assert story.state.program("prg_1").alerts.is_packed(old.id)
+    assert story.state.program("prg_1").alerts.is_resting(old.id)
 
     final = story.submit(a_decision(old, "hold", 31 * DAY))
     appealed = story.submit(an_appeal(old.id, 31 * DAY))

@@ -189,7 +189,7 @@ def test_given_structuring_that_was_decided_on_when_it_goes_on_then_it_is_hard()
     assert (grade_of(first), grade_of(second)) == (("high", False), ("high", True))
 
 
-def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_are_packed_and_still_answer() -> None:
+def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_rest_and_still_answer() -> None:
     story = warmed_program()
     for place in range(6):
         story.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
@@ -200,11 +200,11 @@ def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_a
     story.tick(NOON + 3 * DAY)
 
     assert book_of(story).unpacked_count < kept
-    assert book_of(story).is_packed(alert.id)
+    assert book_of(story).is_resting(alert.id)
     story.submit(a_decision(alert, "hold", NOON + 4 * DAY))
     (after_hold,) = story.alerts("repeated_amount")
     assert (after_hold.status, after_hold.summary, after_hold.draft) == ("held", alert.summary, alert.draft)
-    assert not book_of(story).is_packed(alert.id)
+    assert not book_of(story).is_resting(alert.id)
 
 
 def test_given_waiting_alerts_when_time_passes_then_they_are_kept_whole() -> None:
@@ -214,7 +214,7 @@ def test_given_waiting_alerts_when_time_passes_then_they_are_kept_whole() -> Non
 
     story.tick(100 * DAY)
 
-    assert not book_of(story).is_packed(story.alert("kyc_denied_moving").id)
+    assert not book_of(story).is_resting(story.alert("kyc_denied_moving").id)
 
 
 def _spoken_of(entries: Sequence[LogEntry], choices: Sequence[int]) -> list[LogEntry]:
