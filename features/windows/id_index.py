@@ -1,8 +1,9 @@
-"""A map from 80-bit keys to small integers that keeps every key for good in about 15 bytes.
+"""A map from 80-bit keys to small integers that keeps every key for good in about 15 bytes, and in 12 to 14 when many.
 
 New keys go into a dict; when that is full they are sealed into a sorted run, and runs of similar size are merged, so
 each key is moved a handful of times ever. A run is searched through a directory of its keys' leading bits, which
-costs the same for a thousand keys and for ten million.
+costs about the same for a thousand keys and for ten million. The directory of a large run has an entry for each value
+of its keys' upper 16 bits, and so the run does without those bits.
 
 Errors  none; keys are hashes, taken as unique: of a billion ids any two share 80 bits with a chance below 10^-6
 """
@@ -23,6 +24,14 @@ _HIGH_BITS: Final = 64
 _LOW_BITS: Final = 16
 _LOW_MASK: Final = 2**_LOW_BITS - 1
 _KEY: Final = np.dtype([("high", ">u8"), ("low", ">u2")])
+_LARGE: Final = 2**17  # keys of a run whose directory takes less than the bits that it saves
+_SLOTS: Final = 2**16
+_REST_BITS: Final = 64
+_REST_MASK: Final = 2**_REST_BITS - 1
+_UPPER_BITS: Final = 48  # of the rest, which are the lower ones of the high part
+
+Columns = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint16], npt.NDArray[np.uint32]]
+"""High part, low part and value of each key of a run."""
 
 
 def key_of(text: str) -> int:
@@ -31,24 +40,78 @@ def key_of(text: str) -> int:
 
 
 class _Run:
-    """Sorted, immutable keys with their values."""
+    """Sorted, immutable keys with their values. Of a large run ``rest`` has the keys without their upper 16 bits, else
+    ``high`` and ``low`` have them whole.
+    """
 
-    __slots__ = ("directory", "high", "low", "shift", "values")
+    __slots__ = ("directory", "high", "low", "rest", "shift", "values")
 
-    def __init__(
-        self, high: npt.NDArray[np.uint64], low: npt.NDArray[np.uint16], values: npt.NDArray[np.uint32]
-    ) -> None:
+    def __init__(self) -> None:
+        self.shift = 0  # what leaves of the high part its slot; 0 for a large run
+        self.directory = array("I")
+        self.high = array("Q")
+        self.low = array("H")
+        self.rest = array("Q")
+        self.values = array("I")
+
+    @classmethod
+    def of(cls, columns: Columns) -> "_Run":
+        """Sort keys. Of equal ones the last stays last."""
+        run = cls()
+        high, low, values = columns
+        if len(high) < _LARGE:
+            order = np.argsort(high, kind="stable")
+            high, low = high[order], low[order]
+            run.high = array("Q", high.tobytes())
+            run.low = array("H", low.tobytes())
+            run._index()
+        else:
+            order = np.lexsort((low, high))
+            high, low = high[order], low[order]
+            run.rest = array("Q", (high << np.uint64(_LOW_BITS) | low).tobytes())
+            starts = np.searchsorted(high >> np.uint64(_UPPER_BITS), np.arange(_SLOTS + 1, dtype=np.uint64))
+            run.directory = array("I", starts.astype(np.uint32).tobytes())
+        run.values = array("I", values[order].tobytes())
+        return run
+
+    def _index(self) -> None:
+        """Make the directory of a run that is not large."""
+        high = np.frombuffer(self.high, np.uint64)
         slots_log2 = max(1, (len(high) // _KEYS_PER_SLOT).bit_length())
         self.shift = _HIGH_BITS - slots_log2
         edges = np.arange((1 << slots_log2) + 1, dtype=np.uint64)
         starts = np.searchsorted(high >> np.uint64(self.shift), edges)
         self.directory = array("I", starts.astype(np.uint32).tobytes())
-        self.high = array("Q", high.tobytes())
-        self.low = array("H", low.tobytes())
-        self.values = array("I", values.tobytes())
 
     def __len__(self) -> int:
-        return len(self.high)
+        return len(self.values)
+
+    def columns(self) -> Columns:
+        values = np.frombuffer(self.values, np.uint32)
+        if self.shift:
+            return np.frombuffer(self.high, np.uint64), np.frombuffer(self.low, np.uint16), values
+        rest = np.frombuffer(self.rest, np.uint64)
+        starts = np.frombuffer(self.directory, np.uint32)
+        upper = np.repeat(np.arange(_SLOTS, dtype=np.uint64), starts[1:] - starts[:-1])
+        high = upper << np.uint64(_UPPER_BITS) | rest >> np.uint64(_LOW_BITS)
+        return high, rest.astype(np.uint16), values
+
+    def dump(self) -> tuple[int, list[bytes]]:
+        return self.shift, [part.tobytes() for part in self._parts()]
+
+    @classmethod
+    def loaded(cls, shift: int, parts: list[bytes]) -> "_Run":
+        run = cls()
+        run.shift = shift
+        for part, content in zip(run._parts(), parts, strict=True):
+            part.frombytes(content)
+        if shift:
+            run._index()
+        return run
+
+    def _parts(self) -> "tuple[array[int], ...]":
+        """What a dump has: the directory is made anew where that costs little."""
+        return (self.high, self.low, self.values) if self.shift else (self.rest, self.directory, self.values)
 
 
 class IdIndex:
@@ -74,7 +137,14 @@ class IdIndex:
         if value is None and self._runs:
             high, low = key >> _LOW_BITS, key & _LOW_MASK
             for run in reversed(self._runs):  # written out here: each transfer looks up three keys
-                slot, highs, directory = high >> run.shift, run.high, run.directory
+                directory = run.directory
+                if not run.shift:
+                    slot, rest, rests = high >> _UPPER_BITS, key & _REST_MASK, run.rest
+                    index = bisect_right(rests, rest, directory[slot], directory[slot + 1]) - 1
+                    if index >= directory[slot] and rests[index] == rest:
+                        return run.values[index]
+                    continue
+                slot, highs = high >> run.shift, run.high
                 first = directory[slot]
                 index = bisect_right(highs, high, first, directory[slot + 1]) - 1  # the newest entry of a key is last
                 while index >= first and highs[index] == high:
@@ -90,27 +160,23 @@ class IdIndex:
 
     def _seal(self) -> None:
         keys = np.frombuffer(b"".join(key.to_bytes(_KEY_BYTES, "big") for key in self._new), dtype=_KEY)
-        high, low = keys["high"].astype(np.uint64), keys["low"].astype(np.uint16)
         values = np.fromiter(self._new.values(), dtype=np.uint32, count=len(self._new))
+        columns: list[Columns] = [(keys["high"].astype(np.uint64), keys["low"].astype(np.uint16), values)]
+        count = len(self._new)
         self._new = {}
-        while self._runs and len(self._runs[-1]) < _MERGE_RATIO * len(high):
+        while self._runs and len(self._runs[-1]) < _MERGE_RATIO * count:
             run = self._runs.pop()
-            high = np.concatenate([np.frombuffer(run.high, dtype=np.uint64), high])
-            low = np.concatenate([np.frombuffer(run.low, dtype=np.uint16), low])
-            values = np.concatenate([np.frombuffer(run.values, dtype=np.uint32), values])
-        order = np.argsort(high, kind="stable")
-        self._runs.append(_Run(high[order], low[order], values[order]))
+            count += len(run)
+            columns.insert(0, run.columns())
+        high, low, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+        self._runs.append(_Run.of((high, low, values)))
 
     def dump(self) -> tuple[Any, ...]:
         new = b"".join(key.to_bytes(_KEY_BYTES, "big") for key in self._new)
-        runs = [(run.high.tobytes(), run.low.tobytes(), run.values.tobytes()) for run in self._runs]
-        return (new, list(self._new.values()), runs)
+        return (new, list(self._new.values()), [run.dump() for run in self._runs])
 
     def load(self, dumped: Any) -> None:
         new, values, runs = dumped
         keys = (int.from_bytes(new[at : at + _KEY_BYTES], "big") for at in range(0, len(new), _KEY_BYTES))
         self._new = dict(zip(keys, values, strict=True))
-        self._runs = [
-            _Run(np.frombuffer(high, np.uint64), np.frombuffer(low, np.uint16), np.frombuffer(values, np.uint32))
-            for high, low, values in runs
-        ]
+        self._runs = [_Run.loaded(shift, parts) for shift, parts in runs]

@@ -1,10 +1,12 @@
 """The index of ids against a dict."""
 
 from random import Random
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.windows import id_index
 from features.windows.id_index import IdIndex, key_of
 
 
@@ -38,6 +40,25 @@ def test_given_an_index_at_any_fill_when_it_is_dumped_and_loaded_then_it_goes_on
 
     assert resumed.dump() == straight.dump()
     assert all(resumed.get(key) == value for key, value in values.items())
+
+
+def test_given_runs_large_and_small_when_keys_are_put_again_then_the_newest_value_counts_and_a_dump_goes_on() -> None:
+    chance = Random(5)
+    pool = [chance.getrandbits(80) for _ in range(300)] + [(7 << 64) + number for number in range(100)]
+    with patch.object(id_index, "_LARGE", 64), patch.object(id_index, "_SEAL_AT", 16):
+        index, values = IdIndex(), dict[int, int]()
+        for step in range(3_000):
+            key, value = chance.choice(pool), chance.randrange(2**32)
+            index.put(key, value)
+            values[key] = value
+            if step % 250 == 0:
+                index, dumped = IdIndex(), index.dump()
+                index.load(dumped)
+                assert index.dump() == dumped
+                assert {key: index.get(key) for key in pool} == {key: values.get(key) for key in pool}
+
+        assert {run.shift == 0 for run in index._runs} == {True, False}
+        assert all(index.get(key ^ 1) == values.get(key ^ 1) for key in pool)
 
 
 @settings(max_examples=100, deadline=None)
