@@ -6,7 +6,7 @@ the way of a bank event.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -14,7 +14,7 @@ from features.core.log_entry import LogEntry
 from features.core.rows.emit import Emit
 from features.shard.appliers import APPLIERS
 from features.shard.pipeline import quarantine_row
-from features.state.program import PART_TYPES, ProgramState
+from features.state.program import ProgramState
 
 _PART: Final = msgspec.msgpack.Decoder(tuple[str, str, msgspec.Raw])
 
@@ -81,5 +81,5 @@ class ShardState:
         state.applied_offset = applied_offset
         for encoded in parts:
             part, program_id, dumped = _PART.decode(encoded)
-            state.program(program_id).load_part(part, decode(dumped, type=PART_TYPES.get(part, Any)))
+            state.program(program_id).load_part(part, decode(dumped))
         return state

@@ -21,7 +21,8 @@ from features.core.money_flow import money_leaves
 from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.vocabulary import Direction
 from features.state.program_series import Declared
-from features.state.transfer_table import UNSCORED, Glance, StringTable, TransferRecord, TransferTable
+from features.state.string_table import StringTable
+from features.state.transfer_table import UNSCORED, Glance, TransferRecord, TransferTable
 from features.windows.series import ALWAYS
 from features.windows.series_kinds import DECLINED, FRAUD_REASONS
 

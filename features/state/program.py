@@ -29,7 +29,8 @@ from features.state.program_caps import ProgramCaps
 from features.state.program_series import Declared, ProgramSeries
 from features.state.rule_matches import RuleMatches
 from features.state.score_memory import ScoreMemory
-from features.state.transfer_table import TRANSFERS_DUMPED, Counted, ReturnState, StringTable, TransferTable, counted_of
+from features.state.string_table import StringTable
+from features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of
 from features.windows.acquaintances import Acquaintances
 from features.windows.baseline import Baseline
 from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
@@ -40,7 +41,6 @@ from features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from features.windows.slices import in_slices
 
 AGENTS_SLUG: Final = "agents"
-PART_TYPES: Final = {"transfers": TRANSFERS_DUMPED}  # parts too large to be copied on their way from a dump
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 
 
@@ -280,7 +280,7 @@ class ProgramState:
         yield from in_slices("attempts", ((card, edges.dump()) for card, edges in self.attempts.items()))
         yield "card_table", self.card_table.dump()
         yield "events", self.events.dump()
-        yield "transfers", self.transfers.dump()
+        yield from (("transfers", part) for part in self.transfers.dump())
         yield "strings", self.strings.dump()
         yield "kri_windows", self.kri_windows.dump()
         yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))

@@ -60,7 +60,7 @@ class ProgramSeries(InMemory):
         """A transfer's amount when that actor received it, cards apart, as known at an instant; else 0."""
         if self.sides_of(row, as_of)[0] != actor:
             return 0
-        record, cents = self.transfers.read(row), self.cents_of(row, as_of)
+        record, cents = self.transfers.glance(row), self.cents_of(row, as_of)
         history = self.counted.get(row, ())
         ach_type = next((each.ach_type for each in reversed(history) if each.known_at <= as_of), record.ach_type)
         kinds = kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[ach_type], cents)

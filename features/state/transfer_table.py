@@ -1,16 +1,16 @@
-"""The newest state of every transfer of a program: one packed record a transfer, never removed.
+"""The newest state of every transfer of a program: one row of numbers a transfer, never removed.
 
 Unit    instants in microseconds, amounts in cents; -1 in an index means none; strings are numbers of a ``StringTable``
 """
 
-import struct
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from features.core.instants import DAY_US, HOUR_US, HOURS_24
+from features.state.narrow_table import NarrowTable, Numbers
 from features.windows.id_index import IdIndex, key_of
 from features.windows.series_kinds import SeriesKind
 
@@ -19,7 +19,6 @@ UNMEASURED: Final = -1
 UNSCORED: Final = -1
 UNPRICED: Final = -1
 _HOURS_KEPT: Final = 32  # more than a day of them
-_BLOCK: Final = 65_536  # records that are looked at together
 
 
 class TransferRecord(NamedTuple):
@@ -54,13 +53,8 @@ class TransferRecord(NamedTuple):
     card: int  # in the program's table of cards, -1 when the bank names none
 
 
-_AMOUNT: Final = TransferRecord._fields.index("amount")
-_POSITIONS: Final = TransferRecord._fields.index("updated_at")  # the first of its further instants and its offsets
-_PARTIES: Final = TransferRecord._fields.index("actor")  # the field behind them
-
-
 class Glance(NamedTuple):
-    """The fields of a record that tell what kind of a transfer it is of, read in a third of the time."""
+    """The fields of a record that tell what kind of a transfer it is of, read in less time."""
 
     cents: int
     at: int
@@ -115,25 +109,20 @@ def counted_of(dumped: Any) -> Counted:
     return Counted._make((*fields, kinds, None if state is None else ReturnState(*state)))
 
 
-_RECORD: Final = struct.Struct("<2q31s5i2H5H2BbH?i")  # without the amount, which is nearly always that in US cents
-_GLANCE: Final = struct.Struct("<2q35xi16x3H2xH2Bb2x?")
-_CENTS: Final = struct.Struct("<q")
-_AT: Final = struct.Struct("<8xq")
-_COLUMNS: Final = np.dtype(
-    {
-        "names": ["cents", "at", "actor", "class_id", "moved"],
-        "formats": ["<i8", "<i8", "<i4", "u1", "?"],
-        "offsets": [0, 8, 47, 81, 86],
-        "itemsize": _RECORD.size,
-    }
-)
-_SIDES: Final = struct.Struct("<2i")
-_SIDES_AT: Final = struct.calcsize("<2q31s")
-_POSITIONS_AT: Final = struct.calcsize("<2q")
-_INSTANT_BYTES: Final = 6  # microseconds from the transfer's own time: four years before it and after it
-_OFFSET_BYTES: Final = 5  # 10^12 entries of a shard
-_DAY_BYTES: Final = 3
-_NO_DAY: Final = -(2**23)
+# Columns of the table. Instants and offsets are distances from each other, so that they take few bytes.
+_CENTS: Final = 0
+_AT: Final = 1
+_KIND: Final = 2
+_ACTOR: Final = 3
+_COUNTERPARTY: Final = 4
+_RAW_OFFSET: Final = 5
+_SCORE: Final = 6
+_WIDTH: Final = 20
+_NO_DAY: Final = 0
+_NO_DAY_AT_ALL: Final = -1  # an instant within a day, which stands beside the table
+
+Kind = tuple[int, int, int, int, int, int, int, bool]
+"""Status, country, SEC code, currency, card reason, rail and direction, ACH type, and whether it moved: few of each."""
 
 
 class MovedColumns(NamedTuple):
@@ -145,60 +134,44 @@ class MovedColumns(NamedTuple):
     class_id: "np.ndarray[Any, Any]"
 
 
-_NOTHING_MOVED: Final = MovedColumns(*(np.zeros(0, dtype=_COLUMNS[name]) for name in MovedColumns._fields))
+def _day_of(effective_at: int, at: int) -> int:
+    """An effective day by its distance from the transfer's own: 1, 3, 5 for that day and later ones, 2, 4 for earlier.
 
-
-def _packed(record: TransferRecord) -> bytes:
-    """The instants and offsets of a record. OverflowError for a record that has one out of reach."""
-    at, effective_at = record.at, record.effective_at
-    day, rest = (_NO_DAY, 0) if effective_at == NO_INSTANT else divmod(effective_at, DAY_US)
+    >>> [_day_of(day * DAY_US, 5 * DAY_US + 7) for day in (5, 6, 4)], _day_of(NO_INSTANT, 7), _day_of(8, 7)
+    ([1, 3, 2], 0, -1)
+    """
+    if effective_at == NO_INSTANT:
+        return _NO_DAY
+    day, rest = divmod(effective_at, DAY_US)
     if rest:
-        raise OverflowError
-    return b"".join(
-        (
-            record.raw_offset.to_bytes(_OFFSET_BYTES, "little"),
-            (record.updated_at - at).to_bytes(_INSTANT_BYTES, "little", signed=True),
-            (record.event_at - at).to_bytes(_INSTANT_BYTES, "little", signed=True),
-            (record.scored_at - at).to_bytes(_INSTANT_BYTES, "little", signed=True),
-            record.scored_offset.to_bytes(_OFFSET_BYTES, "little"),
-            day.to_bytes(_DAY_BYTES, "little", signed=True),
-        )
-    )
+        return _NO_DAY_AT_ALL
+    distance = day - at // DAY_US
+    return 2 * distance + 1 if distance >= 0 else -2 * distance
 
 
-def _unpacked(packed: bytes, at: int) -> tuple[int, ...]:
-    """What ``_packed`` packed, in the order of a record."""
-    read = int.from_bytes
-    day = read(packed[28:], "little", signed=True)
-    return (
-        at + read(packed[5:11], "little", signed=True),
-        at + read(packed[11:17], "little", signed=True),
-        at + read(packed[17:23], "little", signed=True),
-        read(packed[23:28], "little"),
-        read(packed[:5], "little"),
-        NO_INSTANT if day == _NO_DAY else day * DAY_US,
-    )
-
-
-TRANSFERS_DUMPED: Final = tuple[memoryview, dict[int, int], list[Any], Any, list[Any]]
-"""What ``TransferTable.dump`` returns, with the records where they lie in what is decoded."""
+def _effective_at(day: int, at: int) -> int:
+    """The instant of which ``_day_of`` made a day."""
+    if day == _NO_DAY:
+        return NO_INSTANT
+    return (at // DAY_US + (day // 2 if day & 1 else -day // 2)) * DAY_US
 
 
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_amounts", "_far", "_hours", "_last_lookup", "_records", "_rows")
+    __slots__ = ("_hours", "_instants", "_kind_numbers", "_kinds", "_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
-        self._records = bytearray()
-        self._amounts: dict[int, int] = {}  # by row, where the amount is not the one in US cents
-        self._far: dict[int, tuple[int, ...]] = {}  # by row, the instants and offsets of which one is out of reach
+        self._records = NarrowTable(_WIDTH)
+        self._kinds: list[Kind] = []
+        self._kind_numbers: dict[Kind, int] = {}
+        self._instants: dict[int, int] = {}  # by row, what is effective at another time than a day's beginning
         self._rows = IdIndex()
         self._hours: list[tuple[int, int]] = []  # the newest hours in which transfers landed, and the first row of each
         self._last_lookup = ("", key_of(""))
 
     def __len__(self) -> int:
-        return len(self._records) // _RECORD.size
+        return len(self._records)
 
     def row_of(self, transfer_id: str) -> int | None:
         self._last_lookup = (transfer_id, key_of(transfer_id))
@@ -209,28 +182,90 @@ class TransferTable:
         if not self._hours or hour > self._hours[-1][0]:
             self._hours.append((hour, row))
             del self._hours[:-_HOURS_KEPT]
-        self._records += bytes(_RECORD.size)
-        self.write(row, record)
+        self._records.add(self._numbers_of(row, record))
         looked_up_id, key = self._last_lookup  # ``row_of`` was called before, so the key is hashed once
         self._rows.put(key if looked_up_id == transfer_id else key_of(transfer_id), row)
         return row
 
     def read(self, row: int) -> TransferRecord:
-        cents, at, packed, *fields, card = _RECORD.unpack_from(self._records, row * _RECORD.size)
-        positions = self._far.get(row) or _unpacked(packed, at)
-        return TransferRecord._make((cents, at, *positions, *fields, self._amounts.get(row, cents), card))
+        (
+            cents,
+            at,
+            kind,
+            actor,
+            counterparty,
+            raw_offset,
+            score,
+            updated_after,
+            event_after,
+            scored_after,
+            scored_before,
+            day,
+            account,
+            score_n,
+            baseline_n,
+            baseline_median,
+            baseline_p95,
+            confidence_permille,
+            more_cents,
+            card,
+        ) = self._records.read(row)
+        status, country, sec_code, currency, card_reason, class_id, ach_type, moved = self._kinds[kind]
+        updated_at = at + updated_after
+        return TransferRecord(
+            cents,
+            at,
+            updated_at,
+            updated_at + event_after,
+            at + scored_after,
+            raw_offset - scored_before,
+            raw_offset,
+            self._instants[row] if day == _NO_DAY_AT_ALL else _effective_at(day, at),
+            actor,
+            counterparty,
+            account,
+            score_n,
+            baseline_n,
+            baseline_median,
+            baseline_p95,
+            status,
+            country,
+            sec_code,
+            currency,
+            card_reason,
+            class_id,
+            ach_type,
+            score,
+            confidence_permille,
+            moved,
+            cents + more_cents,
+            card,
+        )
 
     def glance(self, row: int) -> Glance:
-        return Glance._make(_GLANCE.unpack_from(self._records, row * _RECORD.size))
+        number = self._records.number
+        status, country, sec_code, _, card_reason, class_id, ach_type, moved = self._kinds[number(row, _KIND)]
+        return Glance(
+            number(row, _CENTS),
+            number(row, _AT),
+            number(row, _COUNTERPARTY),
+            status,
+            country,
+            sec_code,
+            card_reason,
+            class_id,
+            ach_type,
+            number(row, _SCORE),
+            moved,
+        )
 
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when they are not known."""
-        return priced(_CENTS.unpack_from(self._records, row * _RECORD.size)[0])
+        return priced(self._records.number(row, _CENTS))
 
     def at(self, row: int) -> int:
         """A transfer's own time."""
-        at: int = _AT.unpack_from(self._records, row * _RECORD.size)[0]
-        return at
+        return self._records.number(row, _AT)
 
     def moved_in_a_day(self, now: int) -> MovedColumns:
         """The transfers of the 24 hours up to now that moved money.
@@ -239,97 +274,100 @@ class TransferTable:
         """
         place = bisect_left(self._hours, ((now - HOURS_24) // HOUR_US, -1))
         first = self._hours[place][1] if place < len(self._hours) else len(self)
-        size, parts = _RECORD.size, [_NOTHING_MOVED]
-        for start in range(first, len(self), _BLOCK):
-            block = np.frombuffer(bytes(self._records[start * size : (start + _BLOCK) * size]), dtype=_COLUMNS)
-            at = block["at"]
-            rows = np.flatnonzero(block["moved"] & (at > now - HOURS_24) & (at <= now))
-            parts.append(MovedColumns(*(block[name][rows] for name in MovedColumns._fields)))
+        class_ids, have_moved = np.array([kind[5] for kind in self._kinds]), np.array([kind[7] for kind in self._kinds])
+        parts: list[tuple[Numbers, ...]] = [(np.zeros(0, np.int64),) * len(MovedColumns._fields)]
+        for _, (cents, at, kinds, actors) in self._records.from_row(first, (_CENTS, _AT, _KIND, _ACTOR)):
+            rows = np.flatnonzero(have_moved[kinds] & (at > now - HOURS_24) & (at <= now))
+            parts.append((cents[rows], at[rows], actors[rows], class_ids[kinds[rows]]))
         return MovedColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
     def rows_after(self, instant: int) -> list[int]:
         """The rows of the transfers whose own time is later than an instant."""
-        columns = np.frombuffer(self._records, dtype=_COLUMNS)
-        rows: list[int] = np.flatnonzero(columns["at"] > instant).tolist()
-        return rows
+        blocks = self._records.from_row(0, (_AT,))
+        return [first + int(place) for first, (at,) in blocks for place in np.flatnonzero(at > instant)]
 
     def raw_offset(self, row: int) -> int:
         """The log offset that delivered the newest snapshot."""
-        return self.raw_offsets((row,))[0]
+        return self._records.number(row, _RAW_OFFSET)
 
     def raw_offsets(self, rows: Iterable[int]) -> list[int]:
         """The same of several transfers."""
-        records, offsets = self._records, []
-        for row in rows:
-            first = row * _RECORD.size + _POSITIONS_AT
-            far = self._far.get(row)
-            offsets.append(int.from_bytes(records[first : first + _OFFSET_BYTES], "little") if far is None else far[4])
-        return offsets
+        return [self._records.number(row, _RAW_OFFSET) for row in rows]
 
     def sides(self, row: int) -> tuple[int, int]:
         """Actor and counterparty of the newest state."""
-        actor, counterparty = _SIDES.unpack_from(self._records, row * _RECORD.size + _SIDES_AT)
-        return actor, counterparty
+        return self._records.number(row, _ACTOR), self._records.number(row, _COUNTERPARTY)
 
     def actors(self, rows: Iterable[int]) -> list[int]:
         """The actors of the newest states of several transfers."""
-        unpack, records, size = _SIDES.unpack_from, self._records, _RECORD.size
-        return [unpack(records, row * size + _SIDES_AT)[0] for row in rows]
+        return [self._records.number(row, _ACTOR) for row in rows]
 
     def write(self, row: int, record: TransferRecord) -> None:
-        try:
-            packed = _packed(record)
-            self._far.pop(row, None)
-        except OverflowError:
-            packed = b""
-            self._far[row] = record[_POSITIONS:_PARTIES]
-        fields = record[_PARTIES:_AMOUNT]
-        _RECORD.pack_into(self._records, row * _RECORD.size, record.cents, record.at, packed, *fields, record.card)
-        if record.amount != record.cents:
-            self._amounts[row] = record.amount
-        elif row in self._amounts:
-            del self._amounts[row]
+        self._records.write(row, self._numbers_of(row, record))
 
-    def dump(self) -> tuple[Any, ...]:
-        return (self._records, self._amounts, list(self._far.items()), self._rows.dump(), self._hours)
+    def _numbers_of(self, row: int, record: TransferRecord) -> tuple[int, ...]:
+        """The record as a row of numbers; what is none of them is stored beside."""
+        cents, at, raw_offset = record.cents, record.at, record.raw_offset
+        day = _day_of(record.effective_at, at)
+        if day == _NO_DAY_AT_ALL:
+            self._instants[row] = record.effective_at
+        elif row in self._instants:
+            del self._instants[row]
+        return (
+            cents,
+            at,
+            self._kind_of(record),
+            record.actor,
+            record.counterparty,
+            raw_offset,
+            record.score,
+            record.updated_at - at,
+            record.event_at - record.updated_at,
+            record.scored_at - at,
+            raw_offset - record.scored_offset,
+            day,
+            record.account,
+            record.score_n,
+            record.baseline_n,
+            record.baseline_median,
+            record.baseline_p95,
+            record.confidence_permille,
+            record.amount - cents,
+            record.card,
+        )
 
-    def load(self, dumped: Any) -> None:
-        self._records = bytearray(dumped[0])
-        self._amounts = dumped[1]
-        self._far = {row: tuple(positions) for row, positions in dumped[2]}
-        self._rows.load(dumped[3])
-        self._hours = [(hour, row) for hour, row in dumped[4]]
-
-
-class StringTable:
-    """Short strings by number, in the order in which they were first seen; 0 is none.
-
-    A program may use at most 65,535 different strings; later ones are read as none.
-    """
-
-    LIMIT: Final = 65_535
-
-    __slots__ = ("_numbers", "texts")
-
-    def __init__(self) -> None:
-        self.texts: list[str | None] = [None]
-        self._numbers: dict[str | None, int] = {None: 0}
-
-    def number(self, text: str | None) -> int:
-        number = self._numbers.get(text)
+    def _kind_of(self, record: TransferRecord) -> int:
+        kind: Kind = (
+            record.status,
+            record.country,
+            record.sec_code,
+            record.currency,
+            record.card_reason,
+            record.class_id,
+            record.ach_type,
+            record.moved,
+        )
+        number = self._kind_numbers.get(kind)
         if number is None:
-            if len(self.texts) > self.LIMIT:
-                return 0
-            number = self._numbers[text] = len(self.texts)
-            self.texts.append(text)
+            number = self._kind_numbers[kind] = len(self._kinds)
+            self._kinds.append(kind)
         return number
 
-    def text(self, number: int) -> str | None:
-        return self.texts[number]
+    def dump(self) -> Iterator[tuple[str, Any]]:
+        """In parts that ``load`` restores, none of them large but the index of ids."""
+        yield from (("block", block) for block in self._records.dump())
+        yield "beside", (self._kinds, self._instants, self._hours)
+        yield "rows", self._rows.dump()
 
-    def dump(self) -> list[str | None]:
-        return self.texts
-
-    def load(self, dumped: list[str | None]) -> None:
-        self.texts = dumped
-        self._numbers = {text: number for number, text in enumerate(dumped)}
+    def load(self, dumped: Any) -> None:
+        """Restore one part."""
+        part, content = dumped
+        if part == "block":
+            self._records.load(content)
+        elif part == "rows":
+            self._rows.load(content)
+        else:
+            kinds, self._instants, hours = content
+            self._kinds = [(*kind[:7], bool(kind[7])) for kind in kinds]
+            self._kind_numbers = {kind: number for number, kind in enumerate(self._kinds)}
+            self._hours = [(hour, row) for hour, row in hours]

@@ -1,9 +1,12 @@
 """Records come back from the table as they were written, whatever their instants."""
 
-from hypothesis import given
+from unittest.mock import patch
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.core.instants import DAY_US
+from features.state import narrow_table
 from features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
 from tests.support.clock import T0
 
@@ -60,7 +63,8 @@ def test_given_any_record_when_it_is_written_over_another_then_every_reader_sees
     row, other_row = table.add("acht_1", first), table.add("acht_2", other)
 
     table.write(row, newer)
-    loaded.load(table.dump())
+    for part in table.dump():
+        loaded.load(part)
 
     for each in (table, loaded):
         assert [each.read(row), each.read(other_row)] == [newer, other]
@@ -69,4 +73,30 @@ def test_given_any_record_when_it_is_written_over_another_then_every_reader_sees
         assert each.actors((row, other_row)) == [newer.actor, other.actor]
         glance = each.glance(row)
         assert glance == tuple(getattr(newer, field) for field in glance._fields)
-    assert loaded.dump() == table.dump()
+    assert list(loaded.dump()) == list(table.dump())
+
+
+@settings(max_examples=25, deadline=None)
+@given(some=st.lists(records(), min_size=1, max_size=4), writes=st.lists(st.tuples(st.integers(0, 29), records())))
+def test_given_blocks_that_are_full_when_any_record_is_written_then_each_row_has_its_own(
+    some: list[TransferRecord], writes: list[tuple[int, TransferRecord]]
+) -> None:
+    with patch.multiple(narrow_table, BLOCK_BITS=3, _PLACE=7):
+        table, loaded = TransferTable(), TransferTable()
+        expected = [some[place % len(some)]._replace(scored_at=T0) for place in range(30)]
+        for row, record in enumerate(expected):
+            assert table.add(f"acht_{row}", record) == row
+        for row, record in writes:
+            table.write(row, record)
+            expected[row] = record
+        for part in table.dump():
+            loaded.load(part)
+
+        for each in (table, loaded):
+            assert [each.read(row) for row in range(30)] == expected
+            assert each.raw_offsets(range(30)) == [record.raw_offset for record in expected]
+            assert each.rows_after(T0 - 1) == list(range(30))
+            assert each.rows_after(T0) == []
+            moved = each.moved_in_a_day(T0)
+            assert moved.cents.tolist() == [record.cents for record in expected if record.moved]
+            assert moved.class_id.tolist() == [record.class_id for record in expected if record.moved]
