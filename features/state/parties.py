@@ -176,13 +176,13 @@ class CounterpartyBook:
         self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
         """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
-        stated = (_shared(routing), _shared(last4), _shared(country))
-        merged = (name or party.name, stated[0] or party.routing, stated[1] or party.last4, stated[2] or party.country)
+        merged = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
         if merged == (party.name, party.routing, party.last4, party.country):
             return False
         former_name = party.name
         party.has_new_account |= accounts_differ(party.routing, party.last4, routing, last4)
-        party.name, party.routing, party.last4, party.country = merged
+        party.name = merged[0]
+        party.routing, party.last4, party.country = map(_shared, merged[1:])
         self._index(party, former_name=former_name)
         return True
 

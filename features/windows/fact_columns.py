@@ -88,7 +88,8 @@ def enter(times: MutableSequence[int], sums: MutableSequence[int], at: int, cent
         index = bisect_right(range(last), cents, first, last, key=lambda place: amount_at(sums, place))
     times.insert(index, at)
     sums.insert(index, ((sums[index - 1] if index else 0) + cents) & WRAP)
-    _shift(sums, index + 1, cents)
+    if index + 1 < len(sums):
+        _shift(sums, index + 1, cents)
     return index
 
 
