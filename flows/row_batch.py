@@ -5,7 +5,7 @@ then the tables one after the other, each as an Arrow stream at a multiple of 64
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from features.core.rows.events import EventRow, QuarantineRow
 from flows.shard_step import ShardResults
+from store.tables.columns import nothing
 from store.tables.row_tables import row_tables
 
 _LENGTH_BYTES: Final = 8
@@ -62,15 +63,19 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 _HEADERS: Final = msgspec.msgpack.Decoder(_Header)
 
 
-def batch_of(results: Sequence[ShardResults], epochs: dict[int, int]) -> RowBatch:
-    """The results of several shards, or of one at several times, as one batch."""
+def batch_of(
+    results: Sequence[ShardResults], epochs: dict[int, int], *, between: Callable[[], None] = nothing
+) -> RowBatch:
+    """The results of several shards, or of one at several times, as one batch; ``between`` is called before each of its
+    columns.
+    """
     rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
     for each in results:
         for kind, of_kind in each.rows.items():
             rows.setdefault(kind, []).extend(of_kind)
     offsets = {each.shard: each.offset for each in results}
     return RowBatch(
-        tables=row_tables(rows),
+        tables=row_tables(rows, between=between),
         offsets=offsets,
         epochs={shard: epochs.get(shard, 0) for shard in offsets},
         entries=sum(each.entries for each in results),

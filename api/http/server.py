@@ -5,6 +5,7 @@ Errors  ``StartupError`` when the address cannot be had
 
 import asyncio
 import errno
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
@@ -108,4 +109,6 @@ async def serve_until_signalled(
 async def _announce(server: Any, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> None:
     while not (server.started and await asyncio.to_thread(is_ready)):  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(_POLL_S)
+    gc.collect()
+    gc.freeze()  # What is there now stays: to look for garbage in it would hold up answers for tens of milliseconds.
     on_ready()

@@ -51,7 +51,9 @@ class Attendant(Protocol):
     """What a scoring thread does for others between its own work: in a process of its own, answering questions."""
 
     def between_entries(self) -> None:
-        """Called before each entry, so it must cost next to nothing when there is nothing to do."""
+        """Called before each entry, and before each column that rows become, so it must cost next to nothing when there
+        is nothing to do.
+        """
         ...
 
     def pause(self, seconds: float) -> None:
@@ -108,7 +110,7 @@ class Scoring:
             draining=draining,
             stopping=stopping,
         )
-        record = RecordSink(self._sink, self._epochs)
+        record = RecordSink(self._sink, self._epochs, between=self._attendant.between_entries)
         flow = score_bank_events(source, context=self._context(snapshots), record=record)
         run_main(flow)  # type: ignore[no-untyped-call]
 

@@ -44,6 +44,10 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
         return f"epoch_us({quoted}) AS {quoted}" if self.sql_type == "TIMESTAMP" else quoted
 
 
+def nothing() -> None:
+    """Nobody has anything to look at."""
+
+
 @cache
 def columns_of(row_type: type[msgspec.Struct]) -> tuple[Column, ...]:
     """The columns of a row type, in field order; the fields of a Struct in the last place follow as columns."""
@@ -58,12 +62,20 @@ def select_list(row_type: type[msgspec.Struct]) -> str:
     return ", ".join(column.selected for column in columns_of(row_type))
 
 
-def arrow_table(columns: Sequence[Column], rows: Sequence[msgspec.Struct]) -> pa.Table:
-    """Turn rows, at least one, into columns: every Struct is taken apart once, then one typed array a column."""
+def arrow_table(
+    columns: Sequence[Column], rows: Sequence[msgspec.Struct], *, between: Callable[[], None] = nothing
+) -> pa.Table:
+    """Turn rows, at least one, into columns: every Struct is taken apart once, then one typed array a column.
+
+    ``between`` is called before each column, for whoever has something to look at more often than once a table.
+    """
     values: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, rows), strict=True))
     if isinstance(values[-1][0], msgspec.Struct):
         values[-1:] = zip(*map(msgspec.structs.astuple, values[-1]), strict=True)
-    arrays = [pa.array(cells, type=column.arrow_type) for column, cells in zip(columns, values, strict=True)]
+    arrays = []
+    for column, cells in zip(columns, values, strict=True):
+        between()
+        arrays.append(pa.array(cells, type=column.arrow_type))
     return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
 
 

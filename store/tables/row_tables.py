@@ -6,7 +6,7 @@ batch. It is replaced by a ``QuarantineRow`` here, where it still has a shard an
 Errors  none of its own
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeGuard, TypeVar
 
@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from features.core.rows.events import QuarantineRow
-from store.tables.columns import Column, arrow_table, columns_of
+from store.tables.columns import Column, arrow_table, columns_of, nothing
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -29,19 +29,22 @@ _VALUES_AT_ONCE: Final = 1_000
 _REFUSALS: Final = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 
 
-def row_tables(rows: Rows) -> dict[str, pa.Table]:
-    """The rows as tables; a row that has no columns stands among ``QuarantineRow`` instead."""
+def row_tables(rows: Rows, *, between: Callable[[], None] = nothing) -> dict[str, pa.Table]:
+    """The rows as tables; a row that has no columns stands among ``QuarantineRow`` instead.
+
+    ``between`` is called before each column.
+    """
     tables: dict[str, pa.Table] = {}
     quarantined: list[QuarantineRow] = []
     for kind, batch in rows.items():
         if not batch:
             continue
-        parts = _without_refused(kind, batch, quarantined)
+        parts = _without_refused(kind, batch, quarantined, between)
         if parts:
             tables[kind.__name__] = joined(parts)
     if quarantined:
         name = QuarantineRow.__name__
-        tables[name] = joined([*filter(None, [tables.get(name)]), _checked(QuarantineRow, quarantined)])
+        tables[name] = joined([*filter(None, [tables.get(name)]), _checked(QuarantineRow, quarantined, between)])
     return tables
 
 
@@ -79,9 +82,9 @@ def _columns(kind: type[msgspec.Struct]) -> tuple[Column, ...]:
     return columns_of(kind)
 
 
-def _checked(kind: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> pa.Table:
+def _checked(kind: type[msgspec.Struct], rows: Sequence[msgspec.Struct], between: Callable[[], None]) -> pa.Table:
     columns = _columns(kind)
-    table = arrow_table(columns, rows)
+    table = arrow_table(columns, rows, between=between)
     for column, values in zip(columns, table.columns, strict=True):
         if values.null_count and not column.nullable:
             raise ValueError(f"{column.name} is null")
@@ -89,20 +92,23 @@ def _checked(kind: type[msgspec.Struct], rows: Sequence[msgspec.Struct]) -> pa.T
 
 
 def _without_refused(
-    kind: type[msgspec.Struct], rows: Sequence[msgspec.Struct], quarantined: list[QuarantineRow]
+    kind: type[msgspec.Struct],
+    rows: Sequence[msgspec.Struct],
+    quarantined: list[QuarantineRow],
+    between: Callable[[], None],
 ) -> list[pa.Table]:
     """The rows in parts. A part that is refused is halved: one bad row costs its whole batch about twice, not row by
     row.
     """
     try:
-        return [_checked(kind, rows)]
+        return [_checked(kind, rows, between)]
     except _REFUSALS as error:
         if len(rows) == 1:
             quarantined.append(_quarantined(kind, rows[0], error))
             return []
     half = len(rows) // 2
-    first = _without_refused(kind, rows[:half], quarantined)
-    return first + _without_refused(kind, rows[half:], quarantined)
+    first = _without_refused(kind, rows[:half], quarantined, between)
+    return first + _without_refused(kind, rows[half:], quarantined, between)
 
 
 def _quarantined(kind: type[msgspec.Struct], row: msgspec.Struct, error: Exception) -> QuarantineRow:

@@ -63,3 +63,14 @@ def test_given_a_row_without_columns_when_a_batch_is_made_then_it_is_quarantined
     assert batch.tables["EventRow"].column("offset").to_pylist() == [5]
     assert batch.tables["QuarantineRow"].column("offset").to_pylist() == [6, 7]
     assert "TransferRow" not in batch.tables
+
+
+def test_given_rows_of_two_types_when_they_become_columns_then_questions_are_looked_for_before_each_column() -> None:
+    results = ShardResults(1)
+    for row in (an_event(), an_event(event_id="evnt_2"), a_transfer()):
+        results.emit(row)
+    looks: list[int] = []
+
+    batch = batch_of([results], {}, between=lambda: looks.append(1))
+
+    assert len(looks) == sum(table.num_columns for table in batch.tables.values()) > 40

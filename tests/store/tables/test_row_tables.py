@@ -1,6 +1,6 @@
 """Rows as tables: those without columns are set aside, in their order, and what is joined has one piece a column."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -41,9 +41,9 @@ def test_given_one_bad_row_among_many_when_made_tables_then_few_of_them_are_look
 ) -> None:
     sizes: list[int] = []
 
-    def counted(columns: Sequence[Column], rows: Sequence[Sample]) -> pa.Table:
+    def counted(columns: Sequence[Column], rows: Sequence[Sample], *, between: Callable[[], None]) -> pa.Table:
         sizes.append(len(rows))
-        return arrow_table(columns, rows)
+        return arrow_table(columns, rows, between=between)
 
     monkeypatch.setattr("store.tables.row_tables.arrow_table", counted)
 
