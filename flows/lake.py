@@ -26,6 +26,7 @@ from store.clock import SystemClock
 from store.control.tenancy import Tenancy
 from store.duck.database import open_database
 from store.ids import new_id
+from store.time_slice import USUAL_NS, set_time_slice
 
 NICENESS: Final = 10
 STOP_WITHIN_S: Final = 0.5
@@ -113,6 +114,7 @@ class LakeCopying:
     def _run(self) -> None:
         if sys.platform == "linux":
             os.nice(NICENESS)  # this thread's alone
+            set_time_slice(USUAL_NS)
         while not self._is_ready():
             if self._stopping.wait(_READY_POLL_S):
                 return

@@ -23,6 +23,7 @@ from features.measurement.rescored import rescored
 from features.shard.questions import CardInForce
 from flows.own_python import import_environment, module_command
 from store.tables.columns import rows_in
+from store.time_slice import USUAL_NS, set_time_slice
 
 NICENESS: Final = 10
 _LENGTH: Final = struct.Struct("<Q")
@@ -77,6 +78,7 @@ class ScoringProcess:
 def main() -> None:
     """The other end: score what comes until nothing comes any more."""
     os.nice(NICENESS)
+    set_time_slice(USUAL_NS)
     while (sent := _receive(sys.stdin.buffer)) is not None and (page := _receive(sys.stdin.buffer)) is not None:
         card = _CARD.decode(sent).compiled()
         with pa.ipc.open_stream(page) as stream:
