@@ -23,6 +23,8 @@ from store.data_dir import StartupError
 DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75
 BACKLOG: Final = 2_048
+YOUNG_OBJECTS: Final = 5_000
+"""Objects that were made and not freed since the last look for garbage among them."""
 
 _POLL_S: Final = 0.02
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -109,6 +111,14 @@ async def serve_until_signalled(
 async def _announce(server: Any, is_ready: Callable[[], bool], on_ready: Callable[[], None]) -> None:
     while not (server.started and await asyncio.to_thread(is_ready)):  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(_POLL_S)
-    gc.collect()
-    gc.freeze()  # What is there now stays: to look for garbage in it would hold up answers for tens of milliseconds.
+    _look_for_little_garbage()
     on_ready()
+
+
+def _look_for_little_garbage() -> None:
+    """Nothing holds up answers as long as a look at all objects. What is there now stays, and is not looked at again;
+    nor is all that the requests of a moment leave behind, most of which is gone before the next look.
+    """
+    gc.freeze()
+    young, *older = gc.get_threshold()
+    gc.set_threshold(max(young, YOUNG_OBJECTS), *older)
