@@ -10,7 +10,7 @@ from api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, Prog
 from api.lists.list_reader import ListPage
 from api.lists.lists import DEFAULT_LIMIT, instant_text
 from api.transfers.schemas import Transfer
-from features.alerts.narrative import Draft
+from features.alerts.draft import Draft
 from features.core.instants import format_instant
 from features.core.program import Simulated
 from features.core.reason import Reason

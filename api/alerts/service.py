@@ -21,7 +21,7 @@ from api.log.refusals import UnknownAlertError
 from api.programs.service import ProgramService
 from api.transfers.schemas import Transfer
 from api.transfers.service import TransferService
-from features.alerts.narrative import Draft
+from features.alerts.draft import Draft
 from features.core.principal import Principal
 from features.core.reason import Reason
 from features.core.rows.alerts import AlertRow

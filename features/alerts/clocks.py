@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from features.alerts.evidence import Escalation, with_totals
+from features.alerts.evidence import with_totals
+from features.alerts.evidence_bodies import Escalation
 from features.alerts.rows import alert_row
 from features.core.instants import format_instant
 from features.core.log_entry import EntryPosition

@@ -12,7 +12,8 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.evidence import AppealedAlert, Escalation, appeal_evidence, text_of, with_totals
+from features.alerts.evidence import appeal_evidence, text_of, with_totals
+from features.alerts.evidence_bodies import AppealedAlert, Escalation
 from features.alerts.labelling import note_label
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
 from features.core.commands import (

@@ -3,13 +3,27 @@
 Unit    cents are strings of digits, instants are texts; it holds ids and never names
 """
 
-from typing import Final, TypedDict, TypeVar
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Final, TypedDict, TypeVar
 
 import msgspec
 
-from features.alerts.rule_evidence import RuleEvidence, rule_evidence
+from features.alerts.evidence_bodies import (
+    AppealedAlert,
+    AppealEvidence,
+    Escalation,
+    Evidence,
+    Figure,
+    ForeignAmount,
+    LastingEvidence,
+    MoneyPath,
+    ProgramEvidence,
+)
+from features.alerts.rule_evidence import rule_evidence
 from features.catalogue.features import FEATURES, NAME_OF
-from features.catalogue.vector import FEATURE_VERSION
+from features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from features.core.instants import format_instant
 from features.core.money import USD
 from features.core.reason import Reason
@@ -20,147 +34,6 @@ from features.policy.in_force import InForce
 from features.policy.routing import RouteReason, Routing
 from features.state.alert_book import key_of_subject
 from features.state.alert_state import AlertState
-
-Figure = str | int | float | bool | None
-Value = TypeVar("Value", bound=Figure)
-
-
-class MoneyPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Transfers that money passed through, oldest first, each as the log offset that last delivered it.
-
-    The interface shows their ids instead; the record keeps the offsets.
-    """
-
-    layering_hops: tuple[str, ...]
-    round_trip: tuple[str, ...]
-
-
-class Escalation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """When an alert was escalated, and by whom: ``clock``, or the operator who decided so."""
-
-    at: str
-    by: str
-
-
-class AppealedAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The alert that an appeal is against, and why."""
-
-    alert_id: str
-    status: str
-    reason: str
-    by: str
-
-
-class ForeignAmount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The amount of a transfer that is not in US dollars: the currency, and the amount in its smallest unit."""
-
-    currency: str
-    amount: str
-
-
-class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Features, reasons, parties and amount are of the newest finding; sums are over all findings.
-
-    ``rests_on`` are the transfers that the newest finding is made of, as log offsets, and ``actor_ids`` the entities
-    and accounts that moved them. ``score_reasons`` are those of the score at which the alert opened.
-    """
-
-    route_reason: str
-    auto_hold: bool
-    finding: str
-    features: dict[str, Figure]
-    thresholds: dict[str, str | int]
-    reasons: tuple[Reason, ...]
-    other_signals: tuple[str, ...]  # of the same transfer
-    score_reasons: tuple[Reason, ...]
-    amount_cents: str  # of the newest transfer, in its own currency
-    currency: str
-    transfer_ids: tuple[str, ...]
-    rests_on: tuple[str, ...]
-    rests_on_count: int
-    actor_ids: tuple[str, ...]
-    hits: int
-    total_cents: str
-    first_at: str
-    last_at: str
-    window_ends_at: str | None
-    from_history: bool
-    earlier_alerts: int
-    entity_id: str | None
-    account_id: str | None
-    counterparty_id: str | None
-    score: int | None
-    band: str
-    confidence: float | None
-    n: int
-    program_n: int | None
-    degraded: bool
-    scorer_version: str
-    feature_version: str
-    policy_version: str
-    clock_version: str
-    path: MoneyPath | None = None
-    escalation: Escalation | None = None
-    rule: RuleEvidence | msgspec.UnsetType = msgspec.UNSET  # of an alert that a rule of the bank opened
-
-
-class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The evidence of an alert that rests on a snapshot of a program: the reading of one indicator, as of the newest
-    snapshot that found it over its line with other figures than the one before.
-
-    ``hits`` counts those snapshots. ``rests_on`` are the transfers that the reading is made of, as log offsets, and
-    ``actor_ids`` the entities or accounts. ``earlier_breaches`` are the breaches before the one of now.
-    """
-
-    route_reason: str
-    auto_hold: bool
-    finding: str
-    snapshot_id: str
-    as_of: str
-    kri: str
-    value: float | None
-    n: int
-    unit: str
-    threshold: float | None
-    status: str
-    kri_version: str
-    features: dict[str, Figure]
-    thresholds: dict[str, str | int]
-    score_reasons: tuple[Reason, ...]  # none: an alert on the program has no score
-    rests_on: tuple[str, ...]
-    rests_on_count: int
-    actor_ids: tuple[str, ...]
-    counterparty_id: str | None
-    declared_rails: str
-    declared_countries: str
-    hits: int
-    first_at: str
-    last_at: str
-    window_ends_at: str
-    is_repeat: bool
-    earlier_breaches: int
-    first_breach_at: str | None
-    earlier_alerts: int
-    measured: int  # indicators in the snapshot
-    program_score: int | None
-    program_score_n: int
-    scorer_version: str
-    policy_version: str
-    clock_version: str
-    escalation: Escalation | None = None
-
-
-class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The evidence of an appeal: the alert that it is against."""
-
-    route_reason: str
-    auto_hold: bool
-    transfer_ids: tuple[str, ...]
-    policy_version: str
-    clock_version: str
-    appeal: AppealedAlert
-    escalation: Escalation | None = None
-
 
 _IN_CENTS: Final = frozenset(feature.column for feature in FEATURES if feature.unit.startswith("cents"))
 ALWAYS_SHOWN: Final = (
@@ -181,18 +54,7 @@ _ENCODED: Final = {field.name: field.encode_name for field in msgspec.structs.fi
 
 Refreshable = TypeVar("Refreshable", Evidence, ProgramEvidence)
 
-
-class _Lasting(msgspec.Struct, frozen=True, rename="camel"):
-    """The fields of evidence that later findings leave as they are."""
-
-    route_reason: str
-    auto_hold: bool
-    earlier_alerts: int
-    score_reasons: tuple[Reason, ...] = ()
-    escalation: Escalation | None = None
-
-
-_DECODER: Final = msgspec.json.Decoder(_Lasting)
+_DECODER: Final = msgspec.json.Decoder(LastingEvidence)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -210,9 +72,7 @@ def evidence_of(
         auto_hold=routing.auto_hold,
         finding=finding.sentence,
         features=_features(context, finding),
-        thresholds={
-            name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.detector.thresholds.items()
-        },
+        thresholds=shown_figures(finding.detector.thresholds),
         reasons=finding.reasons,
         score_reasons=_score_reasons(context, alert),
         amount_cents=str(transfer.record.amount),
@@ -332,19 +192,25 @@ def _earlier_alert_count(context: DetectionContext, finding: Finding, alert: Ale
 
 def _features(context: DetectionContext, finding: Finding) -> dict[str, Figure]:
     """The features that every alert shows, then the detector's own, by the names of the interface."""
-    columns = dict.fromkeys((*ALWAYS_SHOWN, *finding.detector.features))
-    features = {
-        NAME_OF[column]: _figure(getattr(context.vector, column), in_cents=column in _IN_CENTS) for column in columns
-    }
-    return features | {name: _figure(value, in_cents=_names_cents(name)) for name, value in finding.figures.items()}
+    names, read, in_cents = _columns(finding.detector.features)
+    features: dict[str, Figure] = dict(zip(names, read(context.vector), strict=True))
+    for name in in_cents:
+        if features[name] is not None:
+            features[name] = str(features[name])
+    return features | shown_figures(finding.figures)
 
 
-def _figure(value: Value, *, in_cents: bool) -> Value | str:
-    return str(value) if in_cents and value is not None else value
+@lru_cache(maxsize=1_024)
+def _columns(further: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[FeatureVector], tuple[Any, ...]], list[str]]:
+    """The names of the features that evidence shows, what reads them of a vector, and which of them are in cents."""
+    columns = tuple(dict.fromkeys((*ALWAYS_SHOWN, *further)))
+    names = tuple(NAME_OF[column] for column in columns)
+    return names, attrgetter(*columns), [NAME_OF[column] for column in columns if column in _IN_CENTS]
 
 
-def _names_cents(name: str) -> bool:
-    return name.endswith("Cents")
+def shown_figures(figures: Mapping[str, int | str]) -> dict[str, int | str]:
+    """Figures by their names, which say what is in cents."""
+    return {name: str(value) if name.endswith("Cents") else value for name, value in figures.items()}
 
 
 def _score_reasons(context: DetectionContext, alert: AlertState) -> tuple[Reason, ...]:

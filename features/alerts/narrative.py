@@ -7,12 +7,12 @@ Wording  "consistent with", never "is"; nothing is said of reports to authoritie
 """
 
 from collections.abc import Iterable
-from enum import StrEnum
 from typing import Final
 
 import msgspec
 
-from features.alerts.evidence import Evidence, Figure
+from features.alerts.draft import Draft, Recommendation
+from features.alerts.evidence_bodies import Evidence, Figure
 from features.core.instants import format_instant
 from features.core.money import USD
 from features.core.rules import RuleAction
@@ -27,21 +27,6 @@ from features.state.alert_state import AlertState
 SHOWN_TRANSFERS: Final = 20
 SHOWN_WHEN_CLOSED: Final = 3
 SHOWN_SIGNALS_WHEN_CLOSED: Final = 2
-
-
-class Recommendation(StrEnum):
-    CLOSE = "close"
-    HOLD = "hold"
-    ESCALATE = "escalate"
-
-
-class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A proposed narrative. A template has no confidence and no model."""
-
-    narrative: str
-    recommendation: Recommendation
-    confidence: float | None = None
-    narrative_model: str | None = None
 
 
 _DEFAULT_REVIEW: Final = ReviewQuestion(
@@ -250,7 +235,7 @@ _IN_OTHER_PARTS: Final = frozenset(
 
 
 def listed(figures: Iterable[tuple[str, Figure]]) -> str:
-    return ", ".join(f"{name} {_figure_text(name, value)}" for name, value in figures)
+    return ", ".join([f"{name} {_figure_text(name, value)}" for name, value in figures])
 
 
 def _figure_text(name: str, value: Figure) -> str:

@@ -15,9 +15,10 @@ from typing import Final
 
 import msgspec
 
+from features.alerts.draft import Draft
 from features.alerts.evidence import evidence_of, foreign_amount, refreshed, subject_key, text_of
 from features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
-from features.alerts.narrative import Draft, draft_of, policy_close
+from features.alerts.narrative import draft_of, policy_close
 from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
 from features.alerts.rule_matches import emit_rule_matches
 from features.bank.return_codes import FROZEN_RETURN_CODE
@@ -45,7 +46,7 @@ from features.landing.caps import crossed_by_landed
 from features.landing.landing_result import LandingResult
 from features.measurement.assessment import Assessment
 from features.policy.in_force import policy_in_force
-from features.policy.routing import Routing, RoutingInput, is_closable, route
+from features.policy.routing import Routing, RoutingInput, route
 from features.scorers.trs_v1 import scorer as trs_v1
 from features.state.alert_state import AlertState
 from features.state.program import ProgramState
@@ -160,12 +161,13 @@ def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bo
 class AlertOpener:
     """The alerts of one assessed transfer, at one entry of the log."""
 
-    __slots__ = ("_book", "_context", "_emit", "_policies", "_position", "_program")
+    __slots__ = ("_book", "_context", "_emit", "_is_in_hold", "_policies", "_position", "_program")
 
     def __init__(self, context: DetectionContext, position: EntryPosition, emit: Emit) -> None:
         self._context, self._position, self._emit = context, position, emit
         self._program, self._book = context.program, context.program.alerts
         self._policies = policy_in_force(context.program, position.appended_at)
+        self._is_in_hold = context.assessment.score.band is Band.HOLD
 
     def open_or_join(self, finding: Finding) -> None:
         """Let the finding join the alert that covers it, or open one."""
@@ -228,10 +230,6 @@ class AlertOpener:
             degraded=self._context.assessment.degraded,
         )
 
-    def _is_closable(self, finding: Finding) -> bool:
-        """Whether the finding is evidence on how its detector's alerts fare without a person."""
-        return is_closable(self._routing_input(finding), self._policies.policy)
-
     def _may_join(self, alert: AlertState, finding: Finding, routing: Routing) -> bool:
         if finding.rule is not None:
             return True  # a rule opens one alert on a transfer, whatever a person decided on it
@@ -244,7 +242,7 @@ class AlertOpener:
         return worse_of(so_far, finding.grade) != so_far or (self._in_hold(finding) and not alert.in_hold)
 
     def _in_hold(self, finding: Finding) -> bool:
-        return finding.subject.type is not SubjectType.PROGRAM and self._context.assessment.score.band is Band.HOLD
+        return self._is_in_hold and finding.subject.type is not SubjectType.PROGRAM
 
     def _open_alert(self, finding: Finding, routing: Routing) -> None:
         program, position = self._program, self._position
@@ -265,7 +263,7 @@ class AlertOpener:
         self._note_alerted(finding, alert)
         self._program.day_tallies.count_alert(alert.opened_at, closed=is_automated)
         self._count_as_alerted()
-        if self._is_closable(finding):
+        if routing.is_closable:  # so it is evidence on how its detector's alerts fare without a person
             self._program.closing_evidence.add_alert(alert.id, alert.detector, closed_by_policy=is_automated)
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
@@ -336,7 +334,7 @@ class AlertOpener:
         if is_news:
             alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
             alert.from_history &= self._is_history(finding)
-            if self._is_closable(finding):
+            if routing.is_closable:
                 self._program.closing_evidence.add_transfer(alert.id, self._row)
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
             self._note_alerted(finding, alert)

@@ -9,8 +9,9 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.evidence import ProgramEvidence, refreshed, text_of
-from features.alerts.narrative import Draft
+from features.alerts.draft import Draft
+from features.alerts.evidence import refreshed, shown_figures, text_of
+from features.alerts.evidence_bodies import ProgramEvidence
 from features.alerts.program_narrative import before, program_draft
 from features.alerts.rows import alert_body_row, alert_id_of, alert_row
 from features.core.instants import format_instant
@@ -176,8 +177,8 @@ class SnapshotAlerts:
             threshold=reading.threshold,
             status=reading.status.value,
             kri_version=version_in_force(program, KRI, snapshot.at).version,
-            features={name: _figure(name, value) for name, value in finding.figures.items()},
-            thresholds={name: _figure(name, value) for name, value in DETECTOR_OF[finding.detector].thresholds.items()},
+            features={**shown_figures(finding.figures)},
+            thresholds=shown_figures(DETECTOR_OF[finding.detector].thresholds),
             score_reasons=(),
             rests_on=tuple(map(str, program.transfers.raw_offsets(parts.transfers.rows))),
             rests_on_count=parts.transfers.total,
@@ -205,8 +206,3 @@ class SnapshotAlerts:
 def _is_worse(alert: AlertState, finding: ProgramFinding) -> bool:
     so_far = Grade(alert.severity, alert.hard)
     return worse_of(so_far, finding.grade) != so_far
-
-
-def _figure(name: str, value: int | str) -> int | str:
-    """Cents are strings of digits."""
-    return str(value) if name.endswith("Cents") else value

@@ -6,8 +6,9 @@ Length   150-500 words: such an alert is never closed by the policy, and its dra
 
 from typing import Final
 
-from features.alerts.evidence import ProgramEvidence
-from features.alerts.narrative import ADVICE, ESCALATING, Draft, heading, listed, recommended, review_of, words
+from features.alerts.draft import Draft
+from features.alerts.evidence_bodies import ProgramEvidence
+from features.alerts.narrative import ADVICE, ESCALATING, heading, listed, recommended, review_of, words
 from features.core.instants import format_instant
 from features.state.alert_state import AlertState
 

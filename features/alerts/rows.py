@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from features.alerts.narrative import Draft
+from features.alerts.draft import Draft
 from features.core.canonical import Chain, canonical, digest_of
 from features.core.commands import EntryResult, ResultKind
 from features.core.ids import ALERT_IDS
@@ -83,24 +83,24 @@ def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition)
         shard=position.shard,
         offset=position.offset,
         detector=alert.detector,
-        severity=alert.severity.value,
-        subject_type=alert.subject_type.value,
+        severity=alert.severity,
+        subject_type=alert.subject_type,
         subject_id=alert.subject_id,
         transfer_id=alert.transfer_id,
         summary=summary,
         evidence=evidence,
         score_at_alert=alert.score,
-        band_at_alert=None if alert.band is None else alert.band.value,
+        band_at_alert=alert.band,
         hard_signal=alert.hard,
-        status=alert.status.value,
-        route=alert.route.value,
+        status=alert.status,
+        route=alert.route,
         policy_version=alert.policy_version,
         opened_at=alert.opened_at,
         closed_at=alert.closed_at,
         dedupe_key=alert.dedupe_key,
         due_at=alert.due_at,
         escalated_at=alert.escalated_at,
-        sla_tier=alert.sla_tier.value,
+        sla_tier=alert.sla_tier,
         appeal_of=alert.appeal_of,
         draft=draft,
         alert_sha256=alert.alert_sha256,

@@ -73,6 +73,7 @@ def two_banking_days_before(at: int) -> int:
     return (day - _BANKING_DAYS_BACK[(day + _EPOCH_WEEKDAY) % 7]) * DAY_US
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def format_instant(at: int) -> str:
     """``YYYY-MM-DDTHH:MM:SS.mmmZ``, the form every answer and every hashed body uses."""
     return datetime_of(at).isoformat(timespec="milliseconds")[:-6] + "Z"

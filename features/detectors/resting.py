@@ -55,7 +55,7 @@ def rests_on(context: DetectionContext, finding: Finding) -> Resting:
     if rest is None or own in places or finding.at == context.at:
         places.add(own)
     newest = sorted(places)[-NAMED:]
-    return Resting(tuple(row for _, row in newest), max(len(places), *counted))
+    return Resting(tuple([row for _, row in newest]), max(len(places), *counted))
 
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:

@@ -52,6 +52,8 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
     status: AlertStatus
     sla_tier: SlaTier
     auto_hold: bool
+    is_closable: bool
+    """Whether nothing but the list of closable detectors can stand against closing the alert without a person."""
 
     def due_at(self, clock: ClockPolicy, opened_at: int) -> int:
         return opened_at + hours_us(clock, self.sla_tier)
@@ -59,22 +61,24 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
 
 def route(inputs: RoutingInput, policy: PolicyBody) -> Routing:
     """How the policy routes an alert."""
-    reason = _reason_for_review(inputs, policy)
-    if reason is None:
+    standing = _objections(inputs, policy)
+    if True not in standing:
         return Routing(
             route=Route.AUTOMATED,
             reason=RouteReason.POLICY_ALLOWS,
             status=AlertStatus.AUTO_CLOSED,
             sla_tier=SlaTier.AUTO,
             auto_hold=False,
+            is_closable=True,
         )
     auto_hold = policy.hold_band_auto_hold and inputs.band is Band.HOLD
     return Routing(
         route=Route.REVIEWED,
-        reason=reason,
+        reason=_REASONS[standing.index(True)],
         status=AlertStatus.HELD if auto_hold else AlertStatus.OPEN,
         sla_tier=tier_of(inputs.severity, hard=inputs.hard),
         auto_hold=auto_hold,
+        is_closable=not any(standing[:_LISTED]) and not any(standing[_LISTED + 1 :]),
     )
 
 
@@ -94,27 +98,28 @@ def hours_us(clock: ClockPolicy, tier: SlaTier) -> int:
     return round(hours[tier] * HOUR_US)
 
 
-def _reason_for_review(inputs: RoutingInput, policy: PolicyBody) -> RouteReason | None:
-    objections = _objections(inputs, policy)
-    return next((reason for reason, is_so in objections if is_so), None)
-
-
-def is_closable(inputs: RoutingInput, policy: PolicyBody) -> bool:
-    """Whether nothing but the list of closable detectors can stand against closing the alert without a person."""
-    return not any(
-        is_so for reason, is_so in _objections(inputs, policy) if reason is not RouteReason.NOT_AUTO_CLOSABLE
-    )
-
-
-def _objections(inputs: RoutingInput, policy: PolicyBody) -> tuple[tuple[RouteReason, bool], ...]:
-    """What speaks for a review, in order, and whether it does here."""
+def _objections(inputs: RoutingInput, policy: PolicyBody) -> tuple[bool, ...]:
+    """Whether each of ``_REASONS`` speaks for a review here."""
     return (
-        (RouteReason.RULE, inputs.detector.startswith(RULE_PREFIX)),
-        (RouteReason.HARD_SIGNAL, inputs.hard),
-        (RouteReason.ALWAYS_REVIEWED, inputs.detector in policy.always_reviewed),
-        (RouteReason.NOT_AUTO_CLOSABLE, inputs.detector not in policy.auto_closable_detectors),
-        (RouteReason.UNSCORED, inputs.score is None),
-        (RouteReason.BAND, inputs.band not in policy.auto_close_bands),
-        (RouteReason.THIN_HISTORY, inputs.program_n is None or inputs.program_n < policy.min_program_n),
-        (RouteReason.DEGRADED, inputs.degraded),
+        inputs.detector.startswith(RULE_PREFIX),
+        inputs.hard,
+        inputs.detector in policy.always_reviewed,
+        inputs.detector not in policy.auto_closable_detectors,
+        inputs.score is None,
+        inputs.band not in policy.auto_close_bands,
+        inputs.program_n is None or inputs.program_n < policy.min_program_n,
+        inputs.degraded,
     )
+
+
+_REASONS: Final = (
+    RouteReason.RULE,
+    RouteReason.HARD_SIGNAL,
+    RouteReason.ALWAYS_REVIEWED,
+    RouteReason.NOT_AUTO_CLOSABLE,
+    RouteReason.UNSCORED,
+    RouteReason.BAND,
+    RouteReason.THIN_HISTORY,
+    RouteReason.DEGRADED,
+)
+_LISTED: Final = _REASONS.index(RouteReason.NOT_AUTO_CLOSABLE)

@@ -6,7 +6,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.alerts.narrative import Recommendation, recommended
+from features.alerts.draft import Recommendation
+from features.alerts.narrative import recommended
 from features.core.instants import DAY_US as DAY
 from features.core.instants import HOUR_US as HOUR
 from features.core.instants import format_instant

@@ -1,0 +1,158 @@
+"""What evidence is: of an alert on transfers, of one on a program, and of an appeal.
+
+Unit    cents are strings of digits, instants are texts; it holds ids and never names
+"""
+
+import msgspec
+
+from features.alerts.rule_evidence import RuleEvidence
+from features.core.reason import Reason
+
+Figure = str | int | float | bool | None
+
+
+class MoneyPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Transfers that money passed through, oldest first, each as the log offset that last delivered it.
+
+    The interface shows their ids instead; the record keeps the offsets.
+    """
+
+    layering_hops: tuple[str, ...]
+    round_trip: tuple[str, ...]
+
+
+class Escalation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """When an alert was escalated, and by whom: ``clock``, or the operator who decided so."""
+
+    at: str
+    by: str
+
+
+class AppealedAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The alert that an appeal is against, and why."""
+
+    alert_id: str
+    status: str
+    reason: str
+    by: str
+
+
+class ForeignAmount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The amount of a transfer that is not in US dollars: the currency, and the amount in its smallest unit."""
+
+    currency: str
+    amount: str
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Features, reasons, parties and amount are of the newest finding; sums are over all findings.
+
+    ``rests_on`` are the transfers that the newest finding is made of, as log offsets, and ``actor_ids`` the entities
+    and accounts that moved them. ``score_reasons`` are those of the score at which the alert opened.
+    """
+
+    route_reason: str
+    auto_hold: bool
+    finding: str
+    features: dict[str, Figure]
+    thresholds: dict[str, str | int]
+    reasons: tuple[Reason, ...]
+    other_signals: tuple[str, ...]  # of the same transfer
+    score_reasons: tuple[Reason, ...]
+    amount_cents: str  # of the newest transfer, in its own currency
+    currency: str
+    transfer_ids: tuple[str, ...]
+    rests_on: tuple[str, ...]
+    rests_on_count: int
+    actor_ids: tuple[str, ...]
+    hits: int
+    total_cents: str
+    first_at: str
+    last_at: str
+    window_ends_at: str | None
+    from_history: bool
+    earlier_alerts: int
+    entity_id: str | None
+    account_id: str | None
+    counterparty_id: str | None
+    score: int | None
+    band: str
+    confidence: float | None
+    n: int
+    program_n: int | None
+    degraded: bool
+    scorer_version: str
+    feature_version: str
+    policy_version: str
+    clock_version: str
+    path: MoneyPath | None = None
+    escalation: Escalation | None = None
+    rule: RuleEvidence | msgspec.UnsetType = msgspec.UNSET  # of an alert that a rule of the bank opened
+
+
+class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The evidence of an alert that rests on a snapshot of a program: the reading of one indicator, as of the newest
+    snapshot that found it over its line with other figures than the one before.
+
+    ``hits`` counts those snapshots. ``rests_on`` are the transfers that the reading is made of, as log offsets, and
+    ``actor_ids`` the entities or accounts. ``earlier_breaches`` are the breaches before the one of now.
+    """
+
+    route_reason: str
+    auto_hold: bool
+    finding: str
+    snapshot_id: str
+    as_of: str
+    kri: str
+    value: float | None
+    n: int
+    unit: str
+    threshold: float | None
+    status: str
+    kri_version: str
+    features: dict[str, Figure]
+    thresholds: dict[str, str | int]
+    score_reasons: tuple[Reason, ...]  # none: an alert on the program has no score
+    rests_on: tuple[str, ...]
+    rests_on_count: int
+    actor_ids: tuple[str, ...]
+    counterparty_id: str | None
+    declared_rails: str
+    declared_countries: str
+    hits: int
+    first_at: str
+    last_at: str
+    window_ends_at: str
+    is_repeat: bool
+    earlier_breaches: int
+    first_breach_at: str | None
+    earlier_alerts: int
+    measured: int  # indicators in the snapshot
+    program_score: int | None
+    program_score_n: int
+    scorer_version: str
+    policy_version: str
+    clock_version: str
+    escalation: Escalation | None = None
+
+
+class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The evidence of an appeal: the alert that it is against."""
+
+    route_reason: str
+    auto_hold: bool
+    transfer_ids: tuple[str, ...]
+    policy_version: str
+    clock_version: str
+    appeal: AppealedAlert
+    escalation: Escalation | None = None
+
+
+class LastingEvidence(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of evidence that later findings leave as they are."""
+
+    route_reason: str
+    auto_hold: bool
+    earlier_alerts: int
+    score_reasons: tuple[Reason, ...] = ()
+    escalation: Escalation | None = None
