@@ -5,7 +5,7 @@ transfer ok, but only while no person has labelled it. A dispute that is open la
 its transfer is known waits for it.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,8 @@ from features.core.vocabulary import LabelSource, LabelValue, Rail
 from features.landing.landing_result import LandingResult
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
+
+_CHECK: Final = Rail.CHECK.value
 
 
 def note_label(program: ProgramState, row_index: int, label: LabelValue, position: EntryPosition) -> None:
@@ -90,7 +92,7 @@ def label_disputed_check(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """Label a check whose payer's dispute is decided by the status that was just delivered."""
-    if snapshot.rail != Rail.CHECK or landed.result is not EventResult.APPLIED:
+    if snapshot.rail != _CHECK or landed.result is not EventResult.APPLIED:
         return
     outcome = OUTCOME_OF_CHECK_STATUS.get(snapshot.status or "")
     if outcome is not None:

@@ -177,7 +177,7 @@ _ESCAPED_NUL: Final = b"\\u0000"
 
 def decode_event(body: bytes) -> TypedEvent | BankEvent:
     """An event out of the bytes that the bank sent. Raises what ``EVENT_DECODER`` raises."""
-    if _ESCAPED_NUL not in body:
+    if body.find(_ESCAPED_NUL) < 0:  # ``in`` takes as long again: it first asks whether the sought is a number
         try:
             return _TYPED_DECODER.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

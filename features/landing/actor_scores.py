@@ -139,13 +139,14 @@ def emit_entity_score(
         score = ars_v1.DEFAULT.explain(agent, weighed_agent, degraded=degraded)
         emit(score_row(program, position, (_AGENT, actor.id), score, agent, at=at, former=former, degraded=degraded))
         return
+    transfers = actor.amounts.count(at - DAYS_90, at)
     if (
         not force
-        and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR
+        and transfers < ers_v1.TRANSFERS_FLOOR
         and last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).words.verification_status))
     ):
         return
-    inputs = entity_inputs(program, actor, at)
+    inputs = entity_inputs(program, actor, transfers, at)
     weighed = ers_v1.DEFAULT.weigh(inputs)
     former = last.value(actor.index)
     is_news = last.exchange(actor.index, weighed[0], hard=weighed[1]) or force
@@ -168,12 +169,13 @@ def emit_counterparty_score(
         program.scores.set_account_changed(party.index, at)
     if party.unlisted:
         return
-    if not force and party.times.count(ALWAYS, at) < crs_v1.TRANSFERS_FLOOR:
+    transfers = party.times.count(ALWAYS, at)
+    if not force and transfers < crs_v1.TRANSFERS_FLOOR:
         shared = _shared_entities(program, party, at) >= crs_v1.SHARED_FLOOR
         lists = thresholds_of(program, at).lists_of(party.country)
         if last.stays_unscored(party.index, hard=crs_v1.is_hard(lists), mark=shared):
             return
-    inputs = counterparty_inputs(program, party, at)
+    inputs = counterparty_inputs(program, party, transfers, at)
     weighed = crs_v1.DEFAULT.weigh(inputs)
     shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
     former = last.value(party.index)
@@ -183,12 +185,12 @@ def emit_counterparty_score(
         emit(score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at, former=former))
 
 
-def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
+def entity_inputs(program: ProgramState, actor: Actor, transfers: int, at: int) -> EntityInputs:
     """The inputs of an entity's score; it reads four transfers, however long the history."""
     score, day, identity, returns = program.scores.transfers.best(actor.index)
     known, probes = identity_at(actor, at), actor.probes
     return EntityInputs(
-        actor.amounts.count(at - DAYS_90, at),
+        transfers,
         score,
         max(0, at // DAY_US - day) if score else 0,
         identity,
@@ -207,13 +209,13 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
     )
 
 
-def counterparty_inputs(program: ProgramState, party: Counterparty, at: int) -> CounterpartyInputs:
+def counterparty_inputs(program: ProgramState, party: Counterparty, transfers: int, at: int) -> CounterpartyInputs:
     """The inputs of a counterparty's score."""
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
     thresholds = thresholds_of(program, at)
     return CounterpartyInputs(
-        times.count(ALWAYS, at),
+        transfers,
         times.count(at - DAYS_60, at),
         _count(party.returns, ALWAYS, at),
         _count(party.returns, at - DAYS_60, at),

@@ -40,6 +40,7 @@ _COUNTED_ON: Final = attrgetter(
 )
 _BOOK: Final = Rail.BOOK.value
 _CARD: Final = Rail.CARD.value
+_APPLIED: Final = EventResult.APPLIED  # looked up once: see ``features/bank/transfers.py``
 
 
 def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
@@ -50,10 +51,10 @@ def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosit
             return LandingResult(EventResult.UNUSABLE)
         cents = usd_cents_of(snapshot.amount_cents, snapshot.currency, snapshot.stated_usd_cents)
         return _land_first(program, snapshot, position, cents)
-    updated_at = _updated_at(snapshot, position)
+    updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     if (updated_at, position.event_at) < (stored.record.updated_at, stored.record.event_at):
         return _land_older(stored, snapshot, position)
-    return _land_newer(stored, snapshot, position)
+    return _land_newer(stored, snapshot, position, updated_at)
 
 
 def _land_first(
@@ -84,10 +85,10 @@ def _land_first(
         baseline=baseline,
     )
     transfer = StoredTransfer(program, program.transfers.add(snapshot.id, record), record)
-    _enter_windows(transfer, assessment, snapshot, position)
+    _enter_windows(transfer, subject, assessment, snapshot, position)
     program.day_tallies.add_transfer(record, transfer.returned())
     return LandingResult(
-        EventResult.APPLIED,
+        _APPLIED,
         snapshot.id,
         transfer,
         assessment,
@@ -132,13 +133,17 @@ def _subject_of_snapshot(
 
 
 def _enter_windows(
-    transfer: StoredTransfer, assessment: Assessment, snapshot: TransferSnapshot, position: EntryPosition
+    transfer: StoredTransfer,
+    subject: Subject,
+    assessment: Assessment,
+    snapshot: TransferSnapshot,
+    position: EntryPosition,
 ) -> None:
     """Count a transfer that was just scored for those that come after it."""
     program, at, row_index = transfer.program, transfer.record.at, transfer.row_index
     program.kri_windows.add(row_index, transfer.record)
-    movement = transfer.movement()
-    if movement is not None:
+    if subject.moved:
+        movement = transfer.movement_between(subject.source, subject.target, subject.kinds)
         replace_movement(program, None, movement, known_at=None)
         is_rare = is_rare_pair(assessment.vector)
         program.acquaintances.meet(movement.source, movement.target, at, row_index, is_rare=is_rare)
@@ -151,10 +156,11 @@ def _enter_windows(
         change_return(program, transfer.returned_transfer(), state, ENTER, known_at=None)
 
 
-def _land_newer(stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
+def _land_newer(
+    stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition, updated_at: int
+) -> LandingResult:
     program, row_index, record = stored.program, stored.row_index, stored.record
     actor, counterparty, is_updated = _parties_of(stored, snapshot)
-    updated_at = _updated_at(snapshot, position)
     transfer = StoredTransfer(
         program,
         row_index,
@@ -165,9 +171,9 @@ def _land_newer(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     assessment = None
     if _may_count_otherwise(stored, transfer, snapshot):
         assessment = _replace(stored, transfer, snapshot, position)
-    transfer.write()
+    transfer.write(record)
     return LandingResult(
-        EventResult.APPLIED,
+        _APPLIED,
         snapshot.id,
         transfer,
         assessment,
@@ -236,11 +242,9 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     )
 
 
-def _updated_at(snapshot: TransferSnapshot, position: EntryPosition) -> int:
-    return snapshot.updated_at if snapshot.updated_at is not None else position.event_at
-
-
 def _former_parties(before: StoredTransfer, after: StoredTransfer) -> tuple[Actor | Counterparty, ...]:
+    if before.actor is after.actor and before.counterparty is after.counterparty:
+        return ()
     sides = zip(before.parties(), after.parties(), strict=True)
     return tuple(old for old, new in sides if old is not None and old is not new)
 

@@ -13,7 +13,7 @@ from features.core.rows.transfers import TransferRow
 from features.landing.contribution import Attempt, Movement, ReturnedTransfer
 from features.measurement.assessment import Assessment
 from features.state.card_table import card_key
-from features.state.day_tallies import Contribution
+from features.state.contributions import DayContribution
 from features.state.kri_windows import RCK
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
@@ -48,12 +48,12 @@ class StoredTransfer:
         row_index = program.transfers.row_of(transfer_id)
         return None if row_index is None else cls.read(program, row_index)
 
-    def write(self) -> None:
-        """Store the record as it is now, and count it so."""
-        windows = self.program.kri_windows
-        before = windows.contribution_of(self.row_index)
-        self.program.transfers.write(self.row_index, self.record)
-        windows.replace(before, self.record)
+    def write(self, former: TransferRecord | None = None) -> None:
+        """Store the record as it is now, and count it so; ``former`` is the stored one where that is at hand."""
+        program, row_index = self.program, self.row_index
+        before = program.transfers.glance(row_index) if former is None else former
+        program.transfers.write(row_index, self.record)
+        program.kri_windows.change(before, self.record)
 
     def set_score(self, assessment: Assessment, position: EntryPosition) -> None:
         """Replace the score in the record; ``write`` stores it."""
@@ -107,10 +107,13 @@ class StoredTransfer:
 
     def movement(self) -> Movement | None:
         """What the transfer contributes to the windows; None when it moved no money."""
-        record = self.record
-        if not record.moved:
+        if not self.record.moved:
             return None
-        source, target = self.nodes()
+        return self.movement_between(*self.nodes(), self.kinds())
+
+    def movement_between(self, source: int, target: int, kinds: tuple[SeriesKind, ...]) -> Movement:
+        """The same, of a transfer that moved money between these nodes and is counted in these series."""
+        record = self.record
         return Movement(
             self.row_index,
             self.actor,
@@ -122,7 +125,7 @@ class StoredTransfer:
             record.class_id,
             self.is_originated(),
             record.class_id in CARD_CLASSES,
-            self.kinds(),
+            kinds,
         )
 
     def attempt(self) -> Attempt | None:
@@ -139,7 +142,7 @@ class StoredTransfer:
             self.row_index,
         )
 
-    def day_contribution(self) -> Contribution:
+    def day_contribution(self) -> DayContribution:
         """What the transfer adds to the tallies of its day."""
         return self.program.day_tallies.contribution(self.row_index, self.record, self.returned())
 

@@ -2,9 +2,11 @@
 
 from features.core.money_flow import money_leaves
 from features.landing.stored_transfer import payer_and_payee
-from features.measurement.subject import NO_CONTRIBUTION, OwnContribution, Subject
+from features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
 from features.state.parties import Actor, Counterparty, PartyDetails
 from features.state.program import ProgramState
+from features.windows.edges import NOBODY, node_of_actor
+from features.windows.series_kinds import kinds_of
 
 
 def build_subject(
@@ -34,8 +36,8 @@ def build_subject(
     of the counterparty with what a pre-flight says of it; ``counterparty_named`` is given where one may be named and
     not be on file. ``moved`` is False for an attempt.
     """
+    is_named = counterparty is not None if counterparty_named is None else counterparty_named
     leaves = money_leaves(rail, direction, ach_type)
-    source, target = payer_and_payee(actor, counterparty_node, leaves=leaves)
     return Subject(
         rail,
         direction,
@@ -47,15 +49,23 @@ def build_subject(
         sec_code,
         actor,
         counterparty,
-        counterparty is not None if counterparty_named is None else counterparty_named,
+        is_named,
         _account_changed(program, counterparty, details, at, own),
-        source,
-        target,
+        *_sides(actor, counterparty_node, leaves=leaves, is_named=is_named),
+        kinds_of(rail, direction, ach_type, cents) if moved else (),
         card,
         _account_of(counterparty, details),
         moved,
         own,
     )
+
+
+def _sides(actor: Actor | None, other: int, *, leaves: bool, is_named: bool) -> tuple[int, int, int | None, int | None]:
+    """Source and target, payer and payee: the same, but for a side that has no node."""
+    own = None if actor is None else node_of_actor(actor.index)
+    counterparty = other if other != NOBODY else (STRANGER if is_named else None)
+    source, target = payer_and_payee(actor, other, leaves=leaves)
+    return (source, target, own, counterparty) if leaves else (source, target, counterparty, own)
 
 
 def _account_changed(

@@ -4,12 +4,13 @@ from typing import Final
 
 from features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US, two_banking_days_before
 from features.core.vocabulary import Rail
+from features.measurement.before import Before
 from features.measurement.groups import AchEntries, Amounts, Cards, Returns
 from features.measurement.subject import Subject
 from features.state.program_series import ProgramSeries
 from features.windows.edges import NOBODY
 from features.windows.series import ALWAYS
-from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kinds, cents_in, count_in, kinds_of
+from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kinds, cents_in, count_in
 
 NEWEST: Final = 64
 MEDIAN_FLOOR: Final = 5
@@ -18,40 +19,40 @@ _WITHIN_PARTS: Final = 10
 _NO_AMOUNTS: Final = Amounts(None, None, 0, 0, 0, 0)
 _NO_CARD: Final = Cards(0, 0, 0, 0, 0, 0, 0, 0, 0)
 _CARD: Final = Rail.CARD.value
+# Looked up once: see ``features/bank/transfers.py``.
+_RECEIVED, _CARDS, _ROUND = SeriesKind.RECEIVED, SeriesKind.CARD, SeriesKind.ROUND
+_PULLED, _FAST = SeriesKind.PULLED, SeriesKind.FAST
+_MICRO, _MICRO_DEBIT = SeriesKind.MICRO, SeriesKind.MICRO_DEBIT
 
 
-def amounts_of(
-    subject: Subject,
-    at: int,
-    has_history: bool,  # noqa: FBT001 - by position, as all of a vector
-) -> tuple[Amounts, int | None]:
+def amounts_of(subject: Subject, before: Before, at: int) -> tuple[Amounts, int | None]:
     """Age, median, equal and round amounts, cents received and sent in 48 h; and what nine of ten are at most."""
     actor, own, cents = subject.actor, subject.own, subject.cents
-    kinds = _kinds_of(subject)
-    own_round = 1 if SeriesKind.ROUND in kinds else 0
-    received = cents or 0 if SeriesKind.RECEIVED in kinds else 0
-    sent = 0 if SeriesKind.RECEIVED in kinds or subject.rail == _CARD or not subject.moved else cents or 0
+    kinds = subject.kinds
+    own_round = 1 if _ROUND in kinds else 0
+    received = cents or 0 if _RECEIVED in kinds else 0
+    sent = 0 if _RECEIVED in kinds or subject.rail == _CARD or not subject.moved else cents or 0
     if actor is None:
         return _NO_AMOUNTS, None
-    its_own = own.moved and own.actor is actor
-    of_quarter, of_day = _newest_amounts(subject, at, its_own=its_own) if has_history else ([], 0)
+    its_own, has_history = own.moved and own.actor is actor, before.previous_at is not None
+    of_quarter, of_day = _newest_amounts(subject, before, at, its_own=its_own) if has_history else ([], 0)
     n, in_order = len(of_quarter), sorted(of_quarter)
     equal = 0 if cents is None else int(subject.moved)
     if of_day and cents is not None:
         slack = cents // _WITHIN_PARTS
         equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
     all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
-    received_48h = cents_in(actor.series_by_kind, SeriesKind.RECEIVED, at - 2 * DAY_US, at)
-    sent_48h = all_48h - received_48h - cents_in(actor.series_by_kind, SeriesKind.CARD, at - 2 * DAY_US, at)
-    if its_own and SeriesKind.RECEIVED in own.kinds:
+    received_48h = cents_in(actor.series_by_kind, _RECEIVED, at - 2 * DAY_US, at)
+    sent_48h = all_48h - received_48h - cents_in(actor.series_by_kind, _CARDS, at - 2 * DAY_US, at)
+    if its_own and _RECEIVED in own.kinds:
         received_48h -= own.cents or 0
-    elif its_own and SeriesKind.CARD not in own.kinds:
+    elif its_own and _CARDS not in own.kinds:
         sent_48h -= own.cents or 0
     amounts = Amounts(
         entity_age_days=_age_days(subject, at, has_history),
         entity_median_cents_90d=in_order[(n - 1) // 2] if n >= MEDIAN_FLOOR else None,
         repeated_amount_count_24h=equal,
-        round_amount_count_30d=_counted(subject, SeriesKind.ROUND, at - DAYS_30, at) + own_round,
+        round_amount_count_30d=_counted(subject, _ROUND, at - DAYS_30, at) + own_round,
         entity_in_cents_48h=received_48h + received,
         entity_out_cents_48h=sent_48h + sent,
     )
@@ -79,29 +80,27 @@ def returns_of(subject: Subject, at: int, own_return: int) -> Returns:
     )
 
 
-def ach_entries(subject: Subject, program: ProgramSeries, at: int, own_count: int) -> AchEntries:
+def ach_entries(subject: Subject, program: ProgramSeries, before: Before, at: int) -> AchEntries:
     """ACH debits ever, cents pulled and sent on fast within two banking days, micro-entries, forward debits of 24 h."""
-    actor, own = subject.actor, subject.own
-    kinds = _kinds_of(subject)
-    micro = 1 if SeriesKind.MICRO in kinds else 0
-    fast = subject.cents or 0 if SeriesKind.FAST in kinds else 0
-    of_program = micro + count_in(program.series_by_kind, SeriesKind.MICRO, at - DAY_US, at)
-    if own.moved and SeriesKind.MICRO in own.kinds:
+    actor, own, kinds = subject.actor, subject.own, subject.kinds
+    micro = 1 if _MICRO in kinds else 0
+    fast = subject.cents or 0 if _FAST in kinds else 0
+    of_program = micro + count_in(program.series_by_kind, _MICRO, at - DAY_US, at)
+    if own.moved and _MICRO in own.kinds:
         of_program -= 1
     if actor is None:
         return AchEntries(0, 0, 0, 0, of_program, 0)
-    own_debit = own_count if own.originated else 0
-    debits = actor.ach_debits
+    debits, own_debit = before.debits, before.own_debit
     every = debits.count(ALWAYS, at) - own_debit if debits is not None else 0
     of_day = debits.count(at - DAY_US, at) - own_debit if debits is not None else 0
     since = two_banking_days_before(at) - 1
     return AchEntries(
         entity_ach_debits_all=every,
-        entity_pulled_cents_2bd=_cents(subject, SeriesKind.PULLED, since, at),
-        entity_fast_out_cents_2bd=_cents(subject, SeriesKind.FAST, since, at) + fast,
-        entity_micro_entries_24h=_counted(subject, SeriesKind.MICRO, at - DAY_US, at) + micro,
+        entity_pulled_cents_2bd=_cents(subject, _PULLED, since, at) if debits is not None else 0,
+        entity_fast_out_cents_2bd=_cents(subject, _FAST, since, at) + fast,
+        entity_micro_entries_24h=_counted(subject, _MICRO, at - DAY_US, at) + micro,
         program_micro_entries_24h=of_program,
-        entity_forward_debits_24h=of_day - _counted(subject, SeriesKind.MICRO_DEBIT, at - DAY_US, at),
+        entity_forward_debits_24h=of_day - _counted(subject, _MICRO_DEBIT, at - DAY_US, at),
     )
 
 
@@ -131,12 +130,7 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> Cards:
     )
 
 
-def _kinds_of(subject: Subject) -> tuple[SeriesKind, ...]:
-    """The series that the subject itself is counted in; an attempt is in none."""
-    return kinds_of(subject.rail, subject.direction, subject.type, subject.cents) if subject.moved else ()
-
-
-def _newest_amounts(subject: Subject, at: int, *, its_own: bool) -> tuple[list[int], int]:
+def _newest_amounts(subject: Subject, before: Before, at: int, *, its_own: bool) -> tuple[list[int], int]:
     """The actor's newest amounts of 90 days without the subject's, and how many of them are of 24 h.
 
     A transfer whose amount is not known in US dollars stands in the series with 0 cents, and is passed over.
@@ -147,8 +141,7 @@ def _newest_amounts(subject: Subject, at: int, *, its_own: bool) -> tuple[list[i
     unpriced = None if actor.series_by_kind is None else actor.series_by_kind.get(SeriesKind.UNPRICED)
     if unpriced is None:
         but = (at, own.cents or 0) if its_own else None
-        of_day = amounts.count(at - DAY_US, at) - its_own
-        return amounts.newest(since, at, most=NEWEST, but=but), of_day
+        return amounts.newest(since, at, most=NEWEST, but=but), before.of_24h[0] - its_own
     facts = amounts.newest_facts(since, at, most=NEWEST + min(unpriced.count(since, at), UNPRICED_LOOKS) + 1)
     left_out = {time: unpriced.count_between(time - 1, time, as_of=at) for time, cents in facts if not cents}
     if its_own and own.cents is not None and (at, own.cents) in facts:  # Else enough others of its instant are larger.
@@ -167,12 +160,11 @@ def _age_days(subject: Subject, at: int, has_history: bool) -> int | None:  # no
     actor = subject.actor
     if actor is None:
         return None
+    first_at = actor.amounts.first(at) if has_history else None
     created_at = actor.profile_at(at).created_at
-    known = [moment for moment in (created_at,) if moment is not None and moment <= at]
-    first = actor.amounts.first(at) if has_history else None
-    if first is not None:
-        known.append(first)
-    return (at - min(known)) // DAY_US if known else None
+    if created_at is not None and created_at <= at and (first_at is None or created_at < first_at):
+        first_at = created_at
+    return None if first_at is None else (at - first_at) // DAY_US
 
 
 def _counted(subject: Subject, kind: SeriesKind, after: int, upto: int) -> int:

@@ -11,31 +11,33 @@ from msgspec.structs import replace
 
 from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from features.core.instants import DAY_US, DAYS_7, DAYS_30
-from features.core.money_flow import money_leaves
 from features.measurement.familiar import new_payees
 from features.measurement.groups import Flow
 from features.measurement.subject import Subject
+from features.measurement.surroundings import Surroundings
 from features.state.parties import Counterparty
 from features.state.program_series import ProgramSeries
-from features.windows.acquaintances import UNKNOWN, Novelty
-from features.windows.edges import EDGES_A_NODE, NOBODY, NONE_NEAR, Edges, Near, node_of_actor
-from features.windows.paths import Chain, Ends, longest_chain, middles, way_back
+from features.windows.edges import EDGES_A_NODE, Edges, Near, node_of_actor
+from features.windows.novelty import UNKNOWN, Novelty
+from features.windows.paths import WITHIN_US, Chain, Ends, longest_chain, middles, way_back
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
-_STRANGER: Final = -2  # a side that is named and has no node: different from every node
 OWN_ACCOUNT_EDGES: Final = 1_024  # looked at where a counterparty is an account of the program itself
 NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, None, 0, 0, None, 0, None, 0, 0)
 
 
-def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | None, tuple[int, ...]]:
+def follow(
+    subject: Subject, program: ProgramSeries, around: Surroundings, at: int
+) -> tuple[Chain | None, tuple[int, ...]]:
     """The longest chain that ends in the subject, and rows on which money came back with it.
 
     None without an actor, and without an amount that could be held against that of another hop.
     """
     if subject.actor is None or subject.cents is None:
         return None, ()
-    if subject.source == subject.target or subject.source not in program.graph.into:
+    received_at = None if around.into_source is None else around.into_source.previous(at, skip=0)
+    if subject.source == subject.target or received_at is None or received_at <= at - WITHIN_US:
         return Chain((), subject.cents), ()
     ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
     cents_of = partial(program.cents_of, as_of=at)
@@ -43,15 +45,13 @@ def follow(subject: Subject, program: ProgramSeries, at: int) -> tuple[Chain | N
     return longest_chain(program.graph, ends, cents_of), back
 
 
-def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | None) -> Flow:
+def flow_of(subject: Subject, program: ProgramSeries, around: Surroundings, at: int, chain: Chain | None) -> Flow:
     """Fans at both ends of the subject, payers of its payer, middlemen, new and shared counterparties."""
-    new, shared = new_counterparties(subject, program, at), shared_entities(subject, program, at)
+    new, shared = new_counterparties(subject, program, around, at), shared_entities(subject, program, at)
     if subject.actor is None:
         return replace(NOT_IN_THE_GRAPH, entity_new_counterparties_24h=new, counterparty_shared_entities_30d=shared)
-    graph, but = program.graph, subject.own.row
-    payer, payee = sides_of(subject)
-    into_target, out_of_source = graph.into.get(subject.target), graph.out.get(subject.source)
-    into_source = graph.into.get(subject.source)
+    but, payer, payee = subject.own.row, subject.payer, subject.payee
+    into_source, out_of_source, into_target = around.into_source, around.out_of_source, around.into_target
     own_payer, own_payee = (payer, payee) if subject.moved else (None, None)
     payers_24h, payers_7d = _distinct(into_target, _FAN_IN, at, but, own_payer) if payee is not None else (0, 0)
     payees_8h, payees_24h, payees_7d = (
@@ -60,7 +60,6 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
     may_gather = payers_7d + (not subject.moved) >= SCATTER_GATHER_MIDDLES
     usual_payees = _usual_week(out_of_source, at)
     gathered_24h, gathered_7d = _distinct(into_source, _FAN_IN, at, but, None)
-    ends = Ends(subject.source, subject.target, at, subject.cents or 0, but)
     return Flow(
         fan_in_count_24h=payers_24h,
         fan_in_count_7d=payers_7d,
@@ -75,31 +74,35 @@ def flow_of(subject: Subject, program: ProgramSeries, at: int, chain: Chain | No
         gathered_count_24h=gathered_24h,
         gathered_count_7d=gathered_7d,
         gathered_usual_week=_usual_week(into_source, at),
-        scatter_gather_middles=middles(graph, ends) if may_gather else 0,
+        scatter_gather_middles=_middles(subject, program, at) if may_gather else 0,
         layering_least_cents=chain.least_cents if chain is not None and chain.hops else None,
         entity_new_counterparties_24h=new,
         counterparty_shared_entities_30d=shared,
     )
 
 
-def novelty_of(subject: Subject, program: ProgramSeries, at: int) -> Novelty:
+def _middles(subject: Subject, program: ProgramSeries, at: int) -> int:
+    return middles(program.graph, Ends(subject.source, subject.target, at, subject.cents or 0, subject.own.row))
+
+
+def novelty_of(subject: Subject, program: ProgramSeries, at: int, *, known_since: int | None) -> Novelty:
     """Whether payer and payee are new to each other, and how often either meets somebody new."""
-    payer, payee = sides_of(subject)
+    payer, payee = subject.payer, subject.payee
     if subject.actor is None or payer is None or payee is None:
         return UNKNOWN
     return program.acquaintances.novelty(
-        payer, payee, at, but=subject.own.row, known_since=program.amounts.first(at), counts=subject.moved
+        payer, payee, at, but=subject.own.row, known_since=known_since, counts=subject.moved
     )
 
 
-def new_counterparties(subject: Subject, program: ProgramSeries, at: int) -> int:
+def new_counterparties(subject: Subject, program: ProgramSeries, around: Surroundings, at: int) -> int:
     """Counterparties among the actor's newest transfers of 24 h that were new to the program within those 24 h."""
     actor = subject.actor
     if actor is None:
         return 0
     since, but = at - DAY_US, subject.own.row
-    node = 2 * actor.index
-    nears = [_near(side.get(node), since, at, but) for side in (program.graph.into, program.graph.out) if node in side]
+    own = [edges for edges in (around.into_own, around.out_of_own) if edges is not None]
+    nears = [near for edges in own if (near := edges.near(since, at, but=but, as_of=at)).rows]
     recent = {index for _, index in _own_edges(nears, program, actor.index, at)[-EDGES_A_NODE:]}
     if subject.counterparty is not None and subject.moved:
         recent.add(subject.counterparty.index)
@@ -143,24 +146,6 @@ def dealing_with(
                 sides = (program.sides_of(row, at) for row in near.rows)
                 nodes.update(node_of_actor(actor) for actor, counterparty in sides if counterparty == party.index)
     return nodes
-
-
-def sides_of(subject: Subject) -> tuple[int | None, int | None]:
-    """Payer and payee."""
-    leaves = money_leaves(subject.rail, subject.direction, subject.type)
-    payer = _side(subject, subject.source, is_counterparty=not leaves)
-    return payer, _side(subject, subject.target, is_counterparty=leaves)
-
-
-def _side(subject: Subject, node: int, *, is_counterparty: bool) -> int | None:
-    """A side's node; a stand-in for one that is named and has no node; None when it is not known."""
-    if node != NOBODY:
-        return node
-    return _STRANGER if is_counterparty and subject.counterparty_named else None
-
-
-def _near(edges: Edges | None, after: int, upto: int, but: int) -> Near:
-    return NONE_NEAR if edges is None else edges.near(after, upto, but=but, as_of=upto)
 
 
 def _distinct(edges: Edges | None, spans: tuple[int, ...], at: int, but: int, also: int | None) -> list[int]:

@@ -4,7 +4,7 @@ Window  each feature's own, half-open (t - w, t]; the transfer itself counts onl
 Errors  none: what cannot be measured is None
 """
 
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 from msgspec.structs import astuple
 
@@ -13,6 +13,7 @@ from features.catalogue.vector import FeatureVector
 from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from features.core.vocabulary import Rail
 from features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
+from features.measurement.before import Before, before_of
 from features.measurement.familiar import is_asked, is_regular
 from features.measurement.flow import flow_of, follow, novelty_of
 from features.measurement.groups import (
@@ -30,39 +31,36 @@ from features.measurement.identity import has_fraud_risk, identity_at, rescreen_
 from features.measurement.passing import passing_of
 from features.measurement.rhythm import rhythm_of
 from features.measurement.subject import OwnContribution, Subject
+from features.measurement.surroundings import surroundings_of
 from features.policy.bodies import LADDER
 from features.policy.in_force import thresholds_of, version_in_force
-from features.state.parties import Actor, Counterparty
 from features.state.program_series import Declared, ProgramSeries
 from features.windows.baseline import BaselineValues
+from features.windows.novelty import Novelty
 from features.windows.paths import Chain
 from features.windows.series import ALWAYS, AmountSeries, Series
 from features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value
-_NO_AMOUNTS: Final = AmountSeries()
 
 
-class Measured(NamedTuple):
-    """The vector, and the transfers (rows of the table, oldest first) on which its two paths run."""
-
-    vector: FeatureVector
-    layering: tuple[int, ...]
-    round_trip: tuple[int, ...]
+Measured = tuple[FeatureVector, tuple[int, ...], tuple[int, ...]]
+"""The vector, and the transfers (rows of the table, oldest first) on which its two paths run: layering, round trip."""
 
 
 def measure(
     subject: Subject, program: ProgramSeries, declared: Declared, baseline: BaselineValues, at: int
 ) -> Measured:
     """All features of the subject at ``at``, group by group in the order of the vector."""
-    chain, way_back = follow(subject, program, at)
-    before = _before(subject, at)
+    before, around = before_of(subject, program, at), surroundings_of(subject, program.graph)
+    novelty = novelty_of(subject, program, at, known_since=before.program_first_at)
+    chain, way_back = follow(subject, program, around, at)
     thresholds = thresholds_of(program, at)
     structuring_7d, structuring_24h = _structuring(
         subject, thresholds.lines, at, own_actor=before.own, own_party=before.own_party
     )
     activity = _activity(subject, before, at, structuring_7d)
-    amounts, most_cents = amounts_of(subject, at, before.previous_at is not None)
+    amounts, most_cents = amounts_of(subject, before, at)
     repeats = is_asked(structuring_24h, structuring_7d, amounts.repeated_amount_count_24h)
     values = (  # the order of groups and vector is held by tests/features/measurement/test_groups.py
         *astuple(_facts(subject)),
@@ -74,43 +72,16 @@ def measure(
         *astuple(_history(subject, before, at, structuring_24h)),
         *astuple(amounts),
         *astuple(passing_of(subject, program, at, activity, amounts)),
-        *astuple(flow_of(subject, program, at, chain)),
+        *astuple(flow_of(subject, program, around, at, chain)),
         *astuple(returns_of(subject, at, before.own_return)),
-        *astuple(ach_entries(subject, program, at, before.own)),
+        *astuple(ach_entries(subject, program, before, at)),
         *astuple(card_attempts(subject, program, at)),
-        *astuple(_novelties(subject, program, at)),
+        *astuple(_novelties(subject, program, novelty, at)),
         *astuple(_standing(subject, program, before, at, is_regular(subject, program, at) if repeats else None)),
         *astuple(_in_force(subject, program, thresholds, at)),
-        *astuple(rhythm_of(subject, program, at, most_cents)),
+        *astuple(rhythm_of(subject, program, around, novelty, at, most_cents)),
     )
-    return Measured(FeatureVector(*values), chain.rows if chain is not None else (), way_back)
-
-
-class _Before(NamedTuple):
-    """The actor's amounts, and what the subject itself has put into the windows, as counts to take away."""
-
-    amounts: AmountSeries
-    own: int
-    own_party: int
-    own_return: int
-    previous_at: int | None
-
-    def own_return_of(self, subject: Subject) -> int:
-        """The subject's own return, when it counts for the actor that is measured."""
-        return self.own_return if subject.actor is not None and subject.own.actor is subject.actor else 0
-
-
-def _before(subject: Subject, at: int) -> _Before:
-    own, actor, counterparty = subject.own, subject.actor, subject.counterparty
-    amounts = actor.amounts if actor is not None else _NO_AMOUNTS
-    own_count = 1 if own.moved and actor is not None and own.actor is actor else 0
-    return _Before(
-        amounts,
-        own_count,
-        1 if own.moved and counterparty is not None and own.counterparty is counterparty else 0,
-        1 if own.returned_at is not None and own.returned_at <= at else 0,
-        amounts.previous(at, skip=own_count),
-    )
+    return FeatureVector(*values), chain.rows if chain is not None else (), way_back
 
 
 def _facts(subject: Subject) -> Facts:
@@ -125,27 +96,27 @@ def _facts(subject: Subject) -> Facts:
     )
 
 
-def _activity(subject: Subject, before: _Before, at: int, structuring_7d: int) -> Activity:
+def _activity(subject: Subject, before: Before, at: int, structuring_7d: int) -> Activity:
     """Velocity with the subject; earlier transfers, returns, ACH debits and unauthorized returns without it."""
-    own, actor, amounts = subject.own, subject.actor, before.amounts
-    count_24h, cents_24h = amounts.measure(at - DAY_US, at)
-    own_return = before.own_return_of(subject)
+    own, actor, amounts, own_return = subject.own, subject.actor, before.amounts, before.own_return_of_actor
+    count_24h, cents_24h = before.of_24h
+    returns, unauthorized = (None, None) if actor is None else (actor.returns, actor.unauthorized)
     return Activity(
-        entity_count_30d=amounts.count(at - DAYS_30, at) - before.own,
+        entity_count_30d=before.of_30d[0] - before.own,
         velocity_24h_count=count_24h - before.own + subject.moved,
         velocity_24h_sum_cents=cents_24h
         - (own.cents or 0 if before.own else 0)
         + (subject.cents or 0 if subject.moved else 0),
         entity_prior_transfers=amounts.count(ALWAYS, at) - before.own,
-        entity_prior_returns=_count(actor, "returns", ALWAYS, at) - own_return,
-        entity_ach_debits_60d=_count(actor, "ach_debits", at - DAYS_60, at) - (before.own if own.originated else 0),
-        entity_unauthorized_returns_60d=_count(actor, "unauthorized", at - DAYS_60, at)
+        entity_prior_returns=_count(returns, ALWAYS, at) - own_return,
+        entity_ach_debits_60d=_count(before.debits, at - DAYS_60, at) - before.own_debit,
+        entity_unauthorized_returns_60d=_count(unauthorized, at - DAYS_60, at)
         - (own_return if own.unauthorized else 0),
         structuring_window_count=structuring_7d,
     )
 
 
-def _relationship(subject: Subject, before: _Before, at: int) -> Relationship:
+def _relationship(subject: Subject, before: Before, at: int) -> Relationship:
     """First time, earlier transfers, returns and unauthorized returns with the counterparty."""
     counterparty = subject.counterparty
     if counterparty is None:
@@ -155,8 +126,8 @@ def _relationship(subject: Subject, before: _Before, at: int) -> Relationship:
     return Relationship(
         counterparty_first_time=n == 0,
         counterparty_n=n,
-        counterparty_prior_returns=_count(counterparty, "returns", ALWAYS, at) - own_return,
-        counterparty_prior_unauthorized_returns=_count(counterparty, "unauthorized", ALWAYS, at)
+        counterparty_prior_returns=_count(counterparty.returns, ALWAYS, at) - own_return,
+        counterparty_prior_unauthorized_returns=_count(counterparty.unauthorized, ALWAYS, at)
         - (own_return if subject.own.unauthorized else 0),
     )
 
@@ -166,7 +137,7 @@ def _program_figures(
     program: ProgramSeries,
     declared: Declared,
     baseline: BaselineValues,
-    before: _Before,
+    before: Before,
     at: int,
 ) -> ProgramFigures:
     own = subject.own
@@ -174,7 +145,9 @@ def _program_figures(
         program_n_90d=baseline.n,
         program_median_cents=baseline.median_cents,
         program_p95_cents=baseline.p95_cents,
-        program_daily_avg_cents_30d=_daily_average(program.amounts, at, own_cents=own.cents or 0 if own.moved else 0),
+        program_daily_avg_cents_30d=_daily_average(
+            program.amounts, before.program_first_at, at, own_cents=own.cents or 0 if own.moved else 0
+        ),
         program_declared_monthly_volume_cents=declared.monthly_volume_cents,
         program_unauthorized_return_rate_60d=_unauthorized_rate(program, at, own, before.own_return),
         declared_countries=declared.countries,
@@ -187,7 +160,7 @@ def _typologies(
     lines: Lines,
     chain: Chain | None,
     way_back: tuple[int, ...],
-    before: _Before,
+    before: Before,
     at: int,
 ) -> Typologies:
     return Typologies(
@@ -199,12 +172,12 @@ def _typologies(
     )
 
 
-def _history(subject: Subject, before: _Before, at: int, structuring_24h: int) -> History:
+def _history(subject: Subject, before: Before, at: int, structuring_24h: int) -> History:
     own, actor = subject.own, subject.actor
     own_cents = own.cents or 0 if before.own else 0
     count_90d, cents_90d = before.amounts.measure(at - DAYS_90, at)
     return History(
-        entity_sum_cents_30d=before.amounts.measure(at - DAYS_30, at)[1] - own_cents,
+        entity_sum_cents_30d=before.of_30d[1] - own_cents,
         entity_n_90d=count_90d - before.own,
         entity_sum_cents_90d=cents_90d - own_cents,
         structuring_count_24h=structuring_24h,
@@ -212,13 +185,12 @@ def _history(subject: Subject, before: _Before, at: int, structuring_24h: int) -
         entity_returns_30d=0
         if actor is None
         else count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at)
-        - (before.own_return_of(subject) if own.originated else 0),
-        entity_ach_debits_30d=_count(actor, "ach_debits", at - DAYS_30, at) - (before.own if own.originated else 0),
+        - (before.own_return_of_actor if own.originated else 0),
+        entity_ach_debits_30d=_count(before.debits, at - DAYS_30, at) - before.own_debit,
     )
 
 
-def _novelties(subject: Subject, program: ProgramSeries, at: int) -> Novelties:
-    novelty = novelty_of(subject, program, at)
+def _novelties(subject: Subject, program: ProgramSeries, novelty: Novelty, at: int) -> Novelties:
     return Novelties(
         entity_fraud_risk=has_fraud_risk(subject.actor, at),
         entity_rescreen_days=rescreen_days(subject.actor, program, at),
@@ -233,7 +205,7 @@ def _novelties(subject: Subject, program: ProgramSeries, at: int) -> Novelties:
 def _standing(
     subject: Subject,
     program: ProgramSeries,
-    before: _Before,
+    before: Before,
     at: int,
     regular: bool | None,  # noqa: FBT001 - by position, as all of a vector
 ) -> Standing:
@@ -242,10 +214,12 @@ def _standing(
     unauthorized = frozen = 0
     if counterparty is not None:
         own_return = before.own_return if own.counterparty is counterparty else 0
-        unauthorized = _count(counterparty, "unauthorized", at - DAYS_60, at) - (own_return if own.unauthorized else 0)
+        unauthorized = _count(counterparty.unauthorized, at - DAYS_60, at) - (own_return if own.unauthorized else 0)
         frozen = count_in(counterparty.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
         frozen -= own_return if own.frozen else 0
-    return Standing(subject.moved, unauthorized, frozen, regular, _paired_count(program, at, own))
+    return Standing(
+        subject.moved, unauthorized, frozen, regular, _paired_count(program, before.program_first_at, at, own)
+    )
 
 
 def _in_force(subject: Subject, program: ProgramSeries, thresholds: Thresholds, at: int) -> InForce:
@@ -257,19 +231,15 @@ def _in_force(subject: Subject, program: ProgramSeries, thresholds: Thresholds, 
     )
 
 
-def _paired_count(program: ProgramSeries, at: int, own: OwnContribution) -> int:
+def _paired_count(program: ProgramSeries, first_at: int | None, at: int, own: OwnContribution) -> int:
     """The program's other transfers of 90 days since it is told which pairs are rare: from its 90th day on."""
-    first_at = program.amounts.first(at)
     if first_at is None or first_at > at - DAYS_90:
         return 0
     return program.amounts.count(max(at - DAYS_90, first_at + DAYS_90 - 1), at) - (1 if own.moved else 0)
 
 
-def _count(
-    party: Actor | Counterparty | None, kind: Literal["ach_debits", "returns", "unauthorized"], after: int, upto: int
-) -> int:
-    series: Series | None = getattr(party, kind, None)
-    return series.count(after, upto) if series is not None else 0
+def _count(series: Series | None, after: int, upto: int) -> int:
+    return 0 if series is None else series.count(after, upto)
 
 
 def _structuring(subject: Subject, lines: Lines, at: int, *, own_actor: int, own_party: int) -> tuple[int, int]:
@@ -294,9 +264,8 @@ def _structuring(subject: Subject, lines: Lines, at: int, *, own_actor: int, own
     return most_7d, most_24h
 
 
-def _daily_average(amounts: AmountSeries, at: int, *, own_cents: int) -> int | None:
+def _daily_average(amounts: AmountSeries, first_at: int | None, at: int, *, own_cents: int) -> int | None:
     """Cents of 30 days over the days of them that the program exists; None in its first week."""
-    first_at = amounts.first(at)
     if first_at is None:
         return None
     age = at - first_at

@@ -9,12 +9,13 @@ Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of 
 from typing import Final
 
 from features.core.instants import DAY_US, DAYS_90, HOUR_US
-from features.measurement.flow import sides_of
 from features.measurement.groups import Rhythm
 from features.measurement.subject import Subject
+from features.measurement.surroundings import Surroundings
 from features.state.parties import Actor
 from features.state.program_series import ProgramSeries
 from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
+from features.windows.novelty import Novelty
 from features.windows.quick_hops import quick_hops
 
 NEWEST: Final = 64
@@ -25,27 +26,36 @@ _AROUND_US: Final = 3 * HOUR_US // 2
 _NOBODYS: Final = Rhythm(None, None, None, None, None, None, None, None, None, None)
 
 
-def rhythm_of(subject: Subject, program: ProgramSeries, at: int, most_cents: int | None) -> Rhythm:
+def rhythm_of(
+    subject: Subject,
+    program: ProgramSeries,
+    around: Surroundings,
+    novelty: Novelty,
+    at: int,
+    most_cents: int | None,
+) -> Rhythm:
     """``most_cents`` are what nine of ten of the actor's amounts are within."""
     actor, own = subject.actor, subject.own
     if actor is None:
         return _NOBODYS
-    node, graph, amounts = node_of_actor(actor.index), program.graph, actor.amounts
-    payer, payee = sides_of(subject)
+    node, amounts, payer, payee = node_of_actor(actor.index), actor.amounts, subject.payer, subject.payee
     is_edge = subject.moved and payer is not None and payee is not None
     its_own = own.moved and own.actor is actor
-    received, paid = (_lately(side.get(node), at, own.row) for side in (graph.into, graph.out))
+    received, paid = _lately(around.into_own, at, own.row), _lately(around.out_of_own, at, own.row)
+    new = program.acquaintances.met_between(node, at - _HOURS_6, at - 1)
     return Rhythm(
         entity_p90_cents_90d=most_cents,
         velocity_count_1h=amounts.count_between(at - HOUR_US, at - 1, as_of=at) + subject.moved,
         velocity_count_6h=amounts.count_between(at - _HOURS_6, at - 1, as_of=at) + subject.moved,
         entity_received_count_6h=len(received.rows) + (is_edge and payee == node),
         entity_paid_count_6h=len(paid.rows) + (is_edge and payer == node),
-        entity_received_cents_2h=_cents_since(received, program, at - _HOURS_2, at),
-        entity_new_parties_6h=_new_parties(subject, program, node, at),
+        entity_received_cents_2h=_cents_since(received, program, at - _HOURS_2, at) if received.rows else 0,
+        entity_new_parties_6h=new + (is_edge and (novelty.met_at is None or novelty.met_at >= at)),
         entity_usual_hour_percent=_usual_hour(actor, at, its_own=its_own),
-        pair_other_way_cents_24h=_other_way(subject, program, node, at),
-        quick_hops_2h=quick_hops(graph, subject.source, subject.target, at, but=own.row),
+        pair_other_way_cents_24h=_other_way(subject, program, around, node, at),
+        quick_hops_2h=0
+        if around.into_source is None
+        else quick_hops(program.graph, subject.source, subject.target, at, but=own.row),
     )
 
 
@@ -58,16 +68,6 @@ def _cents_since(received: Near, program: ProgramSeries, since: int, at: int) ->
     return sum(program.cents_of(row, at) or 0 for row in rows)
 
 
-def _new_parties(subject: Subject, program: ProgramSeries, node: int, at: int) -> int:
-    """First payments to the actor and of it, with the subject when its two sides had not met before its instant."""
-    payer, payee = sides_of(subject)
-    acquaintances = program.acquaintances
-    new = acquaintances.met_between(node, at - _HOURS_6, at - 1)
-    if not subject.moved or payer is None or payee is None or acquaintances.are_acquainted(payer, payee, at - 1):
-        return new
-    return new + 1
-
-
 def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
     """How much of what the actor did was at about this time of day."""
     instants = actor.amounts.newest_instants(at - DAYS_90, at, most=NEWEST + its_own)
@@ -77,18 +77,16 @@ def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
     n = len(others)
     if n < HOURS_FROM:
         return None
-    around = sum(1 for instant in others if (instant - at + _AROUND_US) % DAY_US <= 2 * _AROUND_US)
+    earliest = at - _AROUND_US
+    around = sum([(instant - earliest) % DAY_US <= 2 * _AROUND_US for instant in others])
     return 100 * around // n
 
 
-def _other_way(subject: Subject, program: ProgramSeries, node: int, at: int) -> int | None:
+def _other_way(subject: Subject, program: ProgramSeries, around: Surroundings, node: int, at: int) -> int | None:
     """What was last paid the other way between the two."""
-    graph = program.graph
-    if NOBODY in (subject.source, subject.target) or subject.source == subject.target:
-        return None
     is_paid = subject.target == node
-    edges, other = (graph.out.get(node), subject.source) if is_paid else (graph.into.get(node), subject.target)
-    if edges is None:
+    edges, other = (around.out_of_own, subject.source) if is_paid else (around.into_own, subject.target)
+    if edges is None or other == NOBODY or subject.source == subject.target:
         return None
     near = edges.near(at - DAY_US, at - 1, but=subject.own.row, as_of=at)
     for row, party in zip(reversed(near.rows), reversed(near.others), strict=True):

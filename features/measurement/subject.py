@@ -28,6 +28,8 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_CONTRIBUTION: Final = OwnContribution()
+STRANGER: Final = -2
+"""Stands for a side that is named and has no node: different from every node."""
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):
@@ -47,6 +49,9 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     account_changed: bool
     source: int  # nodes of the graph; NOBODY when the side is unknown or has no transfer yet
     target: int
+    payer: int | None  # the same, ``STRANGER`` when the side is named and has no node yet, None when it is not known
+    payee: int | None
+    kinds: tuple[SeriesKind, ...]  # the series that it is counted in itself; an attempt is in none
     card: int  # the key that a card attempt is counted under; NOBODY when it is not known
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
     moved: bool  # False for an attempt, which counts itself in no window but those of card attempts

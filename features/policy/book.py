@@ -43,6 +43,7 @@ class PolicyBook:
         self._of_tenant: dict[str, list[ActiveVersion]] = {}
         self._of_program: dict[str, list[ActiveVersion]] = {}
         self._activations: set[str] = set()
+        self._last = SEEDED  # by prefix: what counts from its own instant on
         self._thresholds = _SEEDED_THRESHOLDS  # by version, compiled once
         self._capped: dict[str, Thresholds] = {}  # the same with the program's caps among their lines
         self._rule_set: RuleSet | None = None  # None until a transfer is held against it
@@ -56,6 +57,9 @@ class PolicyBook:
 
     def in_force(self, prefix: str, at: int) -> ActiveVersion | None:
         """The version of a prefix that counts at an instant."""
+        last = self._last.get(prefix)
+        if last is None or last.since <= at:
+            return last
         for book in (self._of_program, self._of_tenant):
             versions = book.get(prefix)
             if versions is not None:
@@ -118,6 +122,9 @@ class PolicyBook:
             versions.clear()  # replaced for good: the order of the log decides, not the clock
             self._rule_set = None
         versions.append(in_force)
+        last = self._newest(prefix_of(version.version))
+        assert last is not None
+        self._last = {**self._last, prefix_of(version.version): last}
         if isinstance(version.body, ThresholdsBody):
             self._thresholds = {**self._thresholds, version.version: compiled(version.version, version.body)}
         return in_force

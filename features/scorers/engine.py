@@ -47,7 +47,10 @@ class WeighedSignal(Generic[Inputs]):
 Fired = tuple[Signal[Inputs], int, int]
 """A signal that fired, its measure and its points."""
 
-_Group = tuple[Callable[[Inputs], object] | None, tuple[WeighedSignal[Inputs], ...]]
+_Measured = tuple[Callable[[Inputs], int | None], int, WeighedSignal[Inputs]]
+"""What measures a signal, the least measure that is anything, and the signal."""
+
+_Group = tuple[Callable[[Inputs], object] | None, tuple[_Measured[Inputs], ...]]
 
 Weighed = tuple[int | None, bool, int, list[Fired[Inputs]], list[Reason]]
 """A score before its reasons are worded: points, whether a hard signal fired, n, what fired, and what was taken away.
@@ -127,9 +130,9 @@ class CompiledCard(Generic[Inputs]):
             total += points
             by_family[signal.family] = by_family.get(signal.family, 0) + points
         cuts = [
-            cap_reason(self.scorer.cap_id(family), family, points, by_family[family])
-            for family, points in self.caps.items()
-            if by_family.get(family, 0) > points
+            cap_reason(self.scorer.cap_id(family), family, self.caps[family], points)
+            for family, points in by_family.items()
+            if family is not None and points > self.caps.get(family, points)
         ]
         cuts += self._overlaps(inputs, by_family)
         total += sum([cut.weight for cut in cuts])
@@ -151,9 +154,9 @@ class CompiledCard(Generic[Inputs]):
         compiled = []
         for group in self.scorer.groups:
             signals = [each for each in group.signals if each.id in weighed and kind.holds(each)]
-            counting = tuple(weighed[each.id] for each in signals if each.hard or not only_hard)
+            counting = [weighed[each.id] for each in signals if each.hard or not only_hard]
             if counting:
-                compiled.append((group.may_fire, counting))
+                compiled.append((group.may_fire, tuple((each.measure, each.least, each) for each in counting)))
         return tuple(compiled)
 
 
@@ -161,9 +164,9 @@ def _measure(groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[I
     fired: list[Fired[Inputs]] = []
     for may_fire, signals in groups:
         if may_fire is None or may_fire(inputs):
-            for weighed in signals:
-                measured = weighed.measure(inputs)
-                if measured is None or measured < weighed.least:
+            for measure, least, weighed in signals:
+                measured = measure(inputs)
+                if measured is None or measured < least:
                     continue
                 points = weighed.points_of(measured)
                 if points is not None:

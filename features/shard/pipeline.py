@@ -58,6 +58,7 @@ from features.windows.id_index import key_of
 
 AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
 Event = TypedEvent | BankEvent
+_APPLIED, _TRANSFER = EventResult.APPLIED, SubjectType.TRANSFER  # looked up once: see ``features/bank/transfers.py``
 
 
 def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emit: Emit) -> None:
@@ -81,7 +82,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     if emit is no_rows:
         return
     fault, subject = None, outcome.subject
-    is_plain = outcome.is_plain and isinstance(event, TypedEvent) and CAMEL_CASE_ID not in entry.body
+    is_plain = outcome.is_plain and isinstance(event, TypedEvent) and entry.body.find(CAMEL_CASE_ID) < 0
     if not is_plain or created_at > entry.appended_at:
         fault = fault_of(event, entry.body, outcome.result, appended_at=entry.appended_at)
     emit(
@@ -95,9 +96,9 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
             family=family,
             created_at=created_at,
             appended_at=entry.appended_at,
-            result=outcome.result.value,
+            result=outcome.result,
             body_crc32=checksum,
-            subject_type=None if subject is None else subject.type.value,
+            subject_type=None if subject is None else subject.type,
             subject_id=None if subject is None else subject.id,
             reason=None if fault is None else fault.sentence,
             path=None if fault is None else fault.path,
@@ -157,10 +158,8 @@ def _apply_transfer(
     landed = land(program, snapshot, position)
     for follow in AFTER_LANDING:
         follow(program, snapshot, landed, position, emit)
-    is_plain = landed.result is EventResult.APPLIED and reads_plainly(
-        kind, data, snapshot, appended_at=position.appended_at
-    )
-    return EventOutcome(landed.result, EventSubject(SubjectType.TRANSFER, snapshot.id), is_plain)
+    is_plain = landed.result is _APPLIED and reads_plainly(kind, data, snapshot, appended_at=position.appended_at)
+    return EventOutcome(landed.result, EventSubject(_TRANSFER, snapshot.id), is_plain)
 
 
 def emit_landed_rows(

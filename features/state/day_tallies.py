@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterable
 from itertools import chain
 from operator import add
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from features.core.bands import HOLD_FROM, REVIEW_FROM
@@ -19,6 +19,7 @@ from features.core.event_results import EventResult
 from features.core.instants import DAY_US, SECOND_US
 from features.core.rail_classes import ACH_DEBIT, ORIGINATED_CLASS
 from features.core.vocabulary import LabelValue
+from features.state.contributions import DayContribution
 from features.state.transfer_table import UNSCORED, ReturnState, TransferRecord
 
 OTHER_FAMILY: Final = "other"
@@ -49,21 +50,10 @@ _LABELLED_BAD: Final = _LABELS[LabelValue.BAD]
 _LONGEST_WAIT: Final = 2**32 - 1
 
 
-class Contribution(NamedTuple):
-    """What one transfer adds to its day."""
-
-    day: int
-    cents: int  # 0 for an attempt, and where the amount in US dollars is not known
-    returned: bool
-    unauthorized: bool
-    band: int
-    flags: int
-
-
-def contribution_of(record: TransferRecord, returned: ReturnState | None, flags: int) -> Contribution:
+def contribution_of(record: TransferRecord, returned: ReturnState | None, flags: int) -> DayContribution:
     """The contribution of a transfer as it is stored, with its return and its byte."""
     stands = record.moved and returned is not None and returned.counts
-    return Contribution(
+    return DayContribution(
         day=record.at // DAY_US,
         cents=record.cents if record.moved and record.cents > 0 else 0,
         returned=stands,
@@ -95,11 +85,11 @@ class DayTallies:
         self._flags.append(flags)
         self._count(contribution_of(record, returned, flags), 1)
 
-    def contribution(self, row: int, record: TransferRecord, returned: ReturnState | None) -> Contribution:
+    def contribution(self, row: int, record: TransferRecord, returned: ReturnState | None) -> DayContribution:
         """What the transfer of that row adds, if this is its record and its return."""
         return contribution_of(record, returned, self._flags[row])
 
-    def replace(self, before: Contribution, after: Contribution) -> None:
+    def replace(self, before: DayContribution, after: DayContribution) -> None:
         """Count a transfer as it is after a change."""
         if before != after:
             self._count(before, -1)
@@ -191,7 +181,7 @@ class DayTallies:
             figures = self._days[day] = array("q", bytes(_WIDTH * 8))
         return figures
 
-    def _count(self, transfer: Contribution, sign: int) -> None:
+    def _count(self, transfer: DayContribution, sign: int) -> None:
         """Add a contribution to its day, or take it off."""
         day, flags = self._day(transfer.day), transfer.flags
         day[_TRANSFERS] += sign

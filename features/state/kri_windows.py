@@ -11,7 +11,8 @@ Unit    amounts in US cents, exact below 2^64; 4 bytes a transfer, 8 a counterpa
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from operator import attrgetter
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from features.core.instants import DAYS_30, DAYS_60
 from features.core.money_flow import money_leaves
 from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
 from features.core.vocabulary import Direction
+from features.state.contributions import KriContribution
 from features.state.program_series import Declared
 from features.state.string_table import StringTable
 from features.state.transfer_table import UNSCORED, Glance, TransferRecord, TransferTable
@@ -63,12 +65,10 @@ _AUTHORIZED: Final = ((AUTHORIZATIONS,), (AUTHORIZATIONS, DECLINES), (AUTHORIZAT
 _SCORED: Final = ((SCORED,), (SCORED, IN_HOLD))
 
 
-class Contribution(NamedTuple):
-    """What one transfer adds; ``leaving_cents`` is what it paid the counterparty, -1 for none."""
-
-    counts: tuple[int, ...]
-    leaving_cents: int
-    counterparty: int
+_COUNTED_BY: Final = attrgetter(
+    "cents", "counterparty", "country", "sec_code", "class_id", "ach_type", "score", "moved"
+)
+"""What a transfer is counted by beside its own time, which stays; of authorizations by status and reason as well."""
 
 
 class KriWindows:
@@ -126,7 +126,12 @@ class KriWindows:
             self._tails[window] += at <= self._upto - span  # it lands behind the window
         self._change(self.contribution(record), 1, at)
 
-    def replace(self, before: Contribution, record: TransferRecord) -> None:
+    def change(self, before: TransferRecord | Glance, after: TransferRecord) -> None:
+        """Count a transfer whose record changed as it stands now; nearly always that changes nothing."""
+        if before.class_id in _AUTHORIZED_CLASSES or _COUNTED_BY(before) != _COUNTED_BY(after):
+            self.replace(self.contribution(before), after)
+
+    def replace(self, before: KriContribution, record: TransferRecord) -> None:
         """Count a transfer whose record changed as it stands now; ``before`` is what it contributed until then."""
         after = self.contribution(record)
         if after != before:
@@ -152,11 +157,11 @@ class KriWindows:
             return array("I")
         return self._rows[bisect_right(self._rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
 
-    def contribution_of(self, row: int) -> Contribution:
+    def contribution_of(self, row: int) -> KriContribution:
         """What a transfer contributes as its record stands."""
         return self.contribution(self._transfers.glance(row))
 
-    def contribution(self, record: TransferRecord | Glance) -> Contribution:
+    def contribution(self, record: TransferRecord | Glance) -> KriContribution:
         """The same, of the record itself."""
         class_id, ach_type, moved, cents = record.class_id, record.ach_type, record.moved, record.cents
         texts = self._strings.texts
@@ -170,8 +175,8 @@ class KriWindows:
         if record.score != UNSCORED:
             counts += _SCORED[record.score >= HOLD_FROM]
         if moved and cents > 0 and _LEAVES[class_id][ach_type]:
-            return Contribution(counts, cents, record.counterparty)
-        return Contribution(counts, 0, -1)
+            return KriContribution(counts, cents, record.counterparty)
+        return KriContribution(counts, 0, -1)
 
     def _against_declared(self, class_id: int, country: int, at: int) -> tuple[int, ...]:
         """How the rail and the country compare with the declaration of that time, worked out once for each pair."""
@@ -184,7 +189,7 @@ class KriWindows:
             self._compared[class_id, country] = counts
         return counts
 
-    def _change(self, contribution: Contribution, sign: int, at: int) -> None:
+    def _change(self, contribution: KriContribution, sign: int, at: int) -> None:
         """Change the windows that an instant lies in."""
         if at > self._upto - DAYS_30:
             for kind in contribution.counts:
@@ -194,7 +199,7 @@ class KriWindows:
         elif at > self._upto - DAYS_60:
             self._change_in(_OF_60D, contribution, sign)
 
-    def _change_in(self, window: int, contribution: Contribution, sign: int) -> None:
+    def _change_in(self, window: int, contribution: KriContribution, sign: int) -> None:
         """Change one window."""
         for kind in contribution.counts:
             if (kind < _FIRST_OF_30D) == (window == _OF_60D):
@@ -202,7 +207,7 @@ class KriWindows:
         if window == _OF_30D and contribution.leaving_cents:
             self._change_leaving(contribution, sign)
 
-    def _change_leaving(self, contribution: Contribution, sign: int) -> None:
+    def _change_leaving(self, contribution: KriContribution, sign: int) -> None:
         self.leaving_cents += sign * contribution.leaving_cents
         if contribution.counterparty >= 0:
             self._change_party(contribution.counterparty, sign * contribution.leaving_cents)

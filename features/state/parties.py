@@ -181,8 +181,7 @@ class CounterpartyBook:
             return False
         former_name = party.name
         party.has_new_account |= accounts_differ(party.routing, party.last4, routing, last4)
-        party.name = merged[0]
-        party.routing, party.last4, party.country = map(_shared, merged[1:])
+        party.name, party.routing, party.last4, party.country = merged[0], *map(_shared, merged[1:])
         self._index(party, former_name=former_name)
         return True
 

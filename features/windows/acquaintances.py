@@ -10,11 +10,12 @@ Source  new relationships of quiet accounts: FFIEC BSA/AML manual, appendix F (a
 from array import array
 from bisect import bisect_right, insort
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from features.core.instants import DAY_US
 from features.windows.edges import NOBODY, Edges
 from features.windows.id_index import IdIndex
+from features.windows.novelty import Novelty
 from features.windows.slices import Slice
 
 WINDOW_US: Final = 90 * DAY_US
@@ -25,26 +26,15 @@ _SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
 _PAIRS: Final = 2**64
 
 
-class Novelty(NamedTuple):
-    """Whether the pair is new, and the acquaintances of payer and payee in 90 days, this one counted; None: unknown."""
-
-    is_new_pair: bool | None
-    of_payer: int | None
-    of_payee: int | None
-
-
-UNKNOWN: Final = Novelty(None, None, None)
-
-
 class Acquaintances:
     """The acquainted pairs of one program's graph, and the transfers that made rare pairs.
 
     >>> acquaintances = Acquaintances()
     >>> acquaintances.meet(0, 3, at=10, row=0, is_rare=False)
     >>> acquaintances.novelty(0, 3, at=20, but=1, known_since=20 - WINDOW_US)
-    Novelty(is_new_pair=False, of_payer=1, of_payee=1)
+    Novelty(is_new_pair=False, of_payer=1, of_payee=1, met_at=10)
     >>> acquaintances.novelty(0, 5, at=20, but=1, known_since=20 - WINDOW_US)
-    Novelty(is_new_pair=True, of_payer=2, of_payee=1)
+    Novelty(is_new_pair=True, of_payer=2, of_payee=1, met_at=None)
     """
 
     __slots__ = ("_at", "_numbers", "_of_payee", "_of_payer", "_rows", "rare")
@@ -117,19 +107,15 @@ class Acquaintances:
         first = self._first(payer, payee) if payer >= 0 and payee >= 0 else None
         is_known = first is not None and first[0] <= at
         is_new = first is None or not is_known or first[1] == but
+        met_at = None if first is None else first[0]
         if known_since is None or known_since > at - WINDOW_US:
-            return Novelty(is_new, None, None)
+            return Novelty(is_new, None, None, met_at)
         also = 1 if counts and not is_known else 0
-        return Novelty(is_new, self._of_payer.count(payer, at) + also, self._of_payee.count(payee, at) + also)
+        return Novelty(is_new, self._of_payer.count(payer, at) + also, self._of_payee.count(payee, at) + also, met_at)
 
     def met_between(self, node: int, after: int, upto: int) -> int:
         """How often a node paid or was paid by another for the first time in (after, upto]."""
         return self._of_payer.between(node, after, upto) + self._of_payee.between(node, after, upto)
-
-    def are_acquainted(self, payer: int, payee: int, at: int) -> bool:
-        """True when the two have met at ``at``; a node without acquaintances is any other number."""
-        first = self._first(payer, payee) if payer >= 0 and payee >= 0 else None
-        return first is not None and first[0] <= at
 
     def rare_in_90d(self, at: int, *, but: int) -> int:
         """The transfers of 90 days that made rare pairs, without the transfer ``but``."""

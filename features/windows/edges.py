@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from features.core.instants import DAY_US
+from features.core.instants import DAY_US, DAYS_7
 from features.windows.recency import Recency
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.usual_weeks import median_of, start_of, week_of, weeks_before
@@ -207,6 +207,8 @@ class Edges(EventTimes):
         last = len(times)
         if last and times[-1] > upto:
             last = bisect_right(times, upto)
+        if not last or times[last - 1] <= after:
+            return NONE_NEAR
         first = bisect_right(times, after, 0, last)
         if but == NOBODY:
             first = max(first, last - most)
@@ -254,10 +256,10 @@ class Edges(EventTimes):
         """
         if self.revised_at > at:
             return self._usual_week_then(at)
+        if self._derived is not None and 0 <= at - self._derived.usual_since < DAYS_7:
+            return self._derived.usual
         week = week_of(at)
         since = start_of(week)
-        if self._derived is not None and self._derived.usual_since == since:
-            return self._derived.usual
         if not self.times or self.times[0] >= since:
             return None
         weeks = weeks_before(week_of(self.times[0]), week)
@@ -267,7 +269,7 @@ class Edges(EventTimes):
             return self._usual_of_few(first, last, len(weeks))
         derived = self._derived = self._derived or _Derived()
         kept = derived.week_counts or {}
-        counts = {each: kept[each] if each in kept else self._parties_of(each) for each in weeks}
+        counts = self._parties_of(weeks, kept)
         derived.usual, derived.usual_since = median_of(counts.values()), since
         if len(self.times) >= KEPT_WEEKS_FROM:
             later = {each: count for each, count in kept.items() if each >= week}
@@ -332,11 +334,15 @@ class Edges(EventTimes):
             parties[-1].add(self._ends[2 * index + 1])
         return median_of([*map(len, parties), *[0] * (weeks - len(parties))])
 
-    def _parties_of(self, week: int) -> int:
-        """Different nodes of one week."""
-        first = bisect_left(self.times, start_of(week))
-        last = bisect_left(self.times, start_of(week + 1), first)
-        return len(set(self._ends[2 * first + 1 : 2 * last : 2]))
+    def _parties_of(self, weeks: range, kept: dict[int, int]) -> dict[int, int]:
+        """Different nodes of each of these weeks; ``kept`` has those of some of them."""
+        times, ends, upto, counts = self.times, self._ends, start_of(weeks.start), dict[int, int]()
+        last = bisect_left(times, upto)
+        for week in weeks:
+            first, upto = last, upto + DAYS_7
+            last = bisect_left(times, upto, first)
+            counts[week] = kept[week] if week in kept else len(set(ends[2 * first + 1 : 2 * last : 2]))
+        return counts
 
     def _usual_week_then(self, at: int) -> int | None:
         first = self.first(at)

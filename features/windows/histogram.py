@@ -7,6 +7,8 @@ Unit    cents
 Window  none of its own; whoever owns it adds on entry and removes on expiry
 """
 
+from bisect import bisect_left
+from itertools import accumulate
 from typing import Final
 
 _EXACT_BELOW: Final = 256
@@ -73,20 +75,14 @@ class Histogram:
         return self.buckets_at((rank,))[0]
 
     def buckets_at(self, ranks: tuple[int, ...]) -> list[int]:
-        """The buckets of several ranks, in ascending order: each goes on where the one before it stopped."""
-        buckets, tops, below, top = [], self._tops, 0, 0
+        """The buckets of several ranks."""
+        buckets, upto_tops = [], list(accumulate(self._tops))
         for rank in ranks:
-            while rank > below + (count := tops[top]):
-                below += count
-                top += 1
-            left, position, counts = rank - below, 0, self._middles[top]
-            while left > (count := counts[position]):
-                left -= count
-                position += 1
+            top = bisect_left(upto_tops, rank)
+            left = rank - (upto_tops[top - 1] if top else 0)
+            upto_middles = list(accumulate(self._middles[top]))
+            position = bisect_left(upto_middles, left)
             middle = (top << 4) + position
-            position, counts = 0, self._leaves[middle]
-            while left > (count := counts[position]):
-                left -= count
-                position += 1
-            buckets.append((middle << 4) + position)
+            left -= upto_middles[position - 1] if position else 0
+            buckets.append((middle << 4) + bisect_left(list(accumulate(self._leaves[middle])), left))
         return buckets

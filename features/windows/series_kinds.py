@@ -148,7 +148,7 @@ def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int | None)
             if originates_debit(rail, direction, ach_type)
             else (*kinds, SeriesKind.MICRO)
         )
-    elif rail != Rail.CARD and is_round(cents):
+    elif is_round(cents) and rail != Rail.CARD:
         kinds = (*kinds, SeriesKind.ROUND)
     return kinds
 

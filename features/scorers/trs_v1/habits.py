@@ -14,7 +14,7 @@ from features.catalogue.vector import FeatureVector, pays
 from features.core.scorecards import CardSignal, points_from, points_when
 from features.core.sentences import money, tenths
 from features.scorers.families import Family
-from features.scorers.signal import CARD_ONLY, Signal
+from features.scorers.signal import CARD_ONLY, Signal, SignalGroup
 from features.scorers.trs_v1.amount import MOST_PERCENT
 
 KNOWN_FROM: Final = 10
@@ -137,6 +137,17 @@ def _came_before_edges(v: FeatureVector, percents: Sequence[int]) -> Iterator[in
     for percent in percents:
         if percent > 0:
             yield 100 * (v.entity_received_cents_2h or 0) // percent + 1
+
+
+def _may_be_quick(v: FeatureVector) -> bool:
+    """False when nothing came in within hours, and nobody new was met."""
+    return bool(
+        v.entity_received_count_6h
+        or v.entity_received_cents_2h
+        or v.entity_new_parties_6h
+        or v.pair_other_way_cents_24h
+        or v.quick_hops_2h
+    )
 
 
 OVER_OWN: Final = Signal[FeatureVector](
@@ -304,10 +315,15 @@ CAME_BEFORE: Final = Signal[FeatureVector](
     edges=_came_before_edges,
 )
 
-SIGNALS: Final[tuple[Signal[FeatureVector], ...]] = (
-    *(OVER_OWN, OVER_PROGRAM, CARD_REPEATED, BURST, DAY_IN_HOURS, UNUSUAL_HOUR),
-    *(NEW_OVER_OWN, NEW_OVER_PROGRAM, SELDOM_NEW, NEW_PARTIES, IN_AND_OUT, PAID_BACK, QUICK_HOPS, CAME_BEFORE),
+GROUPS: Final[tuple[SignalGroup[FeatureVector], ...]] = (
+    SignalGroup(
+        (OVER_OWN, OVER_PROGRAM, CARD_REPEATED, BURST, DAY_IN_HOURS, UNUSUAL_HOUR),
+        lambda v: _is_known(v) or v.entity_usual_hour_percent is not None,
+    ),
+    SignalGroup((NEW_OVER_OWN, NEW_OVER_PROGRAM, SELDOM_NEW), lambda v: v.pair_first_time),
+    SignalGroup((NEW_PARTIES, IN_AND_OUT, PAID_BACK, QUICK_HOPS, CAME_BEFORE), _may_be_quick),
 )
+SIGNALS: Final[tuple[Signal[FeatureVector], ...]] = tuple(signal for group in GROUPS for signal in group.signals)
 POINTS: Final[tuple[CardSignal, ...]] = (
     points_from(CARD_REPEATED.id, (3, 6), (4, 8)),
     points_from(BURST.id, (2, 4), (3, 10)),

@@ -11,7 +11,7 @@ from features.core.scorecards import points_from, points_when
 from features.core.sentences import money
 from features.core.vocabulary import Rail
 from features.scorers.families import Family
-from features.scorers.signal import BUT_CARD, Signal
+from features.scorers.signal import BUT_CARD, Signal, SignalGroup
 
 LARGE_FIRST_CENTS: Final = 250_000
 NEW_COUNTERPARTIES: Final = 5
@@ -132,7 +132,10 @@ RARE_PAIR: Final = Signal[FeatureVector](
     rails=BUT_CARD,
 )
 
-SIGNALS: Final = (RARE_PAIR, FIRST_TIME, FIRST_TIME_LARGE, ACCOUNT_CHANGED, BURST, SHARED)
+GROUPS: Final[tuple[SignalGroup[FeatureVector], ...]] = (
+    SignalGroup((RARE_PAIR, FIRST_TIME, FIRST_TIME_LARGE), lambda v: v.pair_first_time or v.counterparty_first_time),
+    SignalGroup((ACCOUNT_CHANGED, BURST, SHARED)),
+)
 POINTS: Final = (
     points_from(RARE_PAIR.id, (0, 30), (11, 15), below=31),
     points_when(FIRST_TIME.id, 5),

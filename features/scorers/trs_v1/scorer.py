@@ -37,7 +37,7 @@ Group = SignalGroup[FeatureVector]
 _GROUPS: Final[tuple[Group, ...]] = (
     Group(amount.SIGNALS),
     Group(timing.SIGNALS),
-    Group(relationship.SIGNALS),
+    *relationship.GROUPS,
     Group(returns.SIGNALS, returns.may_fire),
     Group(identity.SIGNALS, identity.may_fire),
     Group(geography.GEOGRAPHY_SIGNALS, geography.is_listed),
@@ -45,7 +45,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     Group(history.SIGNALS),
     Group(flow.SIGNALS, flow.may_fire),
     Group(card.SIGNALS),
-    Group(habits.SIGNALS),
+    *habits.GROUPS,
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
 _KINDS: Final = (

@@ -17,9 +17,10 @@ from features.shard.shard import ShardState
 from features.state.owner_merge import merged
 from features.state.parties import Actor
 from features.state.program import ProgramState
-from features.windows.acquaintances import Acquaintances, Novelty
+from features.windows.acquaintances import Acquaintances
 from features.windows.edges import NOBODY, Edges
 from features.windows.graph import Graph
+from features.windows.novelty import Novelty
 from features.windows.series import AmountSeries, EventTimes
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
@@ -227,7 +228,7 @@ def test_given_two_meetings_with_one_party_when_they_become_one_then_the_earlier
     acquaintances.merge_node(0, 2, paid={5, 7}, payers=set())
 
     assert acquaintances.novelty(2, 5, 40, but=NOBODY, known_since=-(2**60)) == Novelty(
-        is_new_pair=False, of_payer=2, of_payee=1
+        is_new_pair=False, of_payer=2, of_payee=1, met_at=10
     )
     assert acquaintances.novelty(2, 5, 10, but=0, known_since=-(2**60)).is_new_pair
 
