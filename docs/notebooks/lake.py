@@ -319,7 +319,7 @@ def _(
                 Does a score mean later what it meant before? On the dashed line it does: above it, transfers of
                 such scores have become worse. A score is no chance; what was seen of it is.
                 {
-                "Too few labels on either side of the split."
+                "Fewer than 50 bad transfers before the split, or none labelled after it: the bands stand alone."
                 if _ece is None
                 else f"Mean distance from the line (ECE) **{_ece:.4f}**, Brier score **{_brier:.4f}**."
             }

@@ -1,20 +1,18 @@
 """A comparison of two cards out of what was counted.
 
-Source  population stability index: the sum of (p - q) ln(p / q), with half a transfer added to each class so that an
-        empty one has a logarithm. Q. McNemar, Psychometrika 12 (1947), in its exact form: a sign test
+Source  Q. McNemar, Psychometrika 12 (1947), in its exact form: a sign test
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from math import comb, erfc, log, sqrt
+from math import comb, erfc, sqrt
 from typing import Final, NamedTuple
 
 from features.core.comparisons import BandMove, CardFigures, PairedTest, ShadowComparison
 from features.core.measured import measured, rounded
+from features.core.stability import SCORE_CLASSES, stability_index
 from features.core.vocabulary import Band
 
-CLASSES: Final = 12
-"""Scores by tens, 0-9 to 90-99 and 100, and unscored, which is the last class."""
 _EXACT_UP_TO: Final = 1_000
 _FLAGGED: Final = frozenset({Band.REVIEW.value, Band.HOLD.value})
 
@@ -78,16 +76,13 @@ def _figures(counts: Sequence[PairCount], band_of: Callable[[PairCount], str]) -
 
 
 def _psi(counts: Sequence[PairCount]) -> float | None:
-    transfers = _sum(counts)
-    if not transfers:
+    if not _sum(counts):
         return None
-    of_champion, of_challenger = [0.5] * CLASSES, [0.5] * CLASSES
+    of_champion, of_challenger = [0] * SCORE_CLASSES, [0] * SCORE_CLASSES
     for each in counts:
         of_champion[each.champion_class] += each.transfers
         of_challenger[each.score_class] += each.transfers
-    whole = transfers + 0.5 * CLASSES
-    pairs = zip(of_challenger, of_champion, strict=True)
-    return rounded(sum((p - q) / whole * log(p / q) for p, q in pairs))
+    return rounded(stability_index(of_champion, of_challenger))
 
 
 def _mc_nemar(mature: Sequence[PairCount]) -> PairedTest:

@@ -5,14 +5,19 @@ Labels  those that count now. One is mature when its transfer is 60 days old: un
         back, and an ok is provisional
 Null    what was not measured; ``n`` says of how many observations everything else is made
 Unit    shares are of 1, instants UTC; periods hold their first instant and not their last
-Source  E. B. Wilson (1927) for intervals; half a transfer is added to each class of a stability index
+Source  E. B. Wilson (1927) for intervals; the stability index is that of features.core.stability
 """
 
 from typing import Final, NamedTuple
 
+from features.core.stability import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from store.tables.stability import score_class_sql, share_sql
+
 # ruff: noqa: S608 - statements are put together from constants
 
 MATURE_DAYS: Final = 60
+FEWEST_BAD: Final = 50
+"""Bad transfers that a chance is fitted to, at least."""
 _WHOSE: Final = "program := NULL, tenant := NULL"
 _WITHIN: Final = f"{_WHOSE}, since := NULL, until := NULL"
 _OF_LABELS: Final = f"{_WITHIN}, as_of := NULL, mature_only := false"
@@ -77,7 +82,8 @@ _RELIABILITY: Final = f"""
             count(*) FILTER (NOT is_early) AS n, count(*) FILTER (NOT is_early AND is_bad) AS bad
         FROM known GROUP BY bin
     ), shares AS (
-        SELECT range AS bin, coalesce(fitted_n, 0) AS fitted_n, if(fitted_n > 0, fitted_bad / fitted_n, NULL) AS p,
+        SELECT range AS bin, coalesce(fitted_n, 0) AS fitted_n,
+            if(fitted_n > 0 AND sum(fitted_bad) OVER () >= {FEWEST_BAD}, fitted_bad / fitted_n, NULL) AS p,
             coalesce(n, 0) AS n, coalesce(bad, 0) AS bad, if(n > 0, bad / n, NULL) AS observed
         FROM range(10) LEFT JOIN counted ON counted.bin = range.range
     )
@@ -120,7 +126,7 @@ _REASON_LIFT: Final = f"""
     FROM fired, base GROUP BY reason_id ORDER BY lift DESC NULLS LAST, n DESC, reason_id"""
 _WEEKLY_DRIFT: Final = f"""
     WITH scored AS MATERIALIZED (
-        SELECT date_trunc('week', taken_at)::DATE AS week, if(score IS NULL, 10, least(score // 10, 9)) AS class, band,
+        SELECT date_trunc('week', taken_at)::DATE AS week, {score_class_sql("score")} AS class, band,
             degraded, n AS observations
         FROM scorings({_PASSED})
     ), classes AS (
@@ -134,7 +140,7 @@ _WEEKLY_DRIFT: Final = f"""
         SELECT week, quantile_disc(observations, 0.5) AS median_n FROM scored GROUP BY week
     ), pairs AS (
         SELECT week, range AS class, week - 7 AS former
-        FROM weeks, range(11)
+        FROM weeks, range({SCORE_CLASSES})
     ), counts AS (
         SELECT pairs.week, pairs.class,
             coalesce(sum(classes.n) FILTER (classes.week = pairs.week), 0) AS n_after,
@@ -143,8 +149,8 @@ _WEEKLY_DRIFT: Final = f"""
         GROUP BY ALL
     ), shares AS (
         SELECT week, sum(n_before) OVER whole AS before,
-            (n_before + 0.5) / (sum(n_before) OVER whole + 5.5) AS share_before,
-            (n_after + 0.5) / (sum(n_after) OVER whole + 5.5) AS share_after
+            {share_sql("n_before", "sum(n_before) OVER whole")} AS share_before,
+            {share_sql("n_after", "sum(n_after) OVER whole")} AS share_after
         FROM counts WINDOW whole AS (PARTITION BY week)
     ), indexes AS (
         SELECT week, if(any_value(before) > 0, sum((share_after - share_before) * ln(share_after / share_before)), NULL)
@@ -166,9 +172,9 @@ _WEEKLY_REASONS: Final = f"""
         fired / n AS share
     FROM counted JOIN weeks USING (week)
     QUALIFY place <= coalesce(places, 5) ORDER BY week, place"""
-_SCORE_STABILITY: Final = """
+_SCORE_STABILITY: Final = f"""
     WITH counted AS (
-        SELECT if(score IS NULL, 10, least(score // 10, 9)) AS class,
+        SELECT {score_class_sql("score")} AS class,
             count(*) FILTER (taken_at >= CAST(before_from AS TIMESTAMP) AND taken_at < CAST(before_to AS TIMESTAMP))
                 AS n_before,
             count(*) FILTER (taken_at >= CAST(after_from AS TIMESTAMP) AND taken_at < CAST(after_to AS TIMESTAMP))
@@ -178,14 +184,15 @@ _SCORE_STABILITY: Final = """
     ), counts AS (
         SELECT range AS class, coalesce(n_before, 0) AS n_before, coalesce(n_after, 0) AS n_after,
             sum(coalesce(n_before, 0)) OVER () AS all_before, sum(coalesce(n_after, 0)) OVER () AS all_after
-        FROM range(11) LEFT JOIN counted ON counted.class = range.range
+        FROM range({SCORE_CLASSES}) LEFT JOIN counted ON counted.class = range.range
     ), shares AS (
-        SELECT *, if(all_before > 0, (n_before + 0.5) / (all_before + 5.5), NULL) AS share_before,
-            if(all_after > 0, (n_after + 0.5) / (all_after + 5.5), NULL) AS share_after
+        SELECT *, if(all_before > 0, {share_sql("n_before", "all_before")}, NULL) AS share_before,
+            if(all_after > 0, {share_sql("n_after", "all_after")}, NULL) AS share_after
         FROM counts
     )
-    SELECT if(class = 10, NULL, class * 10) AS score_from, if(class = 10, NULL, if(class = 9, 100, class * 10 + 9))
-            AS score_to, n_before, n_after, share_before, share_after,
+    SELECT if(class = {UNSCORED_CLASS}, NULL, class * 10) AS score_from,
+        if(class = {UNSCORED_CLASS}, NULL, if(class = {LAST_TEN}, 100, class * 10 + 9)) AS score_to,
+        n_before, n_after, share_before, share_after,
         (share_after - share_before) * ln(share_after / share_before) AS contribution,
         sum((share_after - share_before) * ln(share_after / share_before)) OVER () AS psi
     FROM shares ORDER BY class"""
@@ -275,7 +282,8 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         _RELIABILITY,
         "Does a score mean later what it meant before? p is the share of bad in each tenth of the scale among labelled "
         "transfers before split_at (by default the first 60 % of them), observed the share after it, gap their "
-        "distance. ece and brier are of all tenths that have a p. A score is no chance: p is.",
+        "distance. ece and brier are of all tenths that have a p. A score is no chance: p is. With fewer than "
+        f"{FEWEST_BAD} bad ones before split_at there is none, and band_outcomes stands alone.",
     ),
     Question(
         "precision_recall",

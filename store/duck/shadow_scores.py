@@ -8,6 +8,7 @@ from features.core.instants import DAYS_60
 from features.core.principal import Principal
 from features.policy.comparison import PairCount
 from store.tables.predicate import Predicate
+from store.tables.stability import score_class_sql
 
 MATURES_AFTER_US: Final = DAYS_60
 
@@ -16,14 +17,19 @@ _COUNTS: Final = """
     WITH pairs AS (
         SELECT program_id, transfer_id, arg_max(champion_band, "offset") AS champion_band,
             arg_max(band, "offset") AS band,
-            coalesce(arg_max_null(champion_score, "offset") // 10, 11) AS champion_class,
-            coalesce(arg_max_null(score, "offset") // 10, 11) AS score_class, any_value(bank_created_at) AS taken_at
+            arg_max_null(champion_score, "offset") AS champion_score, arg_max_null(score, "offset") AS score,
+            any_value(bank_created_at) AS taken_at
         FROM shadow_scores WHERE {shadowed} GROUP BY program_id, transfer_id
     ), known AS (
         SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {labelled} GROUP BY ALL
     )
-    SELECT champion_band, band, champion_class, score_class, label, taken_at <= make_timestamp(?) AS is_mature, count(*)
+    SELECT champion_band, band, {champion_class} AS champion_class, {score_class} AS score_class, label,
+        taken_at <= make_timestamp(?) AS is_mature, count(*)
     FROM pairs LEFT JOIN known USING (program_id, transfer_id) GROUP BY ALL ORDER BY ALL"""
+_CLASSES: Final = {
+    "champion_class": score_class_sql("champion_score"),
+    "score_class": score_class_sql("score"),
+}
 _CHAMPIONS: Final = "SELECT DISTINCT champion_version FROM shadow_scores WHERE {shadowed} ORDER BY ALL"
 
 
@@ -49,6 +55,8 @@ class ShadowScores:
         shadowed.between("scored_at", since, None)
         values = [*shadowed.values, *labelled.values, now - MATURES_AFTER_US]
         with self._connection.cursor() as cursor:
-            counts = cursor.execute(_COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql), values).fetchall()
+            counts = cursor.execute(
+                _COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql, **_CLASSES), values
+            ).fetchall()
             champions = cursor.execute(_CHAMPIONS.format(shadowed=shadowed.sql), shadowed.values).fetchall()
         return [PairCount(*row) for row in counts], [version for (version,) in champions]

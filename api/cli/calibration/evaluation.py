@@ -1,7 +1,7 @@
 """What scores are worth on labels: rankings at volumes, bands, chances, stability, paired decisions.
 
 Null    an unscored transfer is ranked behind all others, and is no alert; a bad one is missed
-Source  risk-domain conventions: precision and recall over ROC, Wilson intervals, PSI of 0.10 and 0.25
+Source  risk-domain conventions: precision and recall over ROC, Wilson intervals, a stability index for drift
 """
 
 from collections.abc import Iterator
@@ -27,6 +27,7 @@ from api.cli.calibration.report import (
 from api.cli.calibration.samples import BAD, OK, UNSCORED, Column, Samples
 from features.core.bands import HOLD_FROM, REVIEW_FROM, band_word
 from features.core.measured import measured, rounded
+from features.core.stability import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
 from features.core.vocabulary import Band
 from features.core.weeks import week_of
 
@@ -35,12 +36,9 @@ VOLUMES: Final = (5, 10, 20, 35)
 
 RESAMPLES: Final = 100
 CURVE: Final = tuple(range(0, 101, 5))
-PSI_LOOK: Final = 0.10
-PSI_ACT: Final = 0.25
 FEWEST_BAD_FOR_CHANCES: Final = 50
 DECILES: Final = 10
 BANDS: Final = (Band.CLEAR, Band.REVIEW, Band.HOLD)
-_SCORE_CLASSES: Final = (UNSCORED, 0, 1, 10, 20, REVIEW_FROM, 50, HOLD_FROM, 90)
 _SEED: Final = 18
 
 
@@ -155,10 +153,8 @@ def _deciles(chance: Column, bad: Column) -> Iterator[Decile]:
 
 
 def psi(before: Column, after: Column) -> float:
-    """The population stability index of two counts of the same classes; half a transfer stands for none."""
-    expected, actual = np.maximum(before, 0.5), np.maximum(after, 0.5)
-    expected, actual = expected / expected.sum(), actual / actual.sum()
-    return rounded(float(np.sum((actual - expected) * np.log(actual / expected))))
+    """The population stability index of two counts of the same classes."""
+    return rounded(stability_index(before.tolist(), after.tolist()))
 
 
 def stability(samples: Samples, scores: Column, windows: Windows) -> StabilityPart:
@@ -188,7 +184,7 @@ def stability(samples: Samples, scores: Column, windows: Windows) -> StabilityPa
 
 
 def verdict_of(index: float) -> str:
-    return "act" if index >= PSI_ACT else "look" if index >= PSI_LOOK else "stable"
+    return "act" if index >= ACT else "look" if index >= LOOK else "stable"
 
 
 def migration(samples: Samples, scores: Column) -> tuple[Move, ...]:
@@ -232,4 +228,5 @@ def _is_in(scores: Column, band: Band) -> Any:
 
 
 def _classes(scores: Column) -> Column:
-    return np.bincount(np.digitize(scores, _SCORE_CLASSES) - 1, minlength=len(_SCORE_CLASSES))
+    classes = np.where(scores == UNSCORED, UNSCORED_CLASS, np.minimum(scores // 10, LAST_TEN))
+    return np.bincount(classes, minlength=SCORE_CLASSES)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from api.cli.calibration.checks import Leak
-from api.cli.calibration.evaluation import PSI_LOOK, verdict_of
+from api.cli.calibration.evaluation import verdict_of
 from api.cli.calibration.fitting import Fit
 from api.cli.calibration.report import (
     CARD,
@@ -23,6 +23,7 @@ from api.cli.calibration.report import (
     ReasonPart,
     StabilityPart,
 )
+from features.core.stability import LOOK
 
 _FEW_BAD: Final = 50
 _OFTEN_LABELLED: Final = 0.9
@@ -94,7 +95,7 @@ def _band_warnings(bands: Sequence[BandTable]) -> Iterator[Finding]:
 
 def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[Finding]:
     for reason in reasons:
-        if reason.psi >= PSI_LOOK:
+        if reason.psi >= LOOK:
             yield _warning(f"{reason.id} drifts: its PSI is {reason.psi:.2f} ({verdict_of(reason.psi)}).")
     for reason in reasons:
         has_points = any(part.points > 0 for part in reason.bins)

@@ -1,12 +1,11 @@
 """A comparison of two cards: each figure from a handful of transfers that can be counted by hand."""
 
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from features.policy.comparison import CLASSES, PairCount, to_comparison, two_sided_p
-
-UNSCORED: Final = CLASSES - 1
+from features.core.stability import score_class
+from features.policy.comparison import PairCount, to_comparison, two_sided_p
 
 
 def pairs(
@@ -16,16 +15,12 @@ def pairs(
     return PairCount(
         champion_band=band_of(champion),
         band=band_of(challenger),
-        champion_class=class_of(champion),
-        score_class=class_of(challenger),
+        champion_class=score_class(champion),
+        score_class=score_class(challenger),
         label=label,
         is_mature=over.get("is_mature", True),
         transfers=transfers,
     )
-
-
-def class_of(points: int | None) -> int:
-    return UNSCORED if points is None else points // 10
 
 
 def band_of(points: int | None) -> str:

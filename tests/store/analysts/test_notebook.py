@@ -20,8 +20,8 @@ from tests.support.small_lake import Row, SmallLake
 
 NOTEBOOK: Final = Path(__file__).parents[3] / "docs" / "notebooks" / "lake.py"
 SINCE: Final = T0 - 80 * DAY_US
-TRANSFERS: Final = 240
-STEP_US: Final = 4 * HOUR_US
+TRANSFERS: Final = 480
+STEP_US: Final = 2 * HOUR_US
 FIRST, LAST = (datetime_of(at).date() for at in (SINCE, SINCE + (TRANSFERS - 1) * STEP_US))
 WITHIN: Final = f"since := '{FIRST}', until := '{LAST + timedelta(days=1)}'"
 NOW: Final = f"as_of := make_timestamp({T0})"

@@ -75,17 +75,17 @@ def rows_of(transfers: Sequence[Known], chance: Random) -> Iterator[msgspec.Stru
     yield a_label(transfer_id="trf_that_never_came")
 
 
-def random_transfers(chance: Random) -> list[Known]:
+def random_transfers(chance: Random, *, number: int | None = None) -> list[Known]:
     return [
         Known(
-            id=f"trf_{number}",
+            id=f"trf_{place}",
             program=chance.choice((PROGRAM, "prg_2")),
             at=MONDAY + chance.randrange(5 * 7 * DAY_US),
             score=chance.choice((None, chance.randint(0, 100), chance.randint(0, 29))),
             reasons=tuple(chance.sample(REASONS, chance.randint(0, 3))),
             is_bad=chance.choice((None, None, True, False)),
         )
-        for number in range(chance.randint(30, 150))
+        for place in range(number or chance.randint(30, 150))
     ]
 
 
@@ -221,7 +221,7 @@ def test_given_random_transfers_when_chances_and_stability_are_measured_then_the
     lake: SmallLake, seed: int
 ) -> None:
     chance, split = Random(seed + 10), MONDAY + 20 * DAY_US
-    transfers = random_transfers(chance)
+    transfers = random_transfers(chance, number=800)
     lake.write(list(rows_of(transfers, chance)))
     early, late = ([e for e in transfers if (e.at < split) is is_early] for is_early in (True, False))
 

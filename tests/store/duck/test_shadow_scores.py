@@ -10,7 +10,8 @@ from features.core.errors import ForbiddenError
 from features.core.instants import DAY_US, DAYS_60
 from features.core.rows.alerts import LabelRow
 from features.core.rows.scores import ShadowScoreRow
-from features.policy.comparison import CLASSES, PairCount
+from features.core.stability import UNSCORED_CLASS
+from features.policy.comparison import PairCount
 from store.duck.shadow_scores import ShadowScores
 from store.duck.writer import BatchWriter
 from store.tables.row_tables import row_tables
@@ -53,8 +54,8 @@ def test_given_scorings_of_all_kinds_when_counted_then_each_transfer_has_its_new
 
     assert [tuple(each) for each in counts] == [
         ("clear", "clear", 0, 1, None, False, 1),
-        ("clear", "hold", 0, 10, None, False, 1),
-        ("unscored", "unscored", CLASSES - 1, CLASSES - 1, None, False, 1),
+        ("clear", "hold", 0, 9, None, False, 1),
+        ("unscored", "unscored", UNSCORED_CLASS, UNSCORED_CLASS, None, False, 1),
     ]
     assert champions == ["trs-v1", "trs-v1+scorecard-v2"]
 

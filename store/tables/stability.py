@@ -1,0 +1,13 @@
+"""The population stability index in SQL: its classes and its shares, those of ``features.core.stability``."""
+
+from features.core.stability import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+
+
+def score_class_sql(score: str) -> str:
+    """The class of a score. DuckDB's ``least`` leaves out null."""
+    return f"if({score} IS NULL, {UNSCORED_CLASS}, least({score} // 10, {LAST_TEN}))"
+
+
+def share_sql(count: str, whole: str) -> str:
+    """The share of a class of ``count`` among all classes, which count ``whole``."""
+    return f"({count} + {ADDED}) / ({whole} + {ADDED * SCORE_CLASSES})"
