@@ -9,6 +9,7 @@ from api.lists.lists import instant_text
 from features.core.program import Simulated
 from features.core.rows.agents import AgentImportRow
 from features.core.vocabulary import Band
+from features.scorers.scorecard import confidence_of
 from store.duck.agents import StoredAgent
 
 
@@ -80,7 +81,11 @@ _SKIPPED = msgspec.json.Decoder(dict[str, int])
 
 
 def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
-    row, score = stored.row, stored.score
+    """An agent as it stands. Every settlement evaluates it, and a record is written when its points, band or a hard
+    signal change: those are the newest record's, and rest on all the settlements that count now.
+    """
+    row, score, (settlements, cents) = stored.row, stored.score, totals
+    is_scored = score is not None and score.score is not None
     return Agent(
         entity_id=row.id,
         name=row.name,
@@ -90,12 +95,12 @@ def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
         verification_status=row.verification_status,
         screening_status=row.screening_status,
         last_screened_at=instant_text(row.last_screened_at),
-        settlements=totals[0],
-        volume_cents=str(totals[1]),
+        settlements=settlements,
+        volume_cents=str(cents),
         score=None if score is None else score.score,
         band_name=Band.UNSCORED if score is None else Band(score.band),
-        n=totals[0] if score is None else score.n,
-        confidence=None if score is None else score.confidence,
+        n=settlements,
+        confidence=confidence_of(settlements, degraded=row.screening_status is None) if is_scored else None,
         version=None if score is None else score.version,
     )
 

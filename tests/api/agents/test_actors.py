@@ -44,6 +44,17 @@ def test_given_agents_when_actors_are_rescored_then_they_are_counted_and_their_s
     counted = agents.api.client.post(f"/api/skoor/actors/backfill/{agents.program['id']}", headers=token).json()
 
     assert counted == {"entities": 2, "counterparties": 1, "agents": 2}
-    after = agents.agent(entity_of(22))
-    assert {**after, "n": 0, "confidence": 0} == {**before, "n": 0, "confidence": 0}
-    assert after["n"] == SETTLEMENTS
+    assert agents.agent(entity_of(22)) == before
+
+
+def test_given_settlements_after_the_last_change_of_a_score_then_the_agent_has_the_n_of_all(agents: Agents) -> None:
+    imported(agents)
+    agents.index.put("agents", an_agent(24))
+    first = T0 - 40 * HOUR_US
+    agents.index.put("settlements", *(a_settlement(100 + each, first + each * HOUR_US, agent=24) for each in range(30)))
+    agents.run_import()
+
+    screened, unscreened = agents.agent(entity_of(22)), agents.agent(entity_of(24))
+
+    assert (screened["settlements"], screened["n"], screened["confidence"]) == (SETTLEMENTS, SETTLEMENTS, 0.38)
+    assert (unscreened["settlements"], unscreened["n"], unscreened["confidence"]) == (30, 30, 0.3)
