@@ -119,12 +119,14 @@ def _who(alert: AlertState, e: Evidence, program_id: str) -> str:
 
 
 def _what_and_when(e: Evidence, most: int) -> str:
+    """A wallet that was listed after it paid rests on a transfer that is named by ``rests_on`` alone."""
     ids = ", ".join(e.transfer_ids[-most:])
+    named = f"transfer {ids}" if ids else "a transfer"
     newest = f"{_amount(e)} {e.features['direction']} by {e.features['rail']}"
     kind = e.features["type"]
     newest = newest if kind is None else f"{newest} ({kind})"
     if e.hits == 1:
-        return f"What and when: transfer {ids} of {newest} at {e.last_at}.{_rests_on(e)}"
+        return f"What and when: {named} of {newest} at {e.last_at}.{_rests_on(e)}"
     total = money(int(e.total_cents))
     return (
         f"What and when: {e.hits} transfers of {total} USD in all between {e.first_at} and {e.last_at}; "

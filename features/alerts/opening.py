@@ -282,7 +282,7 @@ class AlertOpener:
             severity=finding.grade.severity,
             subject_type=finding.subject.type,
             subject_id=finding.subject.id,
-            transfer_id=None if finding.subject.type is SubjectType.PROGRAM else context.transfer_id,
+            transfer_id=None if finding.subject.type is SubjectType.PROGRAM else context.transfer_id or None,
             score=routed.score,
             band=routed.band,
             hard=finding.grade.hard,
@@ -305,7 +305,7 @@ class AlertOpener:
             cents=context.vector.amount_cents or 0,
             first_at=context.at,
             last_at=context.at,
-            newest_transfers=(context.transfer_id,),
+            newest_transfers=(context.transfer_id,) if context.transfer_id else (),
             disposition_ids=(),
             stored_texts=b"",
         )

@@ -94,21 +94,23 @@ def listed_findings(context: DetectionContext) -> Iterator[Finding]:
     """The wallets of a settlement that are on a sanctions list as it is applied, whenever it was paid."""
     (actor, party), book = context.landed.parties, context.program.agents
     if party is not None and party.index in book.listed:
-        yield _listed_finding(context, named_counterparty(party), "The payer's wallet is on a sanctions list.")
+        yield listed_finding(context, party, at=context.at)
     if actor is not None and book.is_hit(actor.index):
-        yield _listed_finding(context, named_actor(actor), "The agent's wallet is on a sanctions list.")
+        yield listed_finding(context, actor, at=context.at)
 
 
-def _listed_finding(context: DetectionContext, subject: AlertSubject, sentence: str) -> Finding:
+def listed_finding(context: DetectionContext, listed: Actor | Counterparty, *, at: int) -> Finding:
+    """A wallet that is on a sanctions list: of an agent, or of a payer."""
+    owner = "agent" if isinstance(listed, Actor) else "payer"
     return Finding(
         detector=DETECTOR_OF[SCREENING],
-        subject=subject,
+        subject=named_actor(listed) if isinstance(listed, Actor) else named_counterparty(listed),
         grade=HARD,
         reasons=(),
-        sentence=sentence,
-        at=context.at,
-        after=context.at - DAYS_30,
-        until=context.at + DAYS_30,
+        sentence=f"The {owner}'s wallet is on a sanctions list.",
+        at=at,
+        after=at - DAYS_30,
+        until=at + DAYS_30,
         figures={},
         is_news=context.landed.is_new,
     )

@@ -31,6 +31,9 @@ REVIEW_REASONS: Final = {
     "review": ("wallet_screening_review",),
     "not_covered": ("wallet_screening_not_covered",),
 }
+Listed = Actor | Counterparty
+"""Whose wallet is on a sanctions list: an agent's, or a payer's."""
+
 _NO_OBJECT: Final = "{}"
 _ENCODE: Final = msgspec.json.Encoder().encode
 _DIGEST_BYTES: Final = 8
@@ -41,15 +44,19 @@ _FACTS: Final = (
 )
 
 
-def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: Emit) -> None:
-    """Store what the index says of an agent, unless something newer is stored; the same item again changes nothing."""
+def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: Emit) -> tuple[Listed, ...]:
+    """Store what the index says of an agent, unless something newer is stored; the same item again changes nothing.
+
+    Returns the agent when it takes a wallet that is on a sanctions list.
+    """
     position = _position_at(item.updated_at, entry)
     actor = program.entity_or_new(item.entity_id)
     program.introduced.clear()  # this row introduces it
     is_new, facts = actor.index not in program.agents.facts, program.agents.facts.setdefault(actor.index, AgentFacts())
     digest = _digest_of(entry.body)
     if digest == facts.body_digest or position.event_at < facts.order:
-        return
+        return ()
+    was_hit = facts.screening == HIT
     facts.body_digest, facts.order = digest, position.event_at
     for name in _FACTS:
         setattr(facts, name, getattr(item, name))
@@ -60,21 +67,31 @@ def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: E
     emit(entity_row(program, actor, entry.body.decode(), position))
     _emit_agent(program, actor, item, position, emit)
     emit_entity_score(program, actor, position, emit)
+    return () if was_hit or facts.screening != HIT else (actor,)
 
 
-def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emit: Emit) -> None:
-    """Store what the index says of a wallet; an older screening than the stored one changes nothing."""
+def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emit: Emit) -> tuple[Listed, ...]:
+    """Store what the index says of a wallet; an older screening than the stored one changes nothing.
+
+    Returns the agents and the payer whose wallet is on a sanctions list from now on.
+    """
     position = _position_at(item.screened_at, entry)
     day = 0 if item.screened_at is None else position.event_at // DAY_US
     stored = program.agents.screened(item.wallet)
     if stored is not None and day and day < stored.day:
-        return
+        return ()
     is_changed = program.agents.screen(item.wallet, Screened(item.screening, item.verification_status, day))
+    listed: list[Listed] = []
     for index in program.agents.holders(item.wallet):
+        if item.screening == HIT and not program.agents.is_hit(index):
+            listed.append(program.actors[index])
         _screen_agent(program, program.actors[index], item, position, emit)
     party = program.counterparties.get(counterparty_id_of(item.wallet))
     if party is not None and is_changed:
+        if item.screening == HIT and party.index not in program.agents.listed:
+            listed.append(party)
         _screen_payer(program, party, item.screening, position, emit)
+    return tuple(listed)
 
 
 def link_payer(program: ProgramState, party: Counterparty, actor: int) -> bool:

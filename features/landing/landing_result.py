@@ -24,3 +24,19 @@ class LandingResult(msgspec.Struct, frozen=True, gc=False):
     row_index: int = -1  # in the table of transfers
     parties: tuple[Actor | None, Counterparty | None] = (None, None)
     former_parties: tuple[Actor | Counterparty, ...] = ()  # the parties that the transfer had until this event
+
+
+def known_result(transfer_id: str, transfer: StoredTransfer, assessment: Assessment) -> LandingResult:
+    """A stored transfer that is looked at again, without an event of its own.
+
+    A program remembers no ids of transfers: without an entry that names it, ``transfer_id`` is empty.
+    """
+    return LandingResult(
+        EventResult.APPLIED,
+        transfer_id,
+        transfer,
+        assessment,
+        transfer.record.at,
+        row_index=transfer.row_index,
+        parties=transfer.parties(),
+    )

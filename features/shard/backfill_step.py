@@ -9,12 +9,11 @@ import msgspec
 
 from features.alerts.opening import open_for_band, run_actor_detectors
 from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
-from features.core.event_results import EventResult
 from features.core.log_entry import EntryPosition
 from features.core.rows.backfills import BackfillRow
 from features.core.rows.emit import Emit
 from features.landing.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
-from features.landing.landing_result import LandingResult
+from features.landing.landing_result import known_result
 from features.landing.party_rows import features_row
 from features.landing.rescoring import score_again
 from features.landing.stored_transfer import StoredTransfer
@@ -60,15 +59,7 @@ def _replace_score(
     emit(msgspec.structs.replace(row, score_version=rescored.score.version))
     emit(msgspec.structs.replace(features, feature_version=feature_version, paths=rescored.paths))
     if program.runs_detectors:
-        result = LandingResult(
-            EventResult.APPLIED,
-            rescored.transfer_id,
-            transfer,
-            assessment,
-            transfer.record.at,
-            row_index=transfer.row_index,
-            parties=transfer.parties(),
-        )
+        result = known_result(rescored.transfer_id, transfer, assessment)
         open_for_band(program, result, position, emit)
 
 
@@ -117,16 +108,7 @@ def _detect_again(program: ProgramState, transfer_id: str, position: EntryPositi
     transfer = StoredTransfer.find(program, transfer_id)
     if transfer is None:
         return
-    result = LandingResult(
-        EventResult.APPLIED,
-        transfer_id,
-        transfer,
-        score_again(transfer),
-        transfer.record.at,
-        row_index=transfer.row_index,
-        parties=transfer.parties(),
-    )
-    run_actor_detectors(program, result, position, emit)
+    run_actor_detectors(program, known_result(transfer_id, transfer, score_again(transfer)), position, emit)
 
 
 def _progress_row(

@@ -12,9 +12,10 @@ import msgspec
 
 from features.agents.items import AgentItem, ProfileItem, SettlementItem
 from features.agents.reading import address_of, counterparty_id_of
+from features.alerts.listing import open_for_listed
 from features.bank.events import TransferSnapshot
 from features.core.agents import AgentImportEntry, ImportStage, SkipReason
-from features.core.log_entry import EntryPosition, LogEntry, event_time
+from features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
 from features.core.money import USD
 from features.core.rows.agents import AgentImportRow
 from features.core.rows.emit import Emit
@@ -38,15 +39,17 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 def apply_agent_item(program: ProgramState, item: AgentItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
     if isinstance(item, SkipReason):
         program.agents.count_skipped(item.value)
-    else:
-        apply_agent(program, item, entry, emit)
+        return
+    for listed in apply_agent(program, item, entry, emit):
+        open_for_listed(program, listed, position_of(entry), emit)
 
 
 def apply_profile_item(program: ProgramState, item: ProfileItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
     if isinstance(item, SkipReason):
         program.agents.count_skipped(item.value)
-    else:
-        apply_profile(program, item, entry, emit)
+        return
+    for listed in apply_profile(program, item, entry, emit):
+        open_for_listed(program, listed, position_of(entry), emit)
 
 
 def apply_settlement(program: ProgramState, item: SettlementItem | SkipReason, entry: LogEntry, emit: Emit) -> None:

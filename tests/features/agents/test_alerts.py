@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US
+from features.core.instants import DAY_US, HOUR_US, format_instant
 from features.core.log_entry import LogEntry
 from features.core.rows.alerts import AlertRow
 from features.core.rows.emit import no_rows
@@ -40,6 +40,71 @@ def test_given_an_agent_whose_wallet_is_listed_when_payments_of_before_are_impor
 
     *_, row = [row for row in story.all(AlertRow) if row.detector == DETECTOR]
     assert (row.subject_id, row.hard_signal, hits_of(row)) == (entity_of(22), True, 2)
+
+
+def listed_alerts(story: AgentStory) -> list[tuple[str, str, bool, str, int, str | None]]:
+    rows = [row for row in story.all(AlertRow) if row.detector == DETECTOR]
+    return [(r.subject_type, r.subject_id, r.hard_signal, r.route, hits_of(r), r.transfer_id) for r in rows]
+
+
+def test_given_a_payer_when_its_wallet_is_listed_after_it_paid_then_it_is_in_a_hard_alert_at_once() -> None:
+    story = AgentStory().agents(an_agent())
+    story.settle(a_settlement(1, T0, payer=LISTED), a_settlement(2, T0 + HOUR_US, payer=LISTED), at=T0 + HOUR_US)
+    story.settle(a_settlement(3, T0 + 2 * HOUR_US), at=T0 + 2 * HOUR_US)
+    payer = f"wallet:{BASE}:{LISTED}"
+
+    story.profiles(a_profile(LISTED, "hit"), at=T0 + DAY_US)
+
+    assert listed_alerts(story) == [("counterparty", payer, True, "reviewed", 1, None)]
+    row = story.one(AlertRow)
+    evidence = msgspec.json.decode(row.evidence)
+    assert (row.opened_at, evidence["fromHistory"], evidence["restsOn"]) == (
+        T0 + DAY_US,
+        False,
+        [str(story.entries[3].offset)],
+    )
+    assert evidence["firstAt"] == evidence["lastAt"] == format_instant(T0 + HOUR_US)
+
+    assert "a transfer of 2.50 USD incoming by realtime" in msgspec.json.decode(row.draft)["narrative"]
+
+    story.profiles(a_profile(LISTED, "clear"), at=T0 + 2 * DAY_US).profiles(
+        a_profile(LISTED, "hit"), at=T0 + 3 * DAY_US
+    )
+    paid_again = T0 + 4 * DAY_US
+    story.settle(a_settlement(4, paid_again, payer=LISTED), at=paid_again)
+    assert [alert[1:5] for alert in listed_alerts(story)][1:] == [(payer, True, "reviewed", 2)]
+    assert story.all(AlertRow)[0].id == story.all(AlertRow)[-1].id
+
+
+def test_given_an_agent_when_its_wallet_is_listed_after_it_was_paid_then_it_is_in_a_hard_alert_at_once() -> None:
+    story = AgentStory().agents(an_agent(), an_agent(23))
+    story.settle(a_settlement(1, T0), at=T0)
+
+    story.profiles(a_profile(wallet_of(22), "hit"), a_profile(wallet_of(23), "hit"), at=T0 + DAY_US)
+
+    assert listed_alerts(story) == [("entity", entity_of(22), True, "reviewed", 1, None)]
+
+
+def test_given_an_agent_that_was_paid_when_it_takes_a_listed_wallet_then_it_is_in_a_hard_alert_at_once() -> None:
+    story = AgentStory().agents(an_agent()).profiles(a_profile(LISTED, "hit"))
+    story.settle(a_settlement(1, T0), at=T0)
+
+    story.agents(an_agent(wallet=LISTED, updatedAt=format_instant(T0 + DAY_US)), at=T0 + DAY_US)
+
+    assert [alert[:3] for alert in listed_alerts(story)] == [("entity", entity_of(22), True)]
+
+
+@pytest.mark.parametrize("paid_before", [91 * DAY_US, None])
+def test_given_a_wallet_that_nobody_saw_pay_in_90_days_when_it_is_listed_then_there_is_no_alert(
+    paid_before: int | None,
+) -> None:
+    story = AgentStory().agents(an_agent())
+    if paid_before is not None:
+        story.settle(a_settlement(1, T0 - paid_before, payer=LISTED), at=T0)
+
+    story.profiles(a_profile(LISTED, "hit"), at=T0)
+
+    assert listed_alerts(story) == []
 
 
 def test_given_a_new_agent_when_many_pay_it_then_that_alone_is_no_alert() -> None:

@@ -1,0 +1,54 @@
+"""Opens the alert of a wallet that is found on a sanctions list after it paid or was paid, without waiting for more.
+
+The alert rests on the wallet's newest settlement, which its evidence names by log offset alone, and is of the time at
+which the listing was delivered: what is paid later joins it. A wallet that a hard alert covers already gets no other.
+
+Window  settlements of 90 days, as many as a search of the graph looks at
+"""
+
+from typing import Final
+
+from features.alerts.opening import AlertOpener
+from features.core.instants import DAYS_90
+from features.core.log_entry import EntryPosition
+from features.core.rows.emit import Emit
+from features.detectors.detector import DetectionContext
+from features.detectors.finding import listed_finding
+from features.landing.agents import Listed
+from features.landing.landing_result import known_result
+from features.landing.rescoring import score_again
+from features.landing.stored_transfer import StoredTransfer
+from features.state.parties import Actor
+from features.state.program import ProgramState
+from features.windows.edges import EDGES_A_NODE, node_of_actor
+
+NO_ID: Final = ""
+
+
+def open_for_listed(program: ProgramState, listed: Listed, position: EntryPosition, emit: Emit) -> None:
+    """Open the alert of a wallet that has just been listed, if it paid or was paid."""
+    transfer = _newest_settlement(program, listed, position.appended_at)
+    if transfer is None:
+        return
+    landed = known_result(NO_ID, transfer, score_again(transfer))
+    assert landed.assessment is not None
+    context = DetectionContext(program, transfer, landed, landed.assessment, ())
+    opener = AlertOpener(context, position, emit)
+    finding = listed_finding(context, listed, at=position.appended_at)
+    alert = opener.alert_covering(finding)
+    if alert is None or not alert.hard:
+        opener.open_or_join(finding)
+
+
+def _newest_settlement(program: ProgramState, listed: Listed, upto: int) -> StoredTransfer | None:
+    """The newest payment to an agent, or from this wallet of a payer that may have several."""
+    graph = program.graph
+    nodes, node = (graph.into, node_of_actor(listed.index)) if isinstance(listed, Actor) else (graph.out, listed.node)
+    edges = nodes.get(node)
+    if edges is None:
+        return None
+    for _, row in reversed([*edges.newest_places(upto - DAYS_90, upto, EDGES_A_NODE)]):
+        transfer = StoredTransfer.read(program, row)
+        if any(party is listed for party in transfer.parties()):
+            return transfer
+    return None
