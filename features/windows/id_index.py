@@ -42,6 +42,10 @@ def key_of(text: str) -> int:
 class _Run:
     """Sorted, immutable keys with their values. Of a large run ``rest`` has the keys without their upper 16 bits, else
     ``high`` and ``low`` have them whole.
+
+    >>> run = _Run.of((np.array([5, 3], np.uint64), np.array([0, 1], np.uint16), np.array([7, 8], np.uint32)))
+    >>> list(run.high), list(run.values)
+    ([3, 5], [8, 7])
     """
 
     __slots__ = ("directory", "high", "low", "rest", "shift", "values")
