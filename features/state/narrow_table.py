@@ -4,49 +4,77 @@ The newest rows stand in a block whose numbers have eight bytes each. When the b
 becomes distances from its smallest number, in as few bytes as the largest distance needs. A number that is changed
 later and does not fit makes its column wider, in that block alone.
 
-Unit    numbers of 64 bits with a sign; 1, 2, 4 or 8 bytes a number, and about seven bytes a row for the columns' ends
-Cost    reading is two lookups and an addition a number; a full block is measured once
+Unit    numbers of 64 bits with a sign; 1, 2, 4 or 8 bytes a number, and about three bytes a row for its block
+Cost    reading a row is one unpacking and an addition a number; a full block is measured once
 """
 
-from array import array
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from operator import add, sub
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 BLOCK_BITS: Final = 9
-BLOCK_ROWS: Final = 2**BLOCK_BITS
-_PLACE: Final = BLOCK_ROWS - 1
+_PLACE: Final = 2**BLOCK_BITS - 1
 _WIDEST: Final = "q"
 _WRAP: Final = 2**64 - 1
-_CODES: Final = ((2**8, "B"), (2**16, "H"), (2**32, "I"), (2**64, "Q"))
+_ABOVE: Final = {"B": 2**8, "H": 2**16, "I": 2**32, "Q": 2**64}  # the largest distance of each type
+_LAYOUTS_CACHED: Final = 4_096
 
 Numbers = npt.NDArray[np.int64]
-DumpedBlock = tuple[list[int], list[str], list[bytes]]
-"""Of each column its base, its type and its numbers."""
+Unpack = Callable[[bytearray, int], tuple[Any, ...]]
+DumpedBlock = tuple[list[int], str, bytes]
+"""Of each column its base, the types of all columns, and the rows."""
+
+
+@lru_cache(_LAYOUTS_CACHED)
+def _reader(codes: str, offset: int = 0) -> Unpack:
+    """Reads some columns of a row that lie behind so many bytes."""
+    return struct.Struct(f"<{offset}x{codes}").unpack_from
+
+
+class _Layout:
+    """How a row of a block lies in its bytes."""
+
+    __slots__ = ("codes", "columns", "head", "pack", "pack_into", "size", "unpack_from")
+
+    def __init__(self, codes: str, head: int) -> None:
+        row = struct.Struct(f"<{codes}")
+        self.codes, self.size = codes, row.size
+        self.pack, self.pack_into, self.unpack_from = row.pack, row.pack_into, row.unpack_from
+        self.head = _reader(codes[:head])
+        offsets = [struct.calcsize(f"<{codes[:place]}") for place in range(len(codes))]
+        self.columns = tuple(_reader(code, offset) for code, offset in zip(codes, offsets, strict=True))
+
+
+_layout: Final = lru_cache(_LAYOUTS_CACHED)(_Layout)
 
 
 class NarrowTable:
-    """Rows that are numbered as they are added, with a fixed number of columns.
+    """Rows that are numbered as they are added, with a fixed number of columns; those of the head are read together.
 
-    >>> table = NarrowTable(2)
+    >>> table = NarrowTable(2, head=1)
     >>> for number in range(600):
     ...     _ = table.add((number, 10**15 + number))
-    >>> table.read(7), table.number(599, 1)
-    ([7, 1000000000000007], 1000000000000599)
+    >>> table.read(7), table.head(7), table.number(599, 1)
+    ([7, 1000000000000007], [7], 1000000000000599)
     >>> table.write(7, (-5, 2**62))
     >>> table.read(7), table.number(8, 1)
     ([-5, 4611686018427387904], 1000000000000008)
     """
 
-    __slots__ = ("_bases", "_columns", "_count", "_width")
+    __slots__ = ("_bases", "_blocks", "_count", "_head", "_layouts", "_open")
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self, width: int, *, head: int) -> None:
+        self._head = head
+        self._open = _layout(_WIDEST * width, head)  # of the block that is not full
         self._count = 0
         self._bases: list[list[int]] = []  # by block and column
-        self._columns: list[list[array[int]]] = []
+        self._layouts: list[_Layout] = []
+        self._blocks: list[bytearray] = []
 
     def __len__(self) -> int:
         return self._count
@@ -56,71 +84,102 @@ class NarrowTable:
         row = self._count
         if not row & _PLACE:
             if row:
-                self._narrow(len(self._columns) - 1)
-            self._bases.append([0] * self._width)
-            self._columns.append([array(_WIDEST) for _ in range(self._width)])
-        for column, number in zip(self._columns[-1], numbers, strict=True):
-            column.append(number)
+                self._narrow(len(self._blocks) - 1)
+            self._bases.append([0] * len(self._open.codes))
+            self._layouts.append(self._open)
+            self._blocks.append(bytearray())
+        self._blocks[-1] += self._open.pack(*numbers)
         self._count = row + 1
         return row
 
     def read(self, row: int) -> list[int]:
-        block, place = row >> BLOCK_BITS, row & _PLACE
-        return [base + column[place] for base, column in zip(self._bases[block], self._columns[block], strict=True)]
+        block = row >> BLOCK_BITS
+        layout = self._layouts[block]
+        numbers = layout.unpack_from(self._blocks[block], (row & _PLACE) * layout.size)
+        return list(map(add, self._bases[block], numbers))
+
+    def head(self, row: int) -> list[int]:
+        """The numbers of a row's first columns."""
+        block = row >> BLOCK_BITS
+        layout = self._layouts[block]
+        return list(map(add, self._bases[block], layout.head(self._blocks[block], (row & _PLACE) * layout.size)))
 
     def number(self, row: int, column: int) -> int:
         """One number of a row."""
         block = row >> BLOCK_BITS
-        return self._bases[block][column] + self._columns[block][column][row & _PLACE]
+        layout = self._layouts[block]
+        distance: int = layout.columns[column](self._blocks[block], (row & _PLACE) * layout.size)[0]
+        return self._bases[block][column] + distance
 
     def write(self, row: int, numbers: Sequence[int]) -> None:
         """Replace a row."""
-        block, place = row >> BLOCK_BITS, row & _PLACE
-        bases, columns = self._bases[block], self._columns[block]
-        for index, number in enumerate(numbers):
-            try:
-                columns[index][place] = number - bases[index]
-            except OverflowError:
-                self._widen(block, index, place, number)
+        block = row >> BLOCK_BITS
+        layout = self._layouts[block]
+        try:
+            distances = map(sub, numbers, self._bases[block])
+            layout.pack_into(self._blocks[block], (row & _PLACE) * layout.size, *distances)
+        except struct.error:
+            if layout is self._open:  # not even 64 bits take it
+                raise
+            self._widen(block, row & _PLACE, numbers)
 
     def from_row(self, row: int, columns: Sequence[int]) -> Iterator[tuple[int, list[Numbers]]]:
         """Some columns of the rows from one on, block by block: the first row of each, and its numbers."""
-        for block in range(row >> BLOCK_BITS, len(self._columns)):
+        for block in range(row >> BLOCK_BITS, len(self._blocks)):
             first = max(row, block << BLOCK_BITS)
             yield first, [self._numbers(block, column)[first & _PLACE :] for column in columns]
 
     def _numbers(self, block: int, column: int) -> Numbers:
         """A column of a block, copied."""
-        stored, base = self._columns[block][column], self._bases[block][column]
-        distances = np.frombuffer(stored, np.dtype(stored.typecode)).astype(np.uint64)
-        return (distances + np.uint64(base & _WRAP)).view(np.int64)
+        distances = np.frombuffer(self._blocks[block], _dtype(self._layouts[block].codes))[f"f{column}"]
+        return (distances.astype(np.uint64) + np.uint64(self._bases[block][column] & _WRAP)).view(np.int64)
 
     def _narrow(self, block: int) -> None:
-        for column in range(self._width):
-            self._store(block, column, self._numbers(block, column))
+        self._store(block, {column: self._numbers(block, column) for column in range(len(self._open.codes))})
 
-    def _widen(self, block: int, column: int, place: int, number: int) -> None:
-        """Change a number to one that the column of the block cannot take."""
-        numbers = self._numbers(block, column)
-        numbers[place] = number
-        self._store(block, column, numbers)
+    def _widen(self, block: int, place: int, numbers: Sequence[int]) -> None:
+        """Replace a row of which the block cannot take a number."""
+        codes, changed = self._layouts[block].codes, dict[int, Numbers]()
+        for column, (code, base, number) in enumerate(zip(codes, self._bases[block], numbers, strict=True)):
+            if not 0 <= number - base < _ABOVE[code]:
+                changed[column] = self._numbers(block, column)
+                changed[column][place] = number
+        self._store(block, changed)
+        layout, bases = self._layouts[block], self._bases[block]
+        layout.pack_into(self._blocks[block], place * layout.size, *map(sub, numbers, bases))
 
-    def _store(self, block: int, column: int, numbers: Numbers) -> None:
-        base = int(numbers.min())
-        most = int(numbers.max()) - base
-        code = next(code for above, code in _CODES if most < above)
-        distances = numbers.view(np.uint64) - np.uint64(base & _WRAP)
-        self._bases[block][column] = base
-        self._columns[block][column] = array(code, distances.astype(np.dtype(code)).tobytes())
+    def _store(self, block: int, changed: dict[int, Numbers]) -> None:
+        """Give a block other numbers in some columns, which take as many bytes as they need."""
+        former = np.frombuffer(self._blocks[block], _dtype(self._layouts[block].codes))
+        codes, bases = list(self._layouts[block].codes), self._bases[block]
+        for column, numbers in changed.items():
+            bases[column] = int(numbers.min())
+            most = int(numbers.max()) - bases[column]
+            codes[column] = next(code for code, above in _ABOVE.items() if most < above)
+        self._layouts[block] = _layout("".join(codes), self._head)
+        rows = np.empty(len(former), _dtype(self._layouts[block].codes))
+        for column in range(len(codes)):
+            if column in changed:
+                rows[f"f{column}"] = changed[column].view(np.uint64) - np.uint64(bases[column] & _WRAP)
+            else:
+                rows[f"f{column}"] = former[f"f{column}"]
+        self._blocks[block] = bytearray(rows.tobytes())
 
     def dump(self) -> Iterator[DumpedBlock]:
         """The blocks, one by one."""
-        for bases, columns in zip(self._bases, self._columns, strict=True):
-            yield bases, [each.typecode for each in columns], [each.tobytes() for each in columns]
+        for bases, layout, block in zip(self._bases, self._layouts, self._blocks, strict=True):
+            yield bases, layout.codes, bytes(block)
 
     def load(self, dumped: Any) -> None:
         """Restore one block."""
-        bases, codes, columns = dumped
+        bases, codes, rows = dumped
         self._bases.append(bases)
-        self._columns.append([array(code, column) for code, column in zip(codes, columns, strict=True)])
-        self._count += len(self._columns[-1][0])
+        self._layouts.append(_layout(codes, self._head))
+        self._blocks.append(bytearray(rows))
+        self._count += len(rows) // self._layouts[-1].size
+
+
+@lru_cache(_LAYOUTS_CACHED)
+def _dtype(codes: str) -> "np.dtype[Any]":
+    """The rows of a block as numpy reads them."""
+    return np.dtype([(f"f{column}", np.dtype(code).str) for column, code in enumerate(codes)])

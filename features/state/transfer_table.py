@@ -113,10 +113,11 @@ def counted_of(dumped: Any) -> Counted:
 _CENTS: Final = 0
 _AT: Final = 1
 _KIND: Final = 2
-_ACTOR: Final = 3
-_COUNTERPARTY: Final = 4
-_RAW_OFFSET: Final = 5
-_SCORE: Final = 6
+_COUNTERPARTY: Final = 3
+_SCORE: Final = 4
+_AT_A_GLANCE: Final = 5  # the columns so far
+_ACTOR: Final = 5
+_RAW_OFFSET: Final = 6
 _WIDTH: Final = 20
 _NO_DAY: Final = 0
 _NO_DAY_AT_ALL: Final = -1  # an instant within a day, which stands beside the table
@@ -162,7 +163,7 @@ class TransferTable:
     __slots__ = ("_hours", "_instants", "_kind_numbers", "_kinds", "_last_lookup", "_records", "_rows")
 
     def __init__(self) -> None:
-        self._records = NarrowTable(_WIDTH)
+        self._records = NarrowTable(_WIDTH, head=_AT_A_GLANCE)
         self._kinds: list[Kind] = []
         self._kind_numbers: dict[Kind, int] = {}
         self._instants: dict[int, int] = {}  # by row, what is effective at another time than a day's beginning
@@ -192,10 +193,10 @@ class TransferTable:
             cents,
             at,
             kind,
-            actor,
             counterparty,
-            raw_offset,
             score,
+            actor,
+            raw_offset,
             updated_after,
             event_after,
             scored_after,
@@ -243,21 +244,9 @@ class TransferTable:
         )
 
     def glance(self, row: int) -> Glance:
-        number = self._records.number
-        status, country, sec_code, _, card_reason, class_id, ach_type, moved = self._kinds[number(row, _KIND)]
-        return Glance(
-            number(row, _CENTS),
-            number(row, _AT),
-            number(row, _COUNTERPARTY),
-            status,
-            country,
-            sec_code,
-            card_reason,
-            class_id,
-            ach_type,
-            number(row, _SCORE),
-            moved,
-        )
+        cents, at, kind, counterparty, score = self._records.head(row)
+        status, country, sec_code, _, card_reason, class_id, ach_type, moved = self._kinds[kind]
+        return Glance(cents, at, counterparty, status, country, sec_code, card_reason, class_id, ach_type, score, moved)
 
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when they are not known."""
@@ -317,10 +306,10 @@ class TransferTable:
             cents,
             at,
             self._kind_of(record),
-            record.actor,
             record.counterparty,
-            raw_offset,
             record.score,
+            record.actor,
+            raw_offset,
             record.updated_at - at,
             record.event_at - record.updated_at,
             record.scored_at - at,

@@ -100,7 +100,7 @@ class _Run:
         high = upper << np.uint64(_UPPER_BITS) | rest >> np.uint64(_LOW_BITS)
         return high, rest.astype(np.uint16), values
 
-    def dump(self) -> tuple[int, list[bytes]]:
+    def as_bytes(self) -> tuple[int, list[bytes]]:
         return self.shift, [part.tobytes() for part in self._parts()]
 
     @classmethod
@@ -177,7 +177,7 @@ class IdIndex:
 
     def dump(self) -> tuple[Any, ...]:
         new = b"".join(key.to_bytes(_KEY_BYTES, "big") for key in self._new)
-        return (new, list(self._new.values()), [run.dump() for run in self._runs])
+        return (new, list(self._new.values()), [run.as_bytes() for run in self._runs])
 
     def load(self, dumped: Any) -> None:
         new, values, runs = dumped
