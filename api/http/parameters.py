@@ -46,7 +46,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "detector[]": "Only of these detectors.",
     "format": "ndjson: an object a line; csv: a row under a row of names; html: a page.",
     "from": "From this instant on: a date-time with an offset, or a date (its midnight in UTC).",
-    "to": "Up to this instant, without it: a date-time with an offset, or a date (its midnight in UTC).",
+    "to": "Up to, without, this instant after `from`: a date-time with an offset, or a date (its midnight in UTC).",
     "from (day)": "From the midnight in UTC at which this day begins; as a date-time that midnight is taken too.",
     "to (day)": "Up to the midnight in UTC at which this day begins; as a date-time that midnight is taken too.",
     "fromHistory": "false leaves out what history opened as it was delivered; true leaves only that.",

@@ -13,9 +13,12 @@ from api.http.gate import query_pairs
 from api.http.operation import JSON
 from api.http.validation import Failure
 from api.lists.arrays import ArrayPart
+from features.core.errors import FieldCode
 from features.core.instants import DAY_US, format_instant, parse_instant
 
 DEFAULT_LIMIT: Final = 25
+FROM_BEFORE_TO: Final = "must be before to"
+_BOUNDS: Final = ("from", "to")
 
 _CURSOR: Final = "cursor"
 
@@ -23,20 +26,32 @@ Value = TypeVar("Value")
 
 
 def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` are real instants, not only shaped like them."""
-    for name in ("from", "to"):
-        text = plain.get(name)
-        if isinstance(text, str) and parse_instant(text.upper()) is None:
+    """``from`` and ``to`` are real instants, not only shaped like them, and in this order."""
+    for name in _BOUNDS:
+        if isinstance(plain.get(name), str) and _instant_of(plain, name) is None:
             yield Failure(name, RULE_OF_PATTERN[MOMENT])
+    yield from _bounds_in_order(plain)
 
 
 def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` exist and are midnights in UTC."""
-    for name in ("from", "to"):
-        text = plain.get(name)
-        at = parse_instant(text.upper()) if isinstance(text, str) else 0
-        if at is None or at % DAY_US:
+    """``from`` and ``to`` exist, are midnights in UTC, and in this order."""
+    for name in _BOUNDS:
+        at = _instant_of(plain, name)
+        if isinstance(plain.get(name), str) and (at is None or at % DAY_US):
             yield Failure(name, RULE_OF_PATTERN[MIDNIGHT])
+    yield from _bounds_in_order(plain)
+
+
+def _bounds_in_order(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """Mixed up, they would be a list, or a record for an examiner, without a line in it."""
+    start, end = (_instant_of(plain, name) for name in _BOUNDS)
+    if start is not None and end is not None and start >= end:
+        yield Failure("from", FROM_BEFORE_TO, FieldCode.CONFLICTING)
+
+
+def _instant_of(plain: Mapping[str, Any], name: str) -> int | None:
+    text = plain.get(name)
+    return instant_in(text) if isinstance(text, str) else None
 
 
 def instant_in(text: str | None) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from api.http.fields import RULE_OF_PATTERN, WEEK
 from api.http.validation import Failure
-from api.lists.lists import instant_in
+from api.lists.lists import FROM_BEFORE_TO, instant_in
 from features.core.errors import FieldCode, invalid
 from features.core.instants import DAY_US, DAYS_7
 from features.core.weeks import IsoWeek, parse_week, week_of
@@ -34,7 +34,7 @@ def period_of(from_: str | None, to: str | None, *, now: int) -> Span:
     if start is None:
         start = end - DEFAULT_DAYS * DAY_US
     if start >= end:
-        name, words = ("from", "must be before to") if to is not None else ("from", "must not be after today")
+        name, words = ("from", FROM_BEFORE_TO) if to is not None else ("from", "must not be after today")
         raise invalid(name, words, FieldCode.CONFLICTING)
     if end - start > MOST_DAYS * DAY_US:
         raise invalid("from", f"must not be more than {MOST_DAYS} days before to", FieldCode.TOO_SMALL)

@@ -62,7 +62,10 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 
 # Which day comes before which, how long a period may be, and which week has begun, the document says in words.
 [[operations]]
-include-operation-id = ["getActorReport", "getProgramReport", "getWeeklyReport"]
+include-operation-id = [
+    "getActorReport", "getProgramReport", "getWeeklyReport", "exportAlerts", "exportDispositions", "exportRecord",
+    "exportTransfers",
+]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
 # Which operations a field of rules has and which values those take, and which entity, rail and type go together in the

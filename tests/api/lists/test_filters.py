@@ -1,8 +1,10 @@
 """Filters of lists: several values are any of them, however they are written, and every named program is looked at."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from api.http.fields import FILTER_LIMIT
@@ -141,6 +143,28 @@ def test_given_a_key_and_a_program_out_of_its_reach_among_others_when_listed_the
 def test_given_a_value_that_is_empty_when_listed_then_400_names_it(world: World, path: str, name: str) -> None:
     for text in ("", "a,"):
         assert_refused(get(world, path, f"{name}={text}"), 400, f"{name}[")
+
+
+def with_periods() -> list[str]:
+    """Every path of the document that takes a period, without those of one thing."""
+    document = msgspec.json.decode((Path(__file__).parents[3] / "docs" / "openapi.json").read_bytes())
+    return [
+        path.removeprefix("/api/")
+        for path, operations in document["paths"].items()
+        if "{" not in path
+        and {"from", "to"} <= {each.get("name") for each in operations.get("get", {}).get("parameters", ())}
+    ]
+
+
+@pytest.mark.parametrize("path", with_periods())
+def test_given_a_period_that_ends_before_it_begins_when_read_then_400_and_no_empty_list(
+    world: World, path: str
+) -> None:
+    for start, end in (("2026-03-02", "2026-03-01"), ("2026-03-02", "2026-03-02")):
+        answer = get(world, path, f"from={start}&to={end}")
+        assert_refused(answer, 400, "from must be before to")
+        assert answer.json()["fields"] == [{"path": "from", "code": "conflicting"}]
+    assert get(world, path, "from=2026-03-01&to=2026-03-02").status_code == 200
 
 
 def test_given_lists_that_are_full_when_listed_then_they_are_read_and_one_value_more_is_too_many(world: World) -> None:
