@@ -1,34 +1,16 @@
 """Changes of rules that the log did not confirm: they may be in it, and the next change has to know."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 
-from features.core.errors import UnavailableError
 from features.core.instants import SECOND_US
 from store.control.registry import Registry
 from store.control.rules import rules_in
-from store.redis_log import appender
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
-
-
-@contextmanager
-def unconfirmed(api: RunningApp, *, in_log: bool = True) -> Iterator[None]:
-    """The log confirms no entry of a control stream, whether it has it or not."""
-    append = api.appender.append_control
-
-    async def fail(*args: Any, **sent: Any) -> int:
-        if in_log:
-            await append(*args, **sent)
-        raise UnavailableError(appender.UNAVAILABLE)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api.appender, "append_control", fail)
-        yield
+from tests.support.unconfirmed import unconfirmed
 
 
 def approve_in_vain(rules: RuleCalls, *, in_log: bool = True) -> str:

@@ -5,10 +5,10 @@ from typing import Any
 from features.shard.shard import ShardState
 from flows.lost_policies import restore_lost_policies
 from store.control.scorecard_registry import ScorecardRegistry
-from tests.api.rules.test_unconfirmed import unconfirmed
 from tests.support.running_app import SHARDS, RunningApp
 from tests.support.scorecard_calls import ScorecardCalls
 from tests.support.scorecards import a_card
+from tests.support.unconfirmed import unconfirmed
 
 
 def approve_in_vain(cards: ScorecardCalls, version: str) -> str:
