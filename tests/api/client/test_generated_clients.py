@@ -3,7 +3,6 @@
 The tools are installed once, under ``build/``: they are not dependencies of ours, and want other versions of them.
 """
 
-import shutil
 import subprocess
 import sys
 import venv
@@ -12,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.npm_packages import npm_installed
 from tests.support.running_service import RunningService
 
 ROOT: Final = Path(__file__).parents[3]
@@ -68,17 +68,8 @@ def python() -> Path:
 
 @pytest.fixture(scope="module")
 def node_modules() -> Path:
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not on PATH: the TypeScript client is not compiled")
-    folder = TOOLS / "typescript"
-    folder.mkdir(parents=True, exist_ok=True)
-    package = (PROGRAMS / "package.json").read_text("utf-8")
-    if not (folder / "complete").exists() or (folder / "package.json").read_text("utf-8") != package:
-        (folder / "package.json").write_text(package, "utf-8")
-        install(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", cwd=folder)
-        (folder / "complete").touch()
-    return folder / "node_modules"
+    stated = (PROGRAMS / "package.json").read_text("utf-8")
+    return npm_installed(TOOLS / "typescript", package_json=stated) / "node_modules"
 
 
 def test_given_the_document_when_a_python_client_is_made_then_it_installs_and_asks_a_preflight(

@@ -1,7 +1,6 @@
 """The official clients of the protocol, with the programs of the documents, against a real service."""
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 
 from tests.support.alerting import ALERTING, outgoing, party
 from tests.support.connector import PATH
+from tests.support.npm_packages import npm_installed
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_until_taken
 from tests.support.waiting import eventually
@@ -91,19 +91,6 @@ def python_client() -> Path:
     return PYTHON_CLIENT
 
 
-def js_client() -> Path:
-    """The folder with the client in JavaScript, installed once."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not on PATH: the client cannot be installed")
-    JS_CLIENT.mkdir(parents=True, exist_ok=True)
-    if not (JS_CLIENT / "complete").exists():
-        (JS_CLIENT / "package.json").write_text('{"private":true,"type":"module"}', "utf-8")
-        install = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "@modelcontextprotocol/sdk@1.32.2"]
-        subprocess.run(install, cwd=JS_CLIENT, check=True, capture_output=True, timeout=180)
-        (JS_CLIENT / "complete").touch()
-    return JS_CLIENT
-
-
 def output_of(command: list[str], desk: Desk) -> str:
     called = [*command, f"{desk.url}{PATH}", desk.token, *desk.calls()]
     ended = subprocess.run(called, capture_output=True, text=True, timeout=60, check=False)
@@ -154,7 +141,7 @@ def test_given_the_python_client_when_it_lists_and_calls_then_every_tool_answers
 
 def test_given_the_javascript_client_when_it_lists_and_calls_then_every_tool_answers(desk: Desk) -> None:
     (program,) = blocks("js")
-    script = js_client() / "client.mjs"
+    script = npm_installed(JS_CLIENT, "@modelcontextprotocol/sdk@1.32.2") / "client.mjs"
     script.write_text(program, "utf-8")
 
     assert_all_answered(output_of(["node", str(script)], desk))

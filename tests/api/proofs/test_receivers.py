@@ -2,7 +2,6 @@
 
 import base64
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from msgspec import json
 
 from store.keys.key_schedule import KeyPurpose
 from tests.support.alerting import party
+from tests.support.npm_packages import npm_installed
 from tests.support.proof_tokens import parts_of
 from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken
 from tests.support.scored_actors import VERIFIED, payments
@@ -86,25 +86,10 @@ def issuer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Issuer]:
 def command_of(language: str, folder: Path) -> list[str]:
     """How the snippet of the documents is run; skips where its library cannot be had."""
     if language == "js":
-        (jose() / "verify.mjs").write_text(snippet(language), "utf-8")
+        (npm_installed(TOOLS, "jose@6") / "verify.mjs").write_text(snippet(language), "utf-8")
         return ["node", str(TOOLS / "verify.mjs")]
     (folder / "snippet").write_text(snippet(language), "utf-8")
     return ["sh" if language == "sh" else sys.executable, str(folder / "snippet")]
-
-
-def jose() -> Path:
-    """The folder in which jose is installed, once."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not on PATH: jose cannot be installed")
-    TOOLS.mkdir(parents=True, exist_ok=True)
-    if not (TOOLS / "complete").exists():
-        (TOOLS / "package.json").write_text('{"private":true,"type":"module"}', "utf-8")
-        install = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "jose@6"]
-        ended = subprocess.run(install, cwd=TOOLS, capture_output=True, text=True, timeout=120, check=False)
-        if ended.returncode:
-            pytest.skip(f"npm cannot install jose: {ended.stderr.strip()[-300:]}")
-        (TOOLS / "complete").touch()
-    return TOOLS
 
 
 def edited(token: str) -> str:
