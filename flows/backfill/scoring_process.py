@@ -2,8 +2,8 @@
 
 Card in, page in, as Arrow's stream format ─▶ rows ─▶ scored ─▶ what differs from the stored scores, out
 
-It runs at a low priority, which a thread of the service could not: it would hold the interpreter all the longer. It
-ends with the pipe that it reads from, and so with the service, however that ends.
+It runs when nothing else wants the cores, which a thread of the service could not: it would hold the interpreter all
+the longer. It ends with the pipe that it reads from, and so with the service, however that ends.
 
 Errors  ``EndedError`` when the process is gone
 """
@@ -22,10 +22,9 @@ from features.core.backfill import Rescored
 from features.measurement.rescored import rescored
 from features.shard.questions import CardInForce
 from flows.own_python import import_environment, module_command
+from store.analysts.aside import step_aside
 from store.tables.columns import rows_in
-from store.time_slice import USUAL_NS, set_time_slice
 
-NICENESS: Final = 10
 _LENGTH: Final = struct.Struct("<Q")
 _RESULTS: Final = msgspec.msgpack.Decoder(list[Rescored])
 _CARD: Final = msgspec.msgpack.Decoder(CardInForce)
@@ -77,8 +76,7 @@ class ScoringProcess:
 
 def main() -> None:
     """The other end: score what comes until nothing comes any more."""
-    os.nice(NICENESS)
-    set_time_slice(USUAL_NS)
+    step_aside()
     while (sent := _receive(sys.stdin.buffer)) is not None and (page := _receive(sys.stdin.buffer)) is not None:
         card = _CARD.decode(sent).compiled()
         with pa.ipc.open_stream(page) as stream:

@@ -1,6 +1,8 @@
 """Pages scored by processes and by a thread: the same results, also when a process ends and when nobody waits."""
 
 import asyncio
+import os
+import sys
 import time
 from typing import Final
 
@@ -80,6 +82,17 @@ def test_given_a_process_that_ends_when_pages_come_then_they_are_scored_all_the_
 
     assert results == expected
     assert len(scorers) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="macOS has no scheduling class of idle tasks")
+def test_given_a_process_that_scores_then_it_runs_when_nothing_else_wants_the_cores() -> None:
+    process = ScoringProcess(DEFAULT)
+    try:
+        assert process.score(a_page(0))
+
+        assert os.sched_getscheduler(process._process.pid) == os.SCHED_IDLE
+    finally:
+        process.close()
 
 
 def test_given_a_process_that_is_gone_when_asked_then_it_says_so() -> None:
