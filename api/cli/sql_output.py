@@ -1,6 +1,7 @@
 """Answers of ``clearhold sql`` as a table, CSV or JSON: instants in UTC with their Z, null as itself or as nothing.
 
-A table shows the first rows, and what would move a terminal's cursor is escaped; the other forms have all rows.
+A table reads and shows the first rows alone, and what would move a terminal's cursor is escaped; the other forms have
+all rows.
 """
 
 import csv
@@ -99,9 +100,9 @@ def _write_table(answer: Answer) -> None:
     for row in first:
         table.add_row(*("null" if value is None else _visible(_text(_short(plain(value)))) for value in row))
     console.print(table)
-    more = sum(1 for _ in answer.rows)
-    rest = f", of which the first {MOST_SHOWN:,} are shown; --format csv has all" if more else ""
-    console.print(f"{len(first) + more:,} rows{rest}", style="dim")
+    has_more = next(answer.rows, None) is not None
+    counted = f"{len(first):,} rows"
+    console.print(f"the first {counted} of more; --format csv has all" if has_more else counted, style="dim")
 
 
 def _short(value: Any) -> Any:

@@ -12,6 +12,8 @@ from store.analysts.session import AnalystSession, QueryError
 
 HISTORY: Final = ".clearhold_sql_history"
 MOST_LINES: Final = 1_000
+_NO_HISTORY: Final = (OSError, RuntimeError)
+"""A home that cannot be written, or a user without one, as in a container, costs the history alone."""
 _HELP: Final = """A query ends with a semicolon.
 \\d          views and ready questions
 \\d NAME     columns of a view, with what they mean
@@ -21,9 +23,8 @@ _HELP: Final = """A query ends with a semicolon.
 
 def run_prompt(session: AnalystSession, form: Format) -> None:
     """Answer until the end of the input. A mistake ends its query alone; so does Ctrl-C. Ctrl-D ends the prompt."""
-    history = Path.home() / HISTORY
-    with suppress(OSError):
-        readline.read_history_file(history)
+    with suppress(*_NO_HISTORY):
+        readline.read_history_file(Path.home() / HISTORY)
     typer.echo("The lake, read-only. \\? says what there is.")
     lines: list[str] = []
     while True:
@@ -48,9 +49,9 @@ def run_prompt(session: AnalystSession, form: Format) -> None:
         except KeyboardInterrupt:
             lines = []
             typer.echo()
-    with suppress(OSError):  # a home that cannot be written costs the history alone
+    with suppress(*_NO_HISTORY):
         readline.set_history_length(MOST_LINES)
-        readline.write_history_file(history)
+        readline.write_history_file(history := Path.home() / HISTORY)
         history.chmod(0o600)
 
 

@@ -17,11 +17,17 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from api.cli.main import app
+from api.cli.sql_output import MOST_SHOWN, Format, write_answer
+from api.cli.sql_prompt import run_prompt
 from features.core.instants import format_instant
+from store.analysts.session import AnalystSession, Answer
 from store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, a_label, a_scoring
 from tests.support.small_lake import SmallLake
+
+NO_USER: Final = 2_000_000_001
+"""The number of no user."""
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +185,38 @@ def test_given_a_terminal_when_lines_are_typed_then_queries_end_at_semicolons_an
     assert "There is no view of this name" in errors
     assert 'syntax error at or near "SELEC"' in errors
     assert "SELECT 7 AS n;" in (tmp_path / ".clearhold_sql_history").read_text()
+
+
+def test_given_a_user_without_a_home_when_the_prompt_ends_then_the_history_alone_is_missing(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = iter(["SELECT 41 + 1 AS n;", "\\q"])
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: NO_USER)
+    monkeypatch.setattr("builtins.input", lambda _: next(lines))
+    with contextlib.closing(AnalystSession.open(data)) as session:
+        run_prompt(session, Format.CSV)
+
+    assert capsys.readouterr().out.splitlines()[1:] == ["n", "42"]
+
+
+def test_given_more_rows_than_a_table_shows_then_it_reads_no_more_of_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = iter([(number,) for number in range(3 * MOST_SHOWN)])
+    write_answer(Answer(("n",), ("INTEGER",), rows), Format.TABLE)
+
+    shown = capsys.readouterr().out.splitlines()
+
+    assert len(shown) == MOST_SHOWN + 2
+    assert shown[-1] == "the first 500 rows of more; --format csv has all"
+    assert next(rows) == (MOST_SHOWN + 1,)
+
+
+def test_given_just_as_many_rows_as_a_table_shows_then_those_are_all(capsys: pytest.CaptureFixture[str]) -> None:
+    write_answer(Answer(("n",), ("INTEGER",), iter([(7,)] * MOST_SHOWN)), Format.TABLE)
+
+    assert capsys.readouterr().out.splitlines()[-1] == "500 rows"
 
 
 def written_to(terminal: int) -> str:
