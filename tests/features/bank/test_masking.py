@@ -73,6 +73,34 @@ def test_given_a_sensitive_key_in_any_spelling_when_shown_or_kept_then_its_value
 
 
 @pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        ({"account_number": f" {NUMBER} "}, {"account_number": "2333"}),
+        ({"micr": f"t021000021t {NUMBER}"}, {"micr": "2333"}),
+        ({"memo": "12345678 and 123456789"}, {"memo": "12345678 and ****6789"}),
+        ({"memo": [99_999_999, 123_456_789]}, {"memo": [99_999_999, "****6789"]}),
+        ({"memo": -123_456_789}, {"memo": "-****6789"}),
+        ({"raw_message": "from Ada to Bob"}, {}),
+    ],
+)
+def test_given_a_number_or_message_when_kept_then_no_more_of_it_than_the_last_four_of_nine_digits_and_more_is_there(
+    data: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    assert masked_raw(json.dumps(data).encode()) == kept
+
+
+@pytest.mark.parametrize(("depth", "is_kept"), [(32, True), (33, False)])
+def test_given_objects_in_objects_when_kept_then_what_lies_deeper_than_the_limit_is_left_out(
+    depth: int, *, is_kept: bool
+) -> None:
+    data: Any = "here"
+    for _ in range(depth):
+        data = {"a": data}
+
+    assert ("here" in masked_text(json.dumps({"a": data}).encode())) is is_kept
+
+
+@pytest.mark.parametrize(
     "key",
     [
         "account_number_id",
