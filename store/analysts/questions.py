@@ -11,6 +11,7 @@ Source  E. B. Wilson (1927) for intervals; the stability index is that of featur
 from typing import Final, NamedTuple
 
 from features.core.stability import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from store.duck.schema import LABEL_ORDER
 from store.tables.stability import score_class_sql, share_sql
 
 # ruff: noqa: S608 - statements are put together from constants
@@ -52,8 +53,8 @@ _LABELLED: Final = f"""
         label.is_bad, label.source, label.labelled_at,
         scoring.taken_at <= {_AS_OF} - INTERVAL {MATURE_DAYS} DAY AS is_mature
     FROM scorings({_PASSED}) AS scoring JOIN (
-        SELECT tenant_id, program_id, transfer_id, arg_max(label, "offset") = 'bad' AS is_bad,
-            arg_max(source, "offset") AS source, arg_max(created_at, "offset") AS labelled_at
+        SELECT tenant_id, program_id, transfer_id, arg_max(label, {LABEL_ORDER}) = 'bad' AS is_bad,
+            arg_max(label_versions.source, {LABEL_ORDER}) AS source, arg_max(created_at, {LABEL_ORDER}) AS labelled_at
         FROM label_versions WHERE {_OF_PROGRAM} GROUP BY ALL
     ) AS label USING (tenant_id, program_id, transfer_id)
     WHERE is_mature OR NOT coalesce(mature_only, false)"""

@@ -13,7 +13,7 @@ from zlib import crc32
 import msgspec
 
 from features.bank.masking import NUMBER_IN_TEXT
-from store.duck.schema import TABLES, VERSIONED
+from store.duck.schema import TABLES
 from store.redis_log.offsets import SEQ_BITS
 from store.tables.columns import columns_of
 
@@ -79,7 +79,7 @@ class LakeColumn(NamedTuple):
 
 
 class LakeTable(NamedTuple):
-    """``name`` is that of the folder and of its view; ``current`` the view of newest versions, by ``identity``.
+    """``name`` is that of the folder and of its view; ``current`` the view of newest versions.
 
     ``reasons``: each row of the database becomes one a reason, which its columns can name.
     """
@@ -89,7 +89,6 @@ class LakeTable(NamedTuple):
     row_type: type[msgspec.Struct]
     columns: tuple[LakeColumn, ...]
     current: str | None = None
-    identity: str = ""
     reasons: bool = False
 
     def select(self, condition: str, *, database: str = "") -> str:
@@ -192,7 +191,6 @@ def lake_tables() -> tuple[LakeTable, ...]:
             row_type=row_type,
             columns=tuple(_columns(source, row_type)),
             current=_CURRENT.get(source),
-            identity=VERSIONED.get(source, ""),
         )
         for source, row_type in TABLES
         if source not in LEFT_OUT

@@ -11,6 +11,7 @@ from store.analysts.control_rows import control_tables
 from store.analysts.part_files import quoted
 from store.analysts.parts import FILE, FOLDER
 from store.analysts.tables import REASONS, LakeTable, lake_tables
+from store.duck.schema import newest_of
 
 # ruff: noqa: S608 - statements are put together from the names of our own tables and files
 
@@ -36,7 +37,7 @@ _OF_TABLE: Final = """
 # IS TRUE keeps DuckDB 1.5 from turning the newest row of each thing (row_number() = 1, as in the views below and in
 # queries of analysts) into a join by place in the file, which loses rows over a plain IN. It changes nothing else.
 _CURRENT: Final = """
-    SELECT * FROM {table} QUALIFY row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1"""
+    SELECT * FROM {table} QUALIFY {newest}"""
 _REASONS: Final = """
     SELECT {columns}, reason.id AS reason_id, reason.signal, reason.weight, reason.hard, reason.sentence,
         reason.detail, day
@@ -125,7 +126,7 @@ def views_of(lake: Path) -> tuple[View, ...]:
     selects += ((table.name, _of_table(lake, table, day=", day")) for table in lake_tables())
     selects += ((table.name, _of_table(lake, table, day="")) for table in control_tables())
     selects += (
-        (table.current, _CURRENT.format(table=table.name, identity=table.identity))
+        (table.current, _CURRENT.format(table=table.name, newest=newest_of(table.source)))
         for table in lake_tables()
         if table.current is not None
     )

@@ -15,6 +15,7 @@ import duckdb
 import msgspec
 
 from features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from store.duck.schema import LABEL_ORDER
 from store.duck.scorings_file import check_file, instant_in, pattern_of
 from store.tables.predicate import TEXTS, listed
 
@@ -24,10 +25,10 @@ _FIELDS: Final = msgspec.structs.fields(FeatureVector)
 _FILE_SOURCE: Final = "imported"
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
-_TABLES: Final = """(
+_TABLES: Final = f"""(
     SELECT scoring.*, label.is_bad, label.label_source FROM transfer_features AS scoring LEFT JOIN (
-        SELECT program_id, transfer_id, arg_max(label, "offset") = 'bad' AS is_bad,
-            arg_max(source, "offset") AS label_source
+        SELECT program_id, transfer_id, arg_max(label, {LABEL_ORDER}) = 'bad' AS is_bad,
+            arg_max(source, {LABEL_ORDER}) AS label_source
         FROM labels WHERE tenant_id = ? AND created_at <= make_timestamp(?) GROUP BY program_id, transfer_id
     ) AS label USING (program_id, transfer_id) WHERE scoring.tenant_id = ? AND NOT scoring.rescored)"""
 _VERSIONS: Final = "SELECT feature_version, count(*) FROM {source} WHERE {within} GROUP BY feature_version"

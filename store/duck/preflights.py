@@ -11,6 +11,7 @@ import msgspec
 
 from features.core.preflight import PreflightRecord
 from features.core.principal import Principal
+from store.duck.schema import LABEL_ORDER
 from store.tables.predicate import Predicate
 
 # An append that was not confirmed may have left a record beside the one that was answered, which is the newer.
@@ -30,7 +31,7 @@ _COUNTS: Final = """
         SELECT program_id, preflight_id AS id, arg_min(transfer_id, "offset") AS transfer_id FROM preflight_matches
         WHERE {within} AND (program_id, preflight_id) IN (SELECT (program_id, id) FROM answers) GROUP BY ALL
     ), verdicts AS (
-        SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {within} GROUP BY ALL
+        SELECT program_id, transfer_id, arg_max(label, {order}) AS label FROM labels WHERE {within} GROUP BY ALL
     )
     SELECT
         count(*),
@@ -87,7 +88,7 @@ class Preflights:
         within.among("program_id", program_ids)
         values = [*within.values, since, *within.values, *within.values]
         with self._connection.cursor() as cursor:
-            (counts,) = cursor.execute(_COUNTS.format(within=within.sql), values).fetchall()
+            (counts,) = cursor.execute(_COUNTS.format(within=within.sql, order=LABEL_ORDER), values).fetchall()
         return PreflightCounts(*counts)
 
     def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:

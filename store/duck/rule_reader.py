@@ -11,19 +11,20 @@ from features.core.principal import Principal
 from features.core.rules import Rule
 from features.policy.routing import RULE_PREFIX
 from features.rules.backtest import BacktestCounts, MatchCount
+from store.duck.schema import LABEL_ORDER
 from store.tables.predicate import Predicate
 
 # Each version of an alert names its newest transfers, so that all versions together name every one.
 _FACTS: Final = """
     CREATE TEMP TABLE facts AS
-    SELECT program_id, transfer_id, bool_or(alerted) AS alerted, arg_max(label, "offset") AS label,
+    SELECT program_id, transfer_id, bool_or(alerted) AS alerted, arg_max(label, place) AS label,
         bool_or(landed) AS landed
     FROM (
         SELECT program_id, unnest(evidence->>'$.transferIds[*]') AS transfer_id, true AS alerted,
-            NULL AS label, NULL AS "offset", false AS landed
+            NULL AS label, NULL AS place, false AS landed
         FROM alerts WHERE {alerts}
         UNION ALL
-        SELECT program_id, transfer_id, false, label, "offset", false FROM labels WHERE {labels}
+        SELECT program_id, transfer_id, false, label, {order}, false FROM labels WHERE {labels}
         UNION ALL
         SELECT program_id, transfer_id, false, NULL, NULL, true FROM preflight_matches WHERE {matches}
     ) GROUP BY program_id, transfer_id"""
@@ -104,7 +105,7 @@ class RuleReader:
         alerts, labels = self.within("updated_at", oldest), self.within()
         alerts.add("detector <> ?", RULE_PREFIX + self._rule.id)
         matches = self.within("matched_at", oldest)
-        sql = _FACTS.format(alerts=alerts.sql, labels=labels.sql, matches=matches.sql)
+        sql = _FACTS.format(order=LABEL_ORDER, alerts=alerts.sql, labels=labels.sql, matches=matches.sql)
         self.read(sql, [*alerts.values, *labels.values, *matches.values])
 
     def count_matches(self, tally: MatchTally) -> None:

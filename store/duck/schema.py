@@ -90,17 +90,28 @@ VERSIONED: Final = {
 }
 
 
+LABEL_ORDER: Final = """("offset", source = 'dispute')"""
+"""What orders the labels of a transfer, of which the last one counts. Where one entry gives two, the dispute that it
+decides comes after the return that it reports.
+"""
+
+
+def newest_of(table: str) -> str:
+    """The condition, behind QUALIFY, for the newest version of each thing in one of the ``VERSIONED`` tables."""
+    order = LABEL_ORDER if table == "labels" else '"offset"'
+    return f"row_number() OVER (PARTITION BY {VERSIONED[table]} ORDER BY {order} DESC) = 1"
+
+
 @cache
 def ddl() -> tuple[str, ...]:
     """Every statement that makes the schema; each may run again on a file that has it."""
     tables = tuple(_table(name, row_type) for name, row_type in TABLES)
-    return (*tables, *(_latest(name, identity) for name, identity in VERSIONED.items()))
+    return (*tables, *map(_latest, VERSIONED))
 
 
 def _table(name: str, row_type: type[msgspec.Struct]) -> str:
     return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(column.definition for column in columns_of(row_type))})"
 
 
-def _latest(name: str, identity: str) -> str:
-    newest = f'row_number() OVER (PARTITION BY {identity} ORDER BY "offset" DESC) = 1'
-    return f"CREATE OR REPLACE VIEW {name}_latest AS SELECT * FROM {name} QUALIFY {newest}"  # noqa: S608 - names above
+def _latest(name: str) -> str:
+    return f"CREATE OR REPLACE VIEW {name}_latest AS SELECT * FROM {name} QUALIFY {newest_of(name)}"  # noqa: S608 - names above

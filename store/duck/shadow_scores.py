@@ -7,6 +7,7 @@ import duckdb
 from features.core.instants import DAYS_60
 from features.core.principal import Principal
 from features.policy.comparison import PairCount
+from store.duck.schema import LABEL_ORDER
 from store.tables.predicate import Predicate
 from store.tables.stability import score_class_sql
 
@@ -21,7 +22,7 @@ _COUNTS: Final = """
             any_value(bank_created_at) AS taken_at
         FROM shadow_scores WHERE {shadowed} GROUP BY program_id, transfer_id
     ), known AS (
-        SELECT program_id, transfer_id, arg_max(label, "offset") AS label FROM labels WHERE {labelled} GROUP BY ALL
+        SELECT program_id, transfer_id, arg_max(label, {order}) AS label FROM labels WHERE {labelled} GROUP BY ALL
     )
     SELECT champion_band, band, {champion_class} AS champion_class, {score_class} AS score_class, label,
         taken_at <= make_timestamp(?) AS is_mature, count(*)
@@ -55,8 +56,7 @@ class ShadowScores:
         shadowed.between("scored_at", since, None)
         values = [*shadowed.values, *labelled.values, now - MATURES_AFTER_US]
         with self._connection.cursor() as cursor:
-            counts = cursor.execute(
-                _COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql, **_CLASSES), values
-            ).fetchall()
+            sql = _COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql, order=LABEL_ORDER, **_CLASSES)
+            counts = cursor.execute(sql, values).fetchall()
             champions = cursor.execute(_CHAMPIONS.format(shadowed=shadowed.sql), shadowed.values).fetchall()
         return [PairCount(*row) for row in counts], [version for (version,) in champions]

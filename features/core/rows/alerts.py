@@ -100,7 +100,9 @@ class EntryResultRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class LabelRow(msgspec.Struct, frozen=True, gc=False):
-    """The label of a transfer, bad or ok; of several labels the one with the highest offset counts."""
+    """The label of a transfer, bad or ok; of several labels the one with the highest offset counts. One entry can give
+    a return's and a dispute's; the dispute's counts.
+    """
 
     tenant_id: str
     program_id: str
