@@ -1,6 +1,7 @@
 """``clearhold lake status``: how far the lake for analysts has come, and how large it is.
 
-Exit codes  0 it is not late; 1 it is later than a minute, which it also is while no service runs; 2 there is none
+Exit codes  0 it is not late; 1 it is later than a minute, which it also is while no service runs; 2 there is none;
+            3 a file is damaged, which is looked for with ``--verify`` alone
 """
 
 from pathlib import Path
@@ -11,13 +12,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from store.analysts.status import LakeStatus, lake_status
+from store.analysts.status import LakeStatus, damaged_files, lake_status
 from store.clock import SystemClock
 from store.data_dir import LAYOUT
 
 LATE_AFTER_S: Final = 60.0
 EXIT_LATE: Final = 1
 EXIT_NONE: Final = 2
+EXIT_DAMAGED: Final = 3
 _MB: Final = 1 << 20
 
 
@@ -32,6 +34,9 @@ def status(
     data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
+    verify: Annotated[
+        bool, typer.Option(help="Read every file, and hold it against the checksum in the list.")
+    ] = False,
 ) -> None:
     """Say up to when everything is in the lake, and what each table has. Exit code 1 when that is over a minute ago."""
     if not (data / LAYOUT).is_file():
@@ -43,6 +48,11 @@ def status(
         typer.echo(msgspec.json.format(msgspec.json.encode(lake)).decode())
     else:
         _print(lake)
+    if verify and (damaged := damaged_files(data / "lake")):
+        for file in damaged:
+            typer.echo(f"{data / 'lake' / file} is damaged.", err=True)
+        typer.echo("Remove these files and start the service again: it copies their tables again.", err=True)
+        raise typer.Exit(EXIT_DAMAGED)
     if lake.is_late:
         raise typer.Exit(EXIT_LATE)
 

@@ -31,7 +31,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Rows ``first_row`` to just under ``end_row`` of a table, those of one ``day``, such as 2026-11-22.
 
     ``file`` is its path in the lake. It counts from ``counts_from`` to just before ``counts_until``, None for good;
-    ``merges`` says how often its rows were written again.
+    ``merges`` says how often its rows were written again. ``crc32`` is of the whole file, None where an older service
+    wrote it.
     """
 
     table_name: str
@@ -44,6 +45,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     merges: int
     counts_from: int
     counts_until: int | None = None
+    crc32: int | None = None
 
     def counts_at(self, instant: int) -> bool:
         return self.counts_from <= instant and (self.counts_until is None or instant < self.counts_until)

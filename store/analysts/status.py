@@ -6,6 +6,7 @@ import msgspec
 
 from features.core.instants import SECOND_US, format_instant
 from store.analysts.control_rows import control_tables
+from store.analysts.part_files import checksum
 from store.analysts.parts import Part, PartList, read_parts
 from store.analysts.retention import due_parts, parts_to_remove
 from store.analysts.tables import lake_tables
@@ -45,6 +46,30 @@ class LakeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replaced_parts: int
     replaced_bytes: int
     tables: tuple[TableStatus, ...]
+
+
+def damaged_files(lake: Path) -> tuple[str, ...]:
+    """Files of parts that count, or will, which are gone or no longer what was written; each of them is read whole.
+
+    Of what an older service wrote the size alone is known.
+    """
+    listed = read_parts(lake)
+    kept = () if listed is None else (part for part in listed.parts if not part.is_replaced)
+    return tuple(part.file for part in kept if not _is_as_written(lake, part))
+
+
+def _is_as_written(lake: Path, part: Part) -> bool:
+    path = lake / part.file
+    try:
+        return path.stat().st_size == part.bytes and part.crc32 in {None, checksum(path)}
+    except OSError:
+        return _is_gone_from_list(lake, part)
+
+
+def _is_gone_from_list(lake: Path, part: Part) -> bool:
+    """Whether a part was replaced, and its file removed, since the list was read."""
+    listed = read_parts(lake)
+    return listed is None or all(each.file != part.file or each.is_replaced for each in listed.parts)
 
 
 def lake_status(lake: Path, now: int, *, late_after_s: float) -> LakeStatus | None:

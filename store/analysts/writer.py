@@ -25,7 +25,7 @@ from features.core.instants import HOUR_US, SECOND_US, datetime_of
 from store.analysts.analyst_file import analyst_sha256, make_analyst_file
 from store.analysts.control_rows import ControlRows, control_tables
 from store.analysts.merging import MOST_ROWS, due_for_merging
-from store.analysts.part_files import quoted, write_part
+from store.analysts.part_files import checksum, quoted, write_part
 from store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
 from store.analysts.retention import Days, Ending, ended_before, ended_too_soon, without_ended_days
 from store.analysts.tables import DAY, LakeTable, lake_tables
@@ -218,9 +218,10 @@ class LakeWriter:
         """The part with its file, which is named by a number that no file had before."""
         number = self.parts.next_number
         file = f"{FOLDER}/{part.table_name}/day={part.day}/{number:012d}.parquet"
-        rows = write_part(cursor, select, self._lake / file)
+        path = self._lake / file
+        rows = write_part(cursor, select, path)
         self.parts = replace(self.parts, next_number=number + 1)
-        return replace(part, file=file, rows=rows, bytes=(self._lake / file).stat().st_size)
+        return replace(part, file=file, rows=rows, bytes=path.stat().st_size, crc32=checksum(path))
 
     def _add(
         self,

@@ -1,17 +1,23 @@
 """``clearhold lake status``: what it says of a lake, in words and as JSON, and its exit codes."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
-from api.cli.lake import EXIT_LATE, EXIT_NONE, LATE_AFTER_S
+from api.cli.lake import EXIT_DAMAGED, EXIT_LATE, EXIT_NONE, LATE_AFTER_S
 from api.cli.main import app
 from features.core.instants import SECOND_US, format_instant
 from store.analysts.parts import Ended, Part, PartList, write_parts
 from store.clock import SystemClock
 from store.data_dir import DataDir
+from store.duck.database import open_database
+from tests.support.clock import FrozenClock
+from tests.support.labelled_days import LabelledDays
 
 
 @pytest.fixture
@@ -100,3 +106,56 @@ def test_given_no_lake_or_no_data_directory_when_asked_then_a_sentence_says_so(d
     assert (none.exit_code, nowhere.exit_code) == (EXIT_NONE, EXIT_NONE)
     assert "has no lake yet" in none.stderr
     assert "is not a data directory" in nowhere.stderr
+
+
+@pytest.fixture
+def written(data: Path, clock: FrozenClock) -> Iterator[LabelledDays]:
+    """A lake with two parts of labels."""
+    with closing(open_database(data / "clearhold.duckdb")) as database:
+        days = LabelledDays(data, database, clock)
+        for days_ago in (1, 0):
+            days.label(100, days_ago=days_ago)
+        days.copy()
+        yield days
+
+
+def changed(path: Path) -> bytes:
+    """A file's content with one bit in its middle turned over, of the same size."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    return bytes(content)
+
+
+def test_given_a_file_of_the_lake_whose_size_stayed_when_it_is_verified_then_the_damage_is_named_and_mended_by_a_start(
+    data: Path, written: LabelledDays
+) -> None:
+    whole = status(data, "--verify")
+    path = data / "lake" / written.parts()[0].file
+    path.write_bytes(changed(path))
+
+    run = status(data, "--verify")
+
+    assert (whole.exit_code, whole.stderr) == (EXIT_LATE, "")
+    assert run.exit_code == EXIT_DAMAGED
+    assert run.stderr.splitlines()[:-1] == [f"{path} is damaged."]
+    assert status(data).exit_code == EXIT_LATE
+    path.unlink()
+    assert status(data, "--verify").exit_code == EXIT_DAMAGED
+    written.writer = written.opened()
+    written.copy()
+    assert status(data, "--verify").exit_code == EXIT_LATE
+    assert written.ids() == written.all_ids()
+
+
+def test_given_parts_of_an_older_service_when_they_are_verified_then_their_size_alone_counts(
+    data: Path, written: LabelledDays
+) -> None:
+    listed = written.writer.parts
+    write_parts(data / "lake", replace(listed, parts=tuple(replace(part, crc32=None) for part in listed.parts)))
+    path = data / "lake" / written.parts()[0].file
+    path.write_bytes(changed(path))
+    assert status(data, "--verify").exit_code == EXIT_LATE
+
+    path.write_bytes(path.read_bytes()[:-1])
+
+    assert status(data, "--verify").exit_code == EXIT_DAMAGED
