@@ -20,7 +20,7 @@ import numpy as np
 from features.core.instants import DAY_US, DAYS_7
 from features.windows.recency import Recency
 from features.windows.series import ALWAYS, EventTimes
-from features.windows.usual_weeks import median_of, start_of, week_of, weeks_before
+from features.windows.usual_weeks import median_of, start_of, usual_of_few, week_of, weeks_before
 
 EDGES_A_NODE: Final = 64
 LATER_EDGES: Final = 16
@@ -266,7 +266,7 @@ class Edges(EventTimes):
         first = bisect_left(self.times, start_of(weeks.start))
         last = bisect_left(self.times, since, first)
         if last - first <= FEW_EDGES:
-            return self._usual_of_few(first, last, len(weeks))
+            return usual_of_few(self.times[first:last], self._ends[2 * first + 1 : 2 * last : 2], len(weeks))
         derived = self._derived = self._derived or _Derived()
         kept = derived.week_counts or {}
         counts = self._parties_of(weeks, kept)
@@ -321,18 +321,6 @@ class Edges(EventTimes):
         """By looking at all edges of the longest span."""
         edges = self.edges_between(upto - spans[-1], upto, but=but)
         return [len({other for at, _, other in edges if at > upto - span} | {also}) - (also is None) for span in spans]
-
-    def _usual_of_few(self, first: int, last: int, weeks: int) -> int | None:
-        """The median over so many weeks, to which those edges belong; it is 0 where most weeks have none."""
-        if 2 * (last - first) < weeks:
-            return 0
-        parties, week_end = list[set[int]](), ALWAYS
-        for index in range(first, last):
-            if self.times[index] >= week_end:
-                parties.append(set())
-                week_end = start_of(week_of(self.times[index]) + 1)
-            parties[-1].add(self._ends[2 * index + 1])
-        return median_of([*map(len, parties), *[0] * (weeks - len(parties))])
 
     def _parties_of(self, weeks: range, kept: dict[int, int]) -> dict[int, int]:
         """Different nodes of each of these weeks; ``kept`` has those of some of them."""

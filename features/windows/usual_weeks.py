@@ -4,6 +4,7 @@ Unit    distinct parties a week, the mean of the middle two rounded up
 Window  the completed weeks before the one of the instant, Monday 00:00 UTC to Monday 00:00 UTC, at most the newest 12
 """
 
+from array import array
 from collections.abc import Iterable
 from typing import Final
 
@@ -46,3 +47,20 @@ def median_of(counts: Iterable[int]) -> int | None:
     if not ordered:
         return None
     return -(-(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2)
+
+
+def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int | None:
+    """The median over so many weeks, of few meetings with parties, oldest first; 0 where most weeks have none.
+
+    >>> usual_of_few(array("q", [0, 1, DAYS_7, 2 * DAYS_7]), array("i", [4, 5, 4, 4]), 3)
+    1
+    """
+    if 2 * len(times) < weeks:
+        return 0
+    of_week, week_end = list[set[int]](), 0
+    for at, party in zip(times, parties, strict=True):
+        if not of_week or at >= week_end:
+            of_week.append(set())
+            week_end = start_of(week_of(at) + 1)
+        of_week[-1].add(party)
+    return median_of([*map(len, of_week), *[0] * (weeks - len(of_week))])
