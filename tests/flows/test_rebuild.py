@@ -12,7 +12,9 @@ import msgspec
 import pytest
 
 from api.rules.examples import NEW_RULE
+from features.core.instants import DAY_US, HOUR_US, format_instant
 from features.core.rules import RuleMode
+from store.clock import SystemClock
 from store.duck.schema import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
@@ -21,6 +23,8 @@ from tests.support.lake import move_into_segments
 from tests.support.lake_rows import differing_rows, views_with_rows
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
+from tests.support.scan_index import ScanIndex
+from tests.support.scan_items import a_profile, a_settlement, an_agent, wallet_of
 from tests.support.scorecards import a_card
 from tests.support.waiting import eventually
 
@@ -31,9 +35,12 @@ PROPOSED: Final = TRANSFER | {"description": f"to {ACCOUNT_NUMBER}"}
 ANALYSTS_SEE: Final = {
     *("events", "transfers", "transfer_features", "transfer_reasons", "actor_scores", "actor_reasons", "shadow_scores"),
     *("entities", "counterparties", "accounts", "programs", "directory_fetches", "preflights"),
-    *("alerts", "dispositions", "labels", "actions", "policies", "rule_matches", "lake_status"),
+    *("agents", "alerts", "dispositions", "labels", "actions", "policies", "rule_matches", "lake_status"),
 }
 SET_UP: Final = {"tenants", "policy_versions", "scorecard_reports", "rules", "rule_backtests"}
+SETTLEMENTS: Final = 12
+NOW: Final = SystemClock().now()
+SETTLED_FROM: Final = NOW - 10 * DAY_US
 REQUESTS: Final = 15  # account, owner and counterparty of each program, and two actions
 
 
@@ -62,6 +69,7 @@ class Bank(RunningBank):
             self.post(f"/api/skoor/backfill/{program['id']}", {}, expect=200)
             self.post(f"/api/skoor/actors/backfill/{program['id']}", {}, expect=200)
             self.act(program)
+        self.import_agents()
         self.write_rules()
         closed = self.get("/api/alerts?status=closed")["data"][0]
         self.post(f"/api/alerts/{closed['id']}/appeal", {"reason": "It was not."})
@@ -81,6 +89,14 @@ class Bank(RunningBank):
         approved, _ = (self.post("/api/actions", freeze) for _ in range(2))
         approval = {"approverId": "ben"}
         assert self.post(f"/api/actions/{approved['id']}/approve", approval, expect=200)["status"] == "executed"
+
+    def import_agents(self) -> None:
+        """One agent of a scan index, its screening and what it settled."""
+        self.create_program("agents")
+        with closing(self.service.connect()) as connection:
+            connection.request("POST", "/api/agents/import", headers=self.headers)
+            answer = connection.getresponse()
+            assert (answer.status, msgspec.json.decode(answer.read())["transfers"]) == (200, SETTLEMENTS)
 
     def write_rules(self) -> None:
         """One rule in force and written again, one in testing, one that was paused."""
@@ -133,17 +149,28 @@ class Stopped:
         return Path(shutil.copytree(self.data, folder / "data", ignore=shutil.ignore_patterns("*.sock", "*.pid")))
 
 
-def reading(bank_api: BankApi) -> dict[str, str]:
-    """The environment of a service that reads this bank's directory."""
+def reading(bank_api: BankApi, index: ScanIndex) -> dict[str, str]:
+    """The environment of a service that reads this bank's directory and this scan index."""
     bank_api.put_account({"id": "bacc_1", "type": "CHECKING", "owners": ["enti_1"]})
     bank_api.put_counterparty({"id": "cpty_1", "name": "Muster GmbH", "account_number": ACCOUNT_NUMBER})
-    return {"CLEARHOLD_BANK_URL": bank_api.url, "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
+    index.put("agents", an_agent())
+    index.put("profiles", a_profile(wallet_of(22)))
+    index.put("settlements", *(a_settlement(each, SETTLED_FROM + each * HOUR_US) for each in range(SETTLEMENTS)))
+    return {
+        "CLEARHOLD_BANK_URL": bank_api.url,
+        "CLEARHOLD_SCAN_INDEX_URL": index.url,
+        "CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1",
+    }
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
     folder = tmp_path_factory.mktemp("rebuild")
-    with BankApi() as bank_api, RunningService(folder / "data", environment=reading(bank_api)) as service:
+    with (
+        BankApi() as bank_api,
+        ScanIndex(as_of=format_instant(NOW)) as index,
+        RunningService(folder / "data", environment=reading(bank_api, index)) as service,
+    ):
         bank = Bank(service, *PROGRAMS)
         bank.run()
         eventually(lambda: len(bank_api.requests) >= REQUESTS, within_s=30)
@@ -203,6 +230,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
     assert views_with_rows(data) >= ANALYSTS_SEE
     assert views_with_rows(data, ACCOUNT_NUMBER) == set()
     assert before["directory"]
+    assert before["agents"]
     assert len(before["actions"]) == len(PROGRAMS) * (2 + 3 + 1) + 4 * 3 + 2
     cards, rules, versions, *_ = stopped.rules
     assert [rule["status"] for rule in rules][:3] == ["paused", "testing", "draft"]
