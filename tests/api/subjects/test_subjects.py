@@ -8,13 +8,17 @@ import pytest
 from msgspec import json
 
 from api.subjects import service
+from features.core.log_entry import EntryKind, shard_of
+from features.core.loss import LossEntry
 from store.lake.raw_events import RawEvents
+from store.record.export_check import public_keys_of
+from store.subjects.check import LOG_LOSS, SubjectCheck
 from store.subjects.tables import BANK_OBJECTS, LEFT_OUT, ORDER
 from store.subjects.things import SubjectKind
 from tests.support.alerting import deliver, outgoing, party, read
 from tests.support.principals import an_operator
 from tests.support.raw_http import RawClient, served
-from tests.support.running_app import RunningApp, assert_refused, assert_stamped
+from tests.support.running_app import SHARDS, RunningApp, assert_refused, assert_stamped
 from tests.support.subjects import ACCOUNT_NUMBER, ADA, BOB, OF, SSN, export, lines_of, live, own_account, rows
 
 OF_BOTH: Final = {"policies", "record_checkpoints"}
@@ -27,6 +31,7 @@ OF_PERSONS: Final = {
     "alert_bodies": "json_extract_string(body, '$.subjectType') <> 'program'",
 }
 """Not so: a counterparty's own events and scores, a program's alerts, the answer to whoever named an owner."""
+LOSSES: Final = ("loss_1", "loss_2")
 PATH: Final = f"/api/entities/{ADA}/export"
 
 
@@ -356,3 +361,32 @@ def test_given_a_client_that_reads_nothing_when_an_export_is_under_way_then_comm
 def asked(api: RunningApp, tenant: dict[str, Any]) -> bytes:
     headers = "".join(f"{name}: {value}\r\n" for name, value in api.operator(tenant).items())
     return f"GET {PATH} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{headers}\r\n".encode()
+
+
+def lose(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], loss_id: str) -> None:
+    """Entries of the log are gone, and somebody goes on without them."""
+    loss = LossEntry(id=loss_id, tenant_id=tenant["id"], stream="log:0", after="1-0", upto="2-0", accepted_at=0)
+    body, at = json.encode(loss), api.clock.now()
+    shard = shard_of(program["id"], SHARDS)
+    api.on_loop(lambda: api.appender.append(shard, EntryKind.LOSS, program["id"], at, body))
+    api.catch_up()
+
+
+@pytest.mark.usefixtures("lived")
+def test_given_losses_of_the_log_when_exported_then_all_of_the_tenant_and_no_others_are_linked_and_proved(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    other = api.create_tenant("second-bank")
+    lose(api, tenant, program, "loss_1")
+    lose(api, tenant, api.create_program(tenant, slug="lending"), "loss_2")
+    lose(api, other, api.create_program(other), "loss_3")
+
+    answer = export(api, tenant)
+
+    links = [row for row in rows(lines_of(answer), "record_chain") if row["body"].get("kind") == LOG_LOSS]
+    assert [(row["id"], row["body"]["tenantId"]) for row in links] == [(each, tenant["id"]) for each in LOSSES]
+    keys = api.client.get("/.well-known/jwks.json").content
+    check = SubjectCheck(public_keys_of(keys))
+    for line in answer.content.splitlines(keepends=True):
+        check.take(line)
+    assert check.finish().links == len(rows(lines_of(answer), "record_chain"))
