@@ -189,58 +189,16 @@ class TransferTable:
         return row
 
     def read(self, row: int) -> TransferRecord:
-        (
-            cents,
-            at,
-            kind,
-            counterparty,
-            score,
-            actor,
-            raw_offset,
-            updated_after,
-            event_after,
-            scored_after,
-            scored_before,
-            day,
-            account,
-            score_n,
-            baseline_n,
-            baseline_median,
-            baseline_p95,
-            confidence_permille,
-            more_cents,
-            card,
-        ) = self._records.read(row)
-        status, country, sec_code, currency, card_reason, class_id, ach_type, moved = self._kinds[kind]
+        cents, at, kind, counterparty, score, actor, raw_offset, *others = self._records.read(row)
+        updated_after, event_after, scored_after, scored_before, day, *of_score, confidence, more_cents, card = others
+        *words, moved = self._kinds[kind]
         updated_at = at + updated_after
-        return TransferRecord(
-            cents,
-            at,
-            updated_at,
-            updated_at + event_after,
-            at + scored_after,
-            raw_offset - scored_before,
-            raw_offset,
-            self._instants[row] if day == _NO_DAY_AT_ALL else _effective_at(day, at),
-            actor,
-            counterparty,
-            account,
-            score_n,
-            baseline_n,
-            baseline_median,
-            baseline_p95,
-            status,
-            country,
-            sec_code,
-            currency,
-            card_reason,
-            class_id,
-            ach_type,
-            score,
-            confidence_permille,
-            moved,
-            cents + more_cents,
-            card,
+        effective_at = self._instants[row] if day == _NO_DAY_AT_ALL else _effective_at(day, at)
+        instants = (updated_at, updated_at + event_after, at + scored_after)
+        offsets = (raw_offset - scored_before, raw_offset)
+        ends = (score, confidence, moved, cents + more_cents, card)
+        return TransferRecord._make(
+            (cents, at, *instants, *offsets, effective_at, actor, counterparty, *of_score, *words, *ends)
         )
 
     def glance(self, row: int) -> Glance:
