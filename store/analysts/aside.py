@@ -37,21 +37,29 @@ def step_aside() -> None:
 
 def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> int:
     """Run it in a session of its own until it ends; its exit code, and 128 and more after a signal, as in a shell."""
-    process = subprocess.Popen(  # noqa: S603 - the caller's own command
-        [sys.executable, "-I", "-S", __file__, *command], env=environment, start_new_session=True
-    )
+    started: list[subprocess.Popen[bytes]] = []
+    came_before: list[int] = []
 
     def pass_on(number: int, _: FrameType | None) -> None:
-        process.send_signal(number)
+        if not started:
+            came_before.append(number)
+        for process in started:
+            process.send_signal(number)
 
-    def pause(_: int, __: FrameType | None) -> None:
-        process.send_signal(signal.SIGSTOP)
+    def pause(_: int, frame: FrameType | None) -> None:
+        pass_on(signal.SIGSTOP, frame)
         os.kill(os.getpid(), signal.SIGSTOP)  # goes on here after a SIGCONT
-        process.send_signal(signal.SIGCONT)
+        pass_on(signal.SIGCONT, frame)
 
     handlers = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
     handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, pause)
     try:
+        process = subprocess.Popen(  # noqa: S603 - the caller's own command
+            [sys.executable, "-I", "-S", __file__, *command], env=environment, start_new_session=True
+        )
+        started.append(process)
+        for number in came_before:
+            process.send_signal(number)
         code = process.wait()
     finally:
         for number, handler in handlers.items():
