@@ -194,7 +194,7 @@ def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> Count
     proposed = transfer.counterparty
     if proposed is None:
         return None
-    return program.counterparties.match(proposed.name, proposed.routing_number, proposed.account_last4)
+    return program.counterparties.known(proposed.name, proposed.routing_number, proposed.account_last4)
 
 
 def _node_of(

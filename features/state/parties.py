@@ -170,7 +170,11 @@ class CounterpartyBook:
 
     def unlisted(self, name: str, routing: str | None, last4: str | None) -> Counterparty:
         """The counterparty that is known by this name and account only."""
-        return self.get_or_add("\x00".join((UNLISTED, folded(name), routing or "", last4 or "")))
+        return self.get_or_add(_unlisted_id(name, routing, last4))
+
+    def known(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
+        """Whom a transfer with these details would land with; None for somebody new."""
+        return self.match(name, routing, last4) or self._by_id.get(_unlisted_id(name, routing, last4))
 
     def merge(
         self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
@@ -255,6 +259,10 @@ class CounterpartyBook:
     def load_lookups(self, dumped: Any) -> None:
         self._by_account.load(dumped[0])
         self._by_name.load(dumped[1])
+
+
+def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:
+    return "\x00".join((UNLISTED, folded(name), routing or "", last4 or ""))
 
 
 def _account(routing: str, last4: str) -> str:

@@ -42,6 +42,11 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id = ["requestLimit", "evaluateLadder", "createPolicy"]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 
+# Whether several programs have a counterparty of one id, so that one has to be named, is in the data.
+[[operations]]
+include-operation-id = ["getCounterparty", "exportCounterparty"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
+
 # Whether an alert waits for a person, whom a key has to name, is in the alert, not in the request.
 [[operations]]
 include-operation-id = "decideAlert"

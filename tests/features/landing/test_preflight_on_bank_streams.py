@@ -104,3 +104,26 @@ def test_given_an_id_with_other_account_details_when_asked_about_then_they_count
     vector = asked.assessment.vector
     assert vector.counterparty_account_changed is landed.counterparty_account_changed is not on_file
     assert vector.counterparty_shared_entities_30d == landed.counterparty_shared_entities_30d == 1
+
+
+def test_given_a_payee_known_by_name_and_bank_alone_when_namesakes_differ_then_a_question_knows_it_as_its_landing() -> (
+    None
+):
+    story, routing = ShardStory(), "121145307"
+    alone = {"counterparty_id": None, "beneficiary_name": "North Trading Inc", "beneficiary_account_number": None}
+    for n, over in enumerate(
+        (
+            alone | {"creditor_agent_routing_number": None},
+            alone | {"counterparty_id": "cpty_1", "creditor_agent_routing_number": "021000021"},
+            alone | {"creditor_agent_routing_number": routing},
+        )
+    ):
+        story.transfer("wire.outgoing_transfer.completed", bank.a_wire(id=f"wire_{n}", **over), n * HOUR_US)
+    named = ProposedCounterparty(name="North Trading Inc", routing_number=routing)
+
+    asked = assess_proposed(story.program, question(Rail.WIRE, counterparty=named), at=T0 + DAY_US)
+    again = alone | {"creditor_agent_routing_number": routing}
+    landed = story.transfer("wire.outgoing_transfer.completed", bank.a_wire(id="wire_9", **again), DAY_US)
+
+    assert asked.assessment.vector.counterparty_first_time is landed.counterparty_first_time is False
+    assert asked.assessment.vector.counterparty_n == landed.counterparty_n == 1
