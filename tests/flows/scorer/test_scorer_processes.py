@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -124,11 +125,18 @@ def test_given_scorers_that_are_killed_and_started_again_when_all_is_scored_then
     room = ProcessRoom(tmp_path / "processes", redis_server.socket_path)
     fill(log_redis, history[:100])
     with room.running(2) as (engine, processes):
+        killed: set[int | None] = {None}
+
+        def is_replaced(each: ScorerProcess) -> bool:
+            return each.pid not in killed and each.failure is None
+
         for part in range(1, 5):
             fill(log_redis, history[100 * part : 100 * part + 100], declares=False)
             victim = processes.processes[part % 2]
-            eventually(lambda victim=victim: victim.failure is None, within_s=30)  # type: ignore[misc]
+            eventually(partial(is_replaced, victim), within_s=30)
+            killed.add(victim.pid)
             kill(victim.pid)
+        eventually(lambda: all(map(is_replaced, processes.processes)), within_s=30)
         eventually(lambda: engine.failure is None and is_committed(engine, log_redis), within_s=60)
         assert [each.restarts for each in processes.processes] == [2, 2]
 
