@@ -226,14 +226,14 @@ class LogAppender:
         loop = asyncio.get_running_loop()
         if self._writing_since is None:
             self._writing_since = loop.time()
+        if self._late is None:
+            self._late = loop.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
         if self._pipeline is None:
             self._connection_begun()
             return
         batch = self._take()
         self._under_way.extend(batch)
         self._oldest_began = batch[0].began
-        if self._late is None:
-            self._late = loop.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
         self._pipeline.write(b"".join([append.packed for append in batch]))
 
     def _take(self) -> list[_Append]:
@@ -263,7 +263,9 @@ class LogAppender:
         self._times.note(now - began, now=now)
 
     def _end_if_late(self) -> None:
-        """One timer for all writes: it looks at the one under way, and again when that would be late."""
+        """One timer for all writes: it looks at the one under way, and again when that would be late. It alone ends
+        them: the client may swallow that it is cancelled, and go on.
+        """
         self._late = None
         if self._writing_since is None:
             return
@@ -295,38 +297,42 @@ class LogAppender:
 
     async def _connect(self) -> None:
         try:
-            async with asyncio.timeout(WRITE_WITHIN_S):
-                self._pipeline = await self._connected()
+            self._pipeline = await self._connected()
         except BaseException as error:
             self._fail_all(error)  # Nobody may be left waiting when the loop is closed over us.
-            if not isinstance(error, TimeoutError):
-                raise
+            raise
         finally:
             self._connecting = None
         self._write_waiting()
 
-    async def _connected(self) -> Pipeline:
-        """A connection to a Redis that has read back its log. Nothing of the write has been sent yet, so a Redis that
-        is being restarted can be waited for.
+    async def _connected(self) -> Pipeline | None:
+        """A connection to a Redis that has read back its log; None if there is none in time and nobody waits for it.
+
+        Nothing of the write has been sent yet, so a Redis that is being restarted can be waited for.
         """
-        while True:
-            if self._former is not None:
-                await self._release(self._former)
-                self._former = None
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + WRITE_WITHIN_S
+        while self._waiting or loop.time() < give_up_at:
             try:
-                connection = await self._pool.get_connection()
-                try:
-                    await connection.send_command("PING")
-                    await connection.read_response()
-                    if self._same_log is not None:
-                        await self._same_log.require(connection, self._last)
-                except BaseException:
-                    await self._release(connection)
-                    raise
+                return await self._new_pipeline()
             except (RedisError, OSError):
                 await asyncio.sleep(_RECONNECT_EVERY_S)
-            else:
-                return Pipeline(connection, on_reply=self._replied, on_end=self._fail_all)
+        return None
+
+    async def _new_pipeline(self) -> Pipeline:
+        if self._former is not None:
+            await self._release(self._former)
+            self._former = None
+        connection = await self._pool.get_connection()
+        try:
+            await connection.send_command("PING")
+            await connection.read_response()
+            if self._same_log is not None:
+                await self._same_log.require(connection, self._last)
+        except BaseException:
+            await self._release(connection)
+            raise
+        return Pipeline(connection, on_reply=self._replied, on_end=self._fail_all)
 
     async def _release(self, connection: AbstractConnection) -> None:
         await connection.disconnect(nowait=True)

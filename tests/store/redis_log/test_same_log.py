@@ -16,6 +16,7 @@ from store.redis_log.appender import LogAppender
 from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.keys import IDENTITY
 from store.redis_log.reader import LogReader
+from store.redis_log.same_log import SameLog
 from store.redis_log.server import EmbeddedRedis
 from tests.support.clock import T0
 
@@ -107,6 +108,28 @@ async def test_given_a_redis_that_comes_back_with_another_log_when_appended_then
     server.start()
     assert await taken(appender, 2) == appender.last_appended(2)
     assert [entries(server, shard) for shard in (1, 2)] == [2, 2]
+
+
+async def test_given_a_connection_that_is_not_made_and_cannot_be_cancelled_when_appended_then_callers_hear_in_time(
+    appender: LogAppender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = asyncio.Event()
+
+    async def slow(*_: object) -> None:
+        while not goes_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await goes_on.wait()
+
+    monkeypatch.setattr(SameLog, "require", slow)
+    async with asyncio.timeout(10):
+        for _ in range(2):
+            with pytest.raises(UnavailableError):
+                await append(appender)
+        waiting = asyncio.create_task(append(appender))
+        await asyncio.sleep(0)
+        goes_on.set()
+
+        assert await waiting == appender.last_appended(0)
 
 
 async def test_given_streams_that_were_trimmed_to_nothing_when_connected_again_then_they_are_ours(
