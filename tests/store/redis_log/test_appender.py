@@ -19,6 +19,7 @@ from redis import Redis
 from features.core.errors import UnavailableError
 from features.core.log_entry import EntryKind, LogEntry
 from store.redis_log import appender as appender_module
+from store.redis_log.append_times import HALVED_EVERY_S
 from store.redis_log.appender import LogAppender, ToProgram
 from store.redis_log.connect import connect_async, connect_sync
 from store.redis_log.offsets import stream_id_of
@@ -31,7 +32,8 @@ from tests.support.waiting import eventually
 pytestmark = pytest.mark.anyio
 
 SHARDS = 4
-HEARD_WITHIN_S = 2.0
+HEARD_WITHIN_S = 2.5
+"""What a write may take, and a second for a busy machine."""
 
 
 def to_program(shard: int, body: bytes = b"{}") -> ToProgram:
@@ -167,7 +169,7 @@ async def test_given_the_server_is_killed_under_load_then_no_confirmed_entry_is_
     assert refused, "no kill met a write under way"
 
 
-async def test_given_the_server_hangs_then_everyone_hears_within_two_seconds_and_later_calls_work(
+async def test_given_the_server_hangs_then_everyone_hears_with_the_first_and_later_calls_work(
     own_server: EmbeddedRedis, own_appender: LogAppender
 ) -> None:
     await append(own_appender)
@@ -175,18 +177,20 @@ async def test_given_the_server_hangs_then_everyone_hears_within_two_seconds_and
     os.kill(pid, signal.SIGSTOP)
     started = time.monotonic()
     first = asyncio.create_task(outcome_of(own_appender))
-    await asyncio.sleep(0.5)  # Whoever comes later waits no longer than the first.
+    await asyncio.sleep(1.2)  # Whoever comes later waits no longer than the first: not until 2.7 s.
 
     outcomes = await asyncio.gather(first, *(outcome_of(own_appender) for _ in range(1_500)))
 
-    assert time.monotonic() - started < HEARD_WITHIN_S
+    heard_after_s = time.monotonic() - started
+    assert heard_after_s < HEARD_WITHIN_S
     assert {type(outcome) for outcome in outcomes} == {UnavailableError}
-    assert own_appender.expected_s() > appender_module.WRITE_WITHIN_S
+    forgotten = 2 ** ((heard_after_s - appender_module.WRITE_WITHIN_S) / HALVED_EVERY_S)
+    assert own_appender.expected_s() * forgotten > appender_module.WRITE_WITHIN_S
     os.kill(pid, signal.SIGCONT)
     assert await append(own_appender) > 0
 
 
-async def test_given_no_server_then_callers_hear_within_two_seconds_and_once_it_is_back_calls_work(
+async def test_given_no_server_then_callers_hear_in_time_and_once_it_is_back_calls_work(
     own_server: EmbeddedRedis, own_appender: LogAppender
 ) -> None:
     before = await append(own_appender)
