@@ -20,6 +20,7 @@ from store.clock import Clock
 from store.duck.writer import BatchWriter
 from store.redis_log.progress import LogProgress
 from store.tables.row_tables import RowTables, joined_by_type
+from store.time_slice import give_way
 
 QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024
@@ -116,6 +117,7 @@ class Committer:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
+        give_way()
         try:
             self._commit_until_closed()
         except BaseException as error:  # noqa: BLE001 - a thread must not end unnoticed

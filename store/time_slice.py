@@ -1,12 +1,13 @@
-"""How long a thread runs before others that wait for its core may have a turn.
+"""Whose turn it is on a core: how long a thread runs before others that wait may have one, and who is behind whom.
 
 An answer goes through several processes, and each of its hops waits for a turn on a core. On Linux 6.12 and later a
 thread that asks for short slices is run sooner when it wakes and gives way sooner when others do; its share of the
 core stays what it is, and so no privilege is needed. Processes and threads that a thread starts inherit its slices.
-Elsewhere, and where a sandbox forbids the call, nothing changes.
+Elsewhere, and where a sandbox forbids the call, nothing changes. A thread whose work nobody waits for within a
+millisecond gives way to those that answer and to the log: it needs no privilege to be content with less.
 
 Unit    nanoseconds
-Source  Linux, Documentation/scheduler/sched-eevdf.rst; sched_setattr(2)
+Source  Linux, Documentation/scheduler/sched-eevdf.rst; sched_setattr(2), nice(2)
 """
 
 import ctypes
@@ -20,6 +21,9 @@ SHORT_NS: Final = 100_000
 
 USUAL_NS: Final = 0
 """Whatever the kernel gives by default."""
+
+GIVING_WAY: Final = 5
+"""Niceness: on a core that is contended, a third of what one with 0 gets."""
 
 _SET_ATTRIBUTES: Final = {"x86_64": 314, "aarch64": 274}
 """The number of sched_setattr, for which the C library has no function."""
@@ -56,3 +60,11 @@ def set_time_slice(nanoseconds: int) -> bool:
     )
     result: int = ctypes.CDLL(None).syscall(number, 0, ctypes.byref(attributes), 0)
     return result == 0
+
+
+def give_way() -> None:
+    """Be behind those that answer for good; the calling thread, and what it starts. On Linux only, where niceness is a
+    thread's own.
+    """
+    if sys.platform == "linux":
+        os.nice(GIVING_WAY)

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from store.time_slice import SHORT_NS, USUAL_NS, SchedulingAttributes, set_time_slice
+from store.time_slice import GIVING_WAY, SHORT_NS, USUAL_NS, SchedulingAttributes, give_way, set_time_slice
 
 GET_ATTRIBUTES: Final = {"x86_64": 315, "aarch64": 275}
 SINCE: Final = (6, 12)
@@ -55,6 +55,23 @@ def test_given_a_thread_when_it_asks_for_short_slices_then_it_and_its_children_h
     assert slices == ([SHORT_NS, 0] if are_reported() else [0, 0])
     assert child == slices[0]
     assert nice == [os.getpriority(os.PRIO_PROCESS, 0)]
+
+
+def test_given_a_thread_with_short_slices_when_it_gives_way_then_it_alone_has_less_of_a_core_and_keeps_its_slices() -> (
+    None
+):
+    def gave_way() -> tuple[int, int]:
+        set_time_slice(SHORT_NS)
+        give_way()
+        return attributes_of().nice, attributes_of().runtime
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with ThreadPoolExecutor(1) as threads:
+        nice, runtime = threads.submit(gave_way).result()
+
+    assert nice == min(19, before + GIVING_WAY)
+    assert runtime == (SHORT_NS if are_reported() else 0)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 def test_given_a_thread_of_idle_tasks_when_it_asks_for_short_slices_then_it_stays_one() -> None:

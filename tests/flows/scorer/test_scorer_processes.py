@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from store.duck.schema import TABLES
 from store.redis_log.connect import connect_sync
 from store.redis_log.keys import owner_key
 from store.redis_log.server import EmbeddedRedis
+from store.time_slice import GIVING_WAY
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom
 from tests.support.mutated_events import cases
@@ -108,6 +110,9 @@ def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_t
         folders = [Path(f"/proc/{each.pid}") for each in processes.processes]
         loaded = [(folder / "maps").read_text() for folder in folders]
         variables = [(folder / "environ").read_bytes() for folder in folders]
+        behind = {niceness(each.pid) for each in processes.processes} | {
+            niceness(each.native_id) for each in threading.enumerate() if each.name in {"committer", "maintenance"}
+        }
 
     expected = in_one_process(tmp_path / "here", redis_server)
     found = rows_of(room)
@@ -117,6 +122,9 @@ def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_t
     assert len(loaded) == scorers
     assert not any("duckdb" in maps for maps in loaded)
     assert not any(b"adm_that_no_scorer_needs" in each for each in variables)
+    assert behind == {min(19, niceness(threading.get_native_id()) + GIVING_WAY)}, (
+        "they would compete with those that answer"
+    )
 
 
 def test_given_scorers_that_are_killed_and_started_again_when_all_is_scored_then_every_row_is_there_once(
@@ -258,6 +266,11 @@ async def answers(processes: ScorerProcesses, seen: tuple[str, int]) -> tuple[bo
     )
     await processes.disconnect()
     return known.value != (None,), unknown.value != (None,), counts.value.actors > 0
+
+
+def niceness(thread: int | None) -> int:
+    assert thread is not None
+    return os.getpriority(os.PRIO_PROCESS, thread)
 
 
 def kill(pid: int | None) -> None:
