@@ -139,6 +139,15 @@ def test_given_a_check_that_is_first_heard_of_as_disputed_then_it_is_labelled_as
     assert labels(check_becomes(detector_story(), "user_initiated_returned", 2)) == [("bad", "dispute", "bank")]
 
 
+def test_given_a_check_with_a_dispute_that_waits_when_its_own_status_decides_too_then_the_status_alone_labels_it() -> (
+    None
+):
+    story = decided(detector_story(), 1, transaction_id=CHECK["id"], outcome="lost")
+
+    assert labels(check_becomes(story, "user_initiated_returned", 2)) == [("bad", "dispute", "bank")]
+    assert not story.program.alerts.disputes_waiting
+
+
 def test_given_an_older_state_of_a_check_when_it_comes_late_then_it_labels_nothing() -> None:
     story = detector_story().deliver("check.incoming_debit.settled", CHECK)
     check_becomes(story, "user_initiated_return_dishonored", 4)
