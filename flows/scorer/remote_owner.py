@@ -15,6 +15,7 @@ from features.core.log_entry import shard_of
 from features.shard.questions import Answer, Question
 from flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
 from flows.scorer.wire import Frames, Kind, frame
+from store import timers
 
 AnswerT = TypeVar("AnswerT")
 
@@ -56,7 +57,7 @@ class Line(asyncio.Protocol):
         self._transport.write(frame(Kind.QUESTION, encoded_question(number, program_id, question)))
         self._flag[0] = 1  # after writing: the scorer clears it before it reads
         if self._late is None:
-            self._late = loop.call_at(late_at, self._end_late)
+            self._late = timers.call_at(late_at, self._end_late)
         try:
             return await answer
         finally:
@@ -68,7 +69,7 @@ class Line(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         for _, answer, late_at in self._waiting.values():  # in the order of their questions
             if loop.time() < late_at:
-                self._late = loop.call_at(late_at, self._end_late)
+                self._late = timers.call_at(late_at, self._end_late)
                 return
             if not answer.done():
                 answer.set_exception(UnavailableError(STARTING, ErrorCode.STARTING))

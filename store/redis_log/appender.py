@@ -19,6 +19,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from features.core.errors import ErrorCode, UnavailableError
 from features.core.log_entry import EntryKind
+from store import timers
 from store.data_dir import LogIdentity, StartupError
 from store.redis_log.append_times import AppendTimes
 from store.redis_log.keys import (
@@ -227,7 +228,7 @@ class LogAppender:
         if self._writing_since is None:
             self._writing_since = loop.time()
         if self._late is None:
-            self._late = loop.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
+            self._late = timers.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
         if self._pipeline is None:
             self._connection_begun()
             return
@@ -269,12 +270,11 @@ class LogAppender:
         self._late = None
         if self._writing_since is None:
             return
-        loop = asyncio.get_running_loop()
         late_at = self._writing_since + WRITE_WITHIN_S
-        if loop.time() >= late_at:
+        if asyncio.get_running_loop().time() >= late_at:
             self._fail_all(TimeoutError())
         else:
-            self._late = loop.call_at(late_at, self._end_if_late)
+            self._late = timers.call_at(late_at, self._end_if_late)
 
     def _fail_all(self, cause: BaseException) -> None:
         """Who queued behind a write has waited as long for the same Redis, and hears the same."""
