@@ -9,12 +9,14 @@ from contextlib import closing
 from typing import Final
 
 import pytest
+from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from store.compiled_age import changed_since_compiled
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
 from tests.support.clock import FrozenClock, SequentialIds
+from tests.support.stalls import run_undisturbed
 
 LONGEST: Final = (
     "test_compiled.py",
@@ -30,6 +32,10 @@ LONGEST: Final = (
 # Each of the services that tests start would compile every module again, and take half as long again to start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A property is about values. How long the machine took for one of them says nothing about it.
+settings.register_profile("values", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("values")
 
 gc.disable()  # what is collected stays: to look for garbage in it takes a fourth of the time that collecting does
 
@@ -52,6 +58,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     gc.freeze()
     gc.enable()
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test that compares times is not held against a machine that stood still."""
+    if item.get_closest_marker("timed") is None:
+        return None
+    run_undisturbed(item, nextitem)
+    return True
 
 
 @pytest.fixture(scope="session")

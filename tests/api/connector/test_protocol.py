@@ -375,7 +375,9 @@ MESSAGES: Final = st.fixed_dictionaries(
     version=st.sampled_from(["", MODERN, LEGACY[0], "x", "=?base64?x?="]),
     cut=st.integers(0, 400),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 def test_given_any_body_when_sent_then_it_is_answered_and_never_with_a_server_error(
     assistant: Assistant, body: bytes, version: str, cut: int
 ) -> None:

@@ -174,7 +174,9 @@ def test_given_places_of_the_log_when_asked_then_they_are_the_transfers_that_the
 VERSIONS = st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["open", "held", "closed"])), min_size=1, max_size=40)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(versions=VERSIONS, limit=st.integers(1, 4), wanted=st.sampled_from([None, ("open",), ("held", "closed")]))
 def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it_matches_now(
     database: duckdb.DuckDBPyConnection,

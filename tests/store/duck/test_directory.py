@@ -115,7 +115,9 @@ def test_given_keys_then_those_never_fetched_are_returned_in_their_order(
     assert table.never_fetched([]) == []
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(
     parties=st.lists(st.sampled_from(["bacc_1", "bacc_2", "cpty_1", "cpty_2"]), unique=True),
     fetches=st.lists(st.tuples(st.sampled_from(["bacc_1", "bacc_2", "cpty_1"]), st.integers(-3, 3)), max_size=6),

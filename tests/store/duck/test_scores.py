@@ -116,7 +116,9 @@ records = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(history=records)
 def test_given_any_records_when_the_latest_of_each_subject_is_read_then_it_is_the_newest(
     history: list[dict[str, Any]], database: duckdb.DuckDBPyConnection

@@ -93,7 +93,9 @@ def test_given_newest_scorings_of_another_version_then_they_are_named_and_not_re
         assert list(found.others()) == [["a"]]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(found=st.lists(VECTORS, min_size=1, max_size=4))
 def test_given_any_vector_when_stored_and_read_then_it_is_the_same_to_the_type(
     found: list[FeatureVector], database: duckdb.DuckDBPyConnection

@@ -190,7 +190,9 @@ def expected(rows: list[TransferRow], wanted: TransferFilter) -> list[TransferRo
     return sorted(chosen, key=lambda row: (-row.bank_created_at, row.id, row.program_id))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(history=versions, wanted=filters, limit=st.integers(1, 7), asked=st.integers(1, 5))
 def test_given_any_history_when_paged_through_then_every_transfer_comes_once_in_order_as_its_newest_version(
     history: list[dict[str, object]],

@@ -50,7 +50,9 @@ def values_for(row_type: type[msgspec.Struct]) -> st.SearchStrategy[msgspec.Stru
 
 
 @pytest.mark.parametrize(("table", "row_type"), [pair for pair in TABLES if pair[1] is not LogOffsetRow])
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(data=st.data())
 def test_given_random_rows_when_committed_then_they_read_back_equal(
     table: str, row_type: type[msgspec.Struct], data: st.DataObject, database: duckdb.DuckDBPyConnection
