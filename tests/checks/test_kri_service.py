@@ -47,7 +47,7 @@ def reported(service: RunningService, tenant: dict[str, Any], case: Case, place:
     body = {"tenantId": tenant["id"], "slug": f"p{place}", "name": case.claim} | bank.declared
     program = service.admin("/api/admin/programs", body)
     events = [an_event(event.kind, event.data, event_id=event.id, created_at=event.at) for event in bank.events]
-    post_until_taken(service, program, events, within_s=30.0)
+    post_until_taken(service, program, events, within_s=60)
     headers = {"Authorization": f"Bearer {tenant['operatorToken']}", "X-Operator": "ann"}
     service.ask("POST", f"/api/kri/snapshot/{program['id']}", headers, b"")
     report = service.ask("GET", f"/api/reports/program/{program['id']}", headers)

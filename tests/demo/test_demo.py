@@ -16,18 +16,13 @@ import pytest
 from api.client.client import ClearholdClient
 from demo.results import Results
 from demo.service import CHECKOUT
+from tests.support.running_service import free_port
 
 ENDS_WITHIN_S = 240
 LIVE_S = "12"
 PACE = "30"
 MOST_ALERTS_PER_1_000 = 20
 CANNOT_BE_ASKED_ABOUT = {"one card tested", "round trip"}  # cards and book transfers
-
-
-def a_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 @contextmanager
@@ -54,7 +49,7 @@ def read_until(demo: subprocess.Popen[str], sentence: str) -> str:
 def test_given_nothing_when_the_demo_runs_and_ends_then_events_are_scored_and_the_service_is_gone(
     tmp_path: Path,
 ) -> None:
-    port = a_free_port()
+    port = free_port()
     with a_demo(tmp_path / "demo", port, "--days", "3", "--seconds", "3", "--pace", "15", "--exit") as demo:
         output, _ = demo.communicate(timeout=ENDS_WITHIN_S)
 
@@ -79,7 +74,7 @@ class Told(msgspec.Struct, frozen=True):
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder, options = tmp_path_factory.mktemp("told") / "demo", ("--seed", "7", "--seconds", LIVE_S, "--pace", PACE)
-    with a_demo(folder, a_free_port(), *options, "--exit") as demo:
+    with a_demo(folder, free_port(), *options, "--exit") as demo:
         output, _ = demo.communicate(timeout=ENDS_WITHIN_S)
     assert demo.returncode == 0, output
     return Told(msgspec.json.decode((folder / "results.json").read_bytes(), type=Results), output)
@@ -116,7 +111,7 @@ def test_given_everyday_traffic_after_30_days_when_counted_then_people_can_work_
 def test_given_a_demo_that_is_left_running_when_interrupted_then_it_stops_the_service_and_can_go_on_later(
     tmp_path: Path,
 ) -> None:
-    port = a_free_port()
+    port = free_port()
     with a_demo(tmp_path / "demo", port, "--days", "2", "--seconds", "1") as demo:
         output = read_until(demo, "The bank has stopped; the service stays up until Ctrl-C.")
         with ClearholdClient(f"http://127.0.0.1:{port}") as client:

@@ -22,6 +22,7 @@ from demo.stage import Access, Stage, StageDir, set_up
 from demo.summary import directions, hold_lines, plain
 from demo.watcher import Watcher
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, FakeService, fake_service
+from tests.support.running_service import free_port
 
 PROGRAMS = {slug: Access(program_id=PROGRAM, secret=SECRET) for slug in ("payroll", "remittance", "lending")}
 STAGE = Stage(seed=1, operator_token="op_1", programs=PROGRAMS, runs=1)
@@ -36,12 +37,6 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
-
-
-def a_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 def nobody_listens(_newcomers: Iterable[tuple[Other, int]]) -> None:
@@ -103,7 +98,7 @@ def test_given_a_taken_port_when_required_then_one_sentence_says_so() -> None:
 
 
 def test_given_a_service_when_entered_and_left_then_it_is_ready_and_then_gone(tmp_path: Path) -> None:
-    port = a_free_port()
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
 
     with Service([sys.executable, "-c", SERVE_SCRIPT, str(port)], url=url, log_path=tmp_path / "log") as service:
@@ -120,7 +115,7 @@ def test_given_a_service_that_dies_at_start_when_entered_then_its_last_words_are
 
     with (
         pytest.raises(DemoError, match="the disk is full"),
-        Service(command, url=f"http://127.0.0.1:{a_free_port()}", log_path=tmp_path / "log"),
+        Service(command, url=f"http://127.0.0.1:{free_port()}", log_path=tmp_path / "log"),
     ):
         pass
 

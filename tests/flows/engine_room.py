@@ -76,12 +76,12 @@ class EngineRoom:
                 clock=SystemClock(),
             )
             engine.start()
-            eventually(lambda: engine.ended or engine.caught_up(), within_s=20)
+            eventually(lambda: engine.ended or engine.caught_up())
             assert engine.caught_up(), engine.failure
             try:
                 yield engine
             finally:
-                engine.stop(5.0)
+                engine.stop(60.0)
             assert engine.failure is None
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

@@ -22,6 +22,8 @@ from tests.support.principals import an_operator
 from tests.support.rules import a_rule
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.timed
+
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -62,7 +62,7 @@ def writing(bank: Bank, service: RunningService) -> Iterator[list[str]]:
             if stopping.is_set():
                 return
             ids = [f"acht_more_{number}_{each}" for each in range(10)]
-            post_until_taken(service, bank.program, [outgoing(each) for each in ids], within_s=30)
+            post_until_taken(service, bank.program, [outgoing(each) for each in ids], within_s=60)
             acknowledged.extend(ids)
 
     writer = threading.Thread(target=post)
@@ -104,10 +104,10 @@ def test_given_a_service_that_writes_when_backed_up_and_restored_then_all_verifi
     bank: Bank, tmp_path: Path
 ) -> None:
     with RunningService(bank.data, *ALONE) as service, writing(bank, service) as acknowledged:
-        eventually(lambda: len(acknowledged) >= WRITTEN_MEANWHILE, within_s=60)
+        eventually(lambda: len(acknowledged) >= WRITTEN_MEANWHILE)
         before = list(acknowledged)
         taken = run("backup", "--data", bank.data, "--to", tmp_path / "backup")
-        eventually(lambda: len(acknowledged) > len(before) + 10, within_s=60)  # it went on, and was not in the way
+        eventually(lambda: len(acknowledged) > len(before) + 10)  # it went on, and was not in the way
     assert taken.returncode == 0, taken.stderr
 
     made = run("restore", tmp_path / "backup", "--data", tmp_path / "restored")
@@ -120,7 +120,7 @@ def test_given_a_service_that_writes_when_backed_up_and_restored_then_all_verifi
     with RunningService(tmp_path / "restored", *ALONE) as service:
         assert bank.get(service, "/api/record/verify")["ok"]
         assert len(bank.get(service, "/api/dispositions")["data"]) >= 1
-        assert post_until_taken(service, bank.program, [outgoing("acht_restored")], within_s=30) == 0
+        assert post_until_taken(service, bank.program, [outgoing("acht_restored")], within_s=60) == 0
         wait_until_committed(service, bank.token, "acht_restored")
         files = exported(bank, service, tmp_path)
     verified = run("verify", *files)

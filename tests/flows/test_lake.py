@@ -30,7 +30,7 @@ def test_given_a_part_that_cannot_be_merged_when_rounds_go_on_then_rows_are_copi
         lake = LakeCopying(days.writer, every_s=1)
 
         lake.start(lambda: True)
-        eventually(lambda: lake.counts.failures > 1, within_s=30)
+        eventually(lambda: lake.counts.failures > 1)
         lake.stop(10)
 
         assert lake.counts.rows == 1

@@ -94,11 +94,11 @@ def test_given_a_lake_that_was_blocked_and_readers_in_a_loop_when_the_service_is
         program = bank.create_program("remittance", declaredRails=["realtime"])
         post_in_batches(service, program, bodies[:1_500])
         wait_until_committed(service, bank.token, the_last_transfer(bodies[:1_500]))
-        eventually(lambda: any("lake_failed" in line for line in service.log_lines), within_s=20)
+        eventually(lambda: any("lake_failed" in line for line in service.log_lines))
         assert service.ask("GET", "/readyz", {})["status"] == "ready"
         assert not is_readable(lake)
         blocked.unlink()
-        eventually(lambda: is_readable(lake), within_s=20)
+        eventually(lambda: is_readable(lake))
         with reading("duckdb", lake, TABLES) as views, reading("polars", lake, FILES) as files:
             post_in_batches(service, program, bodies[1_500:2_000])
             service.kill()
@@ -106,7 +106,7 @@ def test_given_a_lake_that_was_blocked_and_readers_in_a_loop_when_the_service_is
             post_in_batches(service, program, bodies[1_750:])
             wait_until_committed(service, bank.token, the_last_transfer(bodies))
             committed_at = SystemClock().now()
-            eventually(lambda: all_count(lake, committed_at), within_s=20)
+            eventually(lambda: all_count(lake, committed_at))
             by_views, by_files = outcome(views), outcome(files)
         service.stop()
         eventually(lambda: all_count(lake, committed_at))

@@ -31,7 +31,7 @@ def assert_goes_on(bank: Bank, service: RunningService) -> None:
     tenants: Any = service.ask("GET", "/api/admin/tenants", ADMIN)
     assert [tenant["slug"] for tenant in tenants] == ["bank"]
     assert [program["slug"] for program in bank.get(service, "/api/programs")] == ["pay"]
-    assert post_until_taken(service, bank.program, [bank.bodies[-1], outgoing("acht_new")], within_s=30) == 0
+    assert post_until_taken(service, bank.program, [bank.bodies[-1], outgoing("acht_new")], within_s=60) == 0
     wait_until_committed(service, bank.headers["Authorization"].removeprefix("Bearer "), "acht_new")
     listed = bank.get(service, "/api/transfers?limit=100")["data"]
     assert len(listed) == TRANSFERS + 1
@@ -61,7 +61,7 @@ def test_given_redis_is_lost_when_the_loss_is_accepted_then_the_registry_is_back
 
     with RunningService(bank.data, *ALONE) as service:  # without the option, and nothing is asked again
         assert bank.losses(service) == losses
-        assert post_until_taken(service, bank.program, [outgoing("acht_after")], within_s=30) == 0
+        assert post_until_taken(service, bank.program, [outgoing("acht_after")], within_s=60) == 0
 
 
 def test_given_redis_is_lost_when_rebuilt_over_the_loss_then_what_lost_entries_led_to_is_kept(bank: Bank) -> None:
@@ -105,7 +105,7 @@ def test_given_an_older_copy_of_the_log_when_started_then_it_is_refused_and_the_
     older = tmp_path / "older"
     shutil.copytree(bank.data / "redis", older)
     with RunningService(bank.data, *ALONE) as service:
-        post_until_taken(service, bank.program, [outgoing("acht_later")], within_s=30)
+        post_until_taken(service, bank.program, [outgoing("acht_later")], within_s=60)
         wait_until_committed(service, bank.headers["Authorization"].removeprefix("Bearer "), "acht_later")
         tenant = service.admin("/api/admin/tenants", {"slug": "later", "name": "Later"})
     shutil.rmtree(bank.data / "redis")

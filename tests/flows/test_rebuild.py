@@ -58,7 +58,7 @@ class Bank(RunningBank):
             for program in self.programs:
                 ids = [f"acht_{program['slug']}_{number}_{each}" for each in range(3)]
                 bodies = [outgoing(ids[0], **ALERTING), outgoing(ids[1]), outgoing(ids[2])]
-                post_until_taken(self.service, program, bodies, within_s=30.0)
+                post_until_taken(self.service, program, bodies, within_s=60)
                 wait_until_committed(self.service, self.token, ids[-1])
                 self.decide(ids[0], ("close", "hold", "escalate")[number % 3])
         self.get("/api/record/checkpoint?chain=dispositions", raw=True)
@@ -173,7 +173,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
     ):
         bank = Bank(service, *PROGRAMS)
         bank.run()
-        eventually(lambda: len(bank_api.requests) >= REQUESTS, within_s=30)
+        eventually(lambda: len(bank_api.requests) >= REQUESTS)
         export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")
         rules = bank.rules()
         service.stop()
@@ -246,7 +246,7 @@ def test_given_a_database_that_is_lost_when_rebuilt_then_tables_chains_and_answe
         assert stopped.report["ok"]
         assert bank.get("/api/record/export", raw=True) == stopped.export
         assert bank.rules() == stopped.rules
-        eventually(lambda: views_with_rows(data) >= SET_UP, within_s=20)
+        eventually(lambda: views_with_rows(data) >= SET_UP)
 
 
 def test_given_a_database_that_is_there_when_rebuilt_then_it_is_set_aside(data: Path) -> None:

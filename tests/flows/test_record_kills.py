@@ -51,14 +51,14 @@ class Bank:
         ]
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=f"http://127.0.0.1:{self.service.port}", timeout=15, headers=self.headers)
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.service.port}", timeout=60, headers=self.headers)
 
     def alerts(self, count: int) -> list[str]:
         """Open alerts, on as many programs as there are."""
         for number in range(count):
             program, name = self.programs[number % len(self.programs)], f"acht_{number}"
             alone = {"bank_account_id": f"bacc_{number}", "counterparty_id": f"cpty_{number}"}
-            post_until_taken(self.service, program, [outgoing(name, **ALERTING, **alone)], within_s=30.0)
+            post_until_taken(self.service, program, [outgoing(name, **ALERTING, **alone)], within_s=60)
         for number in range(max(0, count - len(self.programs)), count):
             wait_until_committed(self.service, self.token, f"acht_{number}")
         with self.client() as client:
@@ -104,7 +104,7 @@ def test_given_fifty_decisions_at_once_in_several_shards_when_made_then_there_is
     with bank.client() as client, ThreadPoolExecutor(PARALLEL) as pool:
 
         def call(alert_id: str) -> httpx.Response:
-            ready.wait(10)
+            ready.wait(60)
             return bank.decide(client, alert_id)
 
         answers = list(pool.map(call, alerts))
@@ -115,7 +115,7 @@ def test_given_fifty_decisions_at_once_in_several_shards_when_made_then_there_is
     assert report["checked"] == before + PARALLEL
     assert len({answer.json()["hash"] for answer in answers}) == PARALLEL
     with bank.client() as client:  # The service signs a chain that has not been signed before without being asked.
-        eventually(lambda: client.get("/api/record/checkpoints").json()["data"], within_s=20)
+        eventually(lambda: client.get("/api/record/checkpoints").json()["data"])
     service.stop()
     assert_whole(service.data, before + PARALLEL)
 
@@ -133,7 +133,7 @@ def test_given_a_process_that_ends_around_the_append_when_started_and_asked_agai
     service.start()
     with bank.client() as client, contextlib.suppress(httpx.TransportError):
         assert bank.decide(client, alerts[0]).status_code != 201
-    assert service.ended_with(within_s=20) == 9
+    assert service.ended_with(within_s=60) == 9
     service._command = COMMAND
     service.start()
     with bank.client() as client:

@@ -18,7 +18,7 @@ from tests.support.waiting import eventually
 def used(tmp_path_factory: pytest.TempPathFactory) -> Bank:
     bank = Bank(tmp_path_factory.mktemp("trust") / "data")
     with RunningService(bank.data, *ALONE) as service:
-        eventually(lambda: bank.get(service, "/api/record/checkpoints")["data"], within_s=30)
+        eventually(lambda: bank.get(service, "/api/record/checkpoints")["data"])
     return bank
 
 

@@ -193,8 +193,8 @@ class Planting:
         assert self.service.kill_redis() == 1
         body = an_event("ach.outgoing_transfer.initiated", {"account_number": ACCOUNTS[0]}, event_id="evnt_later")
         headers = {"Bank-Signature": hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()}
-        eventually(lambda: self._delivered(body, headers), within_s=20)
-        with socket.create_connection(("127.0.0.1", self.service.port), timeout=10) as connection:
+        eventually(lambda: self._delivered(body, headers))
+        with socket.create_connection(("127.0.0.1", self.service.port), timeout=60) as connection:
             connection.sendall(f"{IN_PATH} {IN_QUERY}\r\n\r\n".encode())
             assert connection.recv(65_536).startswith(b"HTTP/1.1 400")
 

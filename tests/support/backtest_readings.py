@@ -11,7 +11,7 @@ from features.rules.backtest import BacktestCounts
 from store.duck.rule_backtests import RuleBacktest
 
 FOREVER: Final = "SELECT max(hash(range)) FROM range(1_000_000_000_000)"
-WITHIN_S: Final = 10.0
+WITHIN_S: Final = 60.0
 
 
 class BacktestReadings:

@@ -42,7 +42,7 @@ UNSENT: Final = {"transferId": "acht_2", "returnCode": "R03"}
 """The return of a transfer of the simulated program that the bank has not sent yet."""
 WEBHOOK_URL: Final = "https://hooks.bank.example/clearhold"
 PAUSE_US: Final = 1_000_000  # between calls, so that the frozen clock fills every bucket again
-RETRY_WITHIN_S: Final = 10.0
+RETRY_WITHIN_S: Final = 60.0
 RETRY_EVERY_S: Final = 0.02
 
 Built = TypeVar("Built")

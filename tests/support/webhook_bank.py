@@ -46,7 +46,7 @@ PROGRAM: Final = "00000000-0000-4000-8000-00000000b001"
 SIMULATED: Final = "00000000-0000-4000-8000-00000000b002"
 SHARDS: Final = 4
 OK: Final = answered(200)
-WITHIN_S: Final = 20.0
+WITHIN_S: Final = 60.0
 
 
 class Sent(NamedTuple):

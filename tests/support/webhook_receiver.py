@@ -48,7 +48,7 @@ class WebhookReceiver:
         self._server.shutdown()
         self._server.server_close()
 
-    def wait_for(self, count: int, *, within_s: float = 20.0) -> list[Received]:
+    def wait_for(self, count: int, *, within_s: float = 60.0) -> list[Received]:
         """All that came, once that is so many."""
         deadline = time.monotonic() + within_s
         while len(self.received) < count:

@@ -18,9 +18,10 @@ from tests.support.running_service import RunningService, post_until_taken
 
 PARALLEL: Final = 50
 ROUNDS: Final = 6
+MOST_ROUNDS: Final = 40
 AT_ONCE: Final = 4
 KILL_WITHIN_S: Final = 0.12
-ANSWERED_WITHIN_S: Final = 20.0
+ANSWERED_WITHIN_S: Final = 60.0
 ASK_AGAIN_AFTER_S: Final = 0.05
 
 
@@ -36,7 +37,7 @@ class Service:
         self._made = 0
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=f"http://127.0.0.1:{self.running.port}", timeout=15, headers=self.headers)
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.running.port}", timeout=60, headers=self.headers)
 
     def alerts(self, client: httpx.Client, count: int) -> list[str]:
         """Fresh alerts that are open: each on a transfer of strangers, whose score is not measured."""
@@ -92,7 +93,7 @@ def fifty_at_once(service: Service, decisions: tuple[str, ...]) -> tuple[list[ht
         (alert_id,) = service.alerts(client, 1)
 
         def call(number: int) -> httpx.Response:
-            ready.wait(10)
+            ready.wait(60)
             return service.decide(client, alert_id, decisions[number % len(decisions)])
 
         answers = list(pool.map(call, range(PARALLEL)))
@@ -128,7 +129,9 @@ def test_given_kills_between_the_log_and_the_answer_when_asked_again_then_each_d
 ) -> None:
     chance = Random(7)
     cut_off = 0  # made, and never answered
-    for turn in range(ROUNDS):
+    for turn in range(MOST_ROUNDS):
+        if turn >= ROUNDS and cut_off:
+            break
         with service.client() as client:
             alerts = service.alerts(client, AT_ONCE)
         answered = through_a_kill(service, alerts, KILL_WITHIN_S * chance.random())
@@ -158,14 +161,14 @@ def through_a_kill(service: Service, alerts: list[str], after_s: float) -> dict[
     with service.client() as client, ThreadPoolExecutor(len(alerts)) as pool:
 
         def send(alert_id: str) -> None:
-            ready.wait(10)
+            ready.wait(60)
             with contextlib.suppress(httpx.TransportError):
                 answer = service.decide(client, alert_id, "hold", alert_id)
                 if answer.status_code == 201:
                     got[alert_id] = answer.json()
 
         sending = pool.map(send, alerts)
-        ready.wait(10)
+        ready.wait(60)
         time.sleep(after_s)  # The moment must not depend on the service's state.
         service.running.kill()
         list(sending)

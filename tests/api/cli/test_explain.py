@@ -219,9 +219,9 @@ def test_given_a_running_service_when_explained_over_http_then_it_is_what_its_da
             for name in names
         ]
         token = tenant["operatorToken"]
-        post_until_taken(service, program, bodies[:-1], within_s=30)
+        post_until_taken(service, program, bodies[:-1], within_s=60)
         card_in_force(service, token)
-        post_until_taken(service, program, bodies[-1:], within_s=30)
+        post_until_taken(service, program, bodies[-1:], within_s=60)
         wait_until_committed(service, token, names[-1])
         place = ("--url", f"http://127.0.0.1:{service.port}", "--token", token)
         over_http = explained(*place, "--program", program["id"])

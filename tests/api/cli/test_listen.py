@@ -23,7 +23,7 @@ from tests.support.webhook_receiver import Received, WebhookReceiver
 from tests.support.webhook_verifiers import assert_verified
 
 LOCAL: Final = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
-WITHIN_S: Final = 30.0
+WITHIN_S: Final = 60.0
 SECRET: Final = secret_of(b"s" * 32)
 
 
@@ -114,7 +114,7 @@ def test_given_a_listener_when_an_alert_opens_then_its_receiver_gets_what_an_end
         bank.register(endpoint.url, "alert.opened")
         with listening(bank, receiver.url, "--events", "alert.opened", "--program", bank.program["id"]) as command:
             endpoint_id, secret = endpoint_of(command), command.line("secret").split()[-1]
-            post_until_taken(bank.service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=20)
+            post_until_taken(bank.service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=60)
             sent = endpoint.wait_for(1)
             got = receiver.wait_for(len(sent))
             event = assert_verified(got[0], secret)

@@ -135,7 +135,7 @@ def listens(host: str, port: int) -> bool:
 def raw_exchange(url: str, sent: bytes) -> tuple[bytes, bytes]:
     """Head and body of the answer to exactly these bytes."""
     host, port = url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(sent)
         answer = b""
         while b"\r\n\r\n" not in answer or not answer.endswith(b"}"):
@@ -242,7 +242,7 @@ def test_given_a_request_under_way_when_stopped_then_it_is_answered(tmp_path: Pa
         _, program = a_tenant_and_program(client)
         body = a_transfer_event(1)
         host, port = url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
             head = (
                 f"POST /api/ingest/bank/{program['id']} HTTP/1.1\r\nHost: a\r\n"
                 f"Bank-Signature: {sign(program['ingestSecret'], body)}\r\nContent-Length: {len(body)}\r\n"

@@ -50,9 +50,9 @@ class Desk:
         self.token = self.bank.headers["Authorization"].removeprefix("Bearer ")
         payee = party("counterparty", "cpty_1", name=INJECTED)
         transfers = [outgoing(f"acht_{number}", **ALERTING) for number in range(4)]
-        post_until_taken(service, self.bank.program, [payee, *transfers], within_s=20)
+        post_until_taken(service, self.bank.program, [payee, *transfers], within_s=60)
         self.waiting: list[dict[str, Any]] = []
-        eventually(self.has_opened, within_s=20)
+        eventually(self.has_opened)
 
     def has_opened(self) -> bool:
         self.waiting = self.bank.ask("GET", "/api/alerts?status=open&detector=high_risk_geography")["data"]
@@ -174,4 +174,4 @@ def test_given_a_tool_when_called_then_the_log_has_it_and_its_route_under_one_re
         lines = [msgspec.json.decode(line) for line in desk.bank.service.log_lines if '"one-call"' in line]
         return {(line["route"], line["trace_id"]) for line in lines} == {(PATH, None), ("/api/metrics", trace_id)}
 
-    eventually(logged, within_s=10)
+    eventually(logged)

@@ -18,6 +18,8 @@ from tests.support.running_app import RunningApp
 from tests.support.running_service import COMMAND, RunningService
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.timed
+
 GET: Final = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 FILES: Final = 2 * RESERVED_FILES
 WITH_FEW_FILES: Final = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, {FILES})); {COMMAND}"

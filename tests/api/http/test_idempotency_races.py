@@ -27,9 +27,10 @@ from tests.support.waiting import eventually
 
 PARALLEL: Final = 50
 ROUNDS: Final = 8
+MOST_ROUNDS: Final = 40
 AT_ONCE: Final = 4
 KILL_WITHIN_S: Final = 0.06
-ANSWERED_WITHIN_S: Final = 20.0
+ANSWERED_WITHIN_S: Final = 60.0
 ASK_AGAIN_AFTER_S: Final = 0.05
 
 
@@ -69,7 +70,7 @@ class Service:
         }
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=f"http://127.0.0.1:{self.running.port}", timeout=15)
+        return httpx.Client(base_url=f"http://127.0.0.1:{self.running.port}", timeout=60)
 
     def send(self, client: httpx.Client, what: str, mark: str, key: str) -> httpx.Response:
         write = self.writes[what]
@@ -130,7 +131,7 @@ def test_given_fifty_calls_at_once_under_one_key_when_sent_then_there_is_one_eff
     with service.client() as client, ThreadPoolExecutor(PARALLEL) as pool:
 
         def call(_: int) -> httpx.Response:
-            ready.wait(10)
+            ready.wait(60)
             return service.send(client, what, mark, mark)
 
         answers = list(pool.map(call, range(PARALLEL)))
@@ -167,7 +168,9 @@ def test_given_kills_between_effect_and_answer_when_sent_again_then_there_is_one
     chance = Random(11)
     answered: dict[tuple[str, str], list[httpx.Response]] = {}
     cut_off = 0  # with an effect, and without an answer
-    for turn in range(ROUNDS):
+    for turn in range(MOST_ROUNDS):
+        if turn >= ROUNDS and cut_off:
+            break
         calls = [(what, f"kill-{turn}-{number}-{what}") for what in service.writes for number in range(AT_ONCE)]
         for call, answer in through_a_kill(service, calls, KILL_WITHIN_S * chance.random()):
             answered.setdefault(call, []).append(answer)
@@ -182,7 +185,7 @@ def test_given_kills_between_effect_and_answer_when_sent_again_then_there_is_one
     with service.client() as client:
         effects = service.effects(client)
     counts = effects + service.preflights()
-    assert len(answered) == ROUNDS * AT_ONCE * len(service.writes)
+    assert len(answered) >= ROUNDS * AT_ONCE * len(service.writes)
     assert cut_off  # or this test has not seen what it is about
     assert {mark: counts[mark] for _, mark in answered} == dict.fromkeys((mark for _, mark in answered), 1)
     for call, answers in answered.items():
@@ -199,14 +202,14 @@ def through_a_kill(
     with service.client() as client, ThreadPoolExecutor(len(calls)) as pool:
 
         def send(call: tuple[str, str]) -> None:
-            ready.wait(10)
+            ready.wait(60)
             with contextlib.suppress(httpx.TransportError):
                 answer = service.send(client, *call, call[1])
                 if answer.status_code == http.client.CREATED:
                     got.append((call, answer))
 
         sending = pool.map(send, calls)
-        ready.wait(10)
+        ready.wait(60)
         time.sleep(after_s)  # The moment must not depend on the service's state.
         service.running.kill()
         list(sending)

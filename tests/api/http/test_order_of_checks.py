@@ -243,7 +243,7 @@ def test_given_a_replay_when_the_body_is_no_longer_read_as_valid_then_validation
 
 
 RATES: Final = "preflight=1,write=1000,read=1000"
-EMPTIED_WITHIN_S: Final = 5.0
+EMPTIED_WITHIN_S: Final = 60.0
 
 
 class Limited:

@@ -14,6 +14,8 @@ from tests.support.raw_http import RawClient, served
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, signature
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.timed
+
 HEAD_WITHIN_S: Final = 0.4
 PART_WITHIN_S: Final = 0.4
 WHOLE_WITHIN_S: Final = 0.8

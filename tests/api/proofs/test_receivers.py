@@ -55,8 +55,8 @@ class Issuer:
             party("account", "bacc_1", at=AT, owners=["enti_1"], type="CHECKING", status="OPEN"),
             *payments("bacc_1", "cpty_1", "enti_1", 8),
         ]
-        post_until_taken(service, program, events, within_s=30)
-        eventually(self.scored, within_s=30)
+        post_until_taken(service, program, events, within_s=60)
+        eventually(self.scored)
 
     def scored(self) -> bool:
         with closing(self.service.connect()) as connection:

@@ -19,7 +19,7 @@ from tests.support.running_app import SHARDS, RunningApp, assert_refused, conten
 
 DEBIT = {"rail": "ach", "direction": "outgoing", "type": "DEBIT", "amountCents": "12500"}
 AWAY = "The log is away."
-UNDER_WAY_S = 10.0
+UNDER_WAY_S = 60.0
 SCENARIO = {"scenario": "entity_denied"}
 
 

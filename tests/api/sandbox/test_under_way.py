@@ -18,7 +18,7 @@ from tests.support.running_app import RunningApp, assert_refused
 Post = Callable[[str, dict[str, Any]], httpx.Response]
 
 DEBIT: Final = {"rail": "ach", "direction": "outgoing", "type": "DEBIT", "amountCents": "12500"}
-WITHIN_S: Final = 10.0
+WITHIN_S: Final = 60.0
 
 
 @pytest.fixture(scope="module")

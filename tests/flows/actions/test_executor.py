@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any, Final
 
 import pytest
@@ -72,8 +71,10 @@ def test_given_an_answer_that_is_lost_when_sent_again_then_the_bank_sees_the_sam
 
     action = acting.request()
 
-    assert (action["status"], action["bankResponse"]["attempts"]) == ("executed", 2)
-    assert [each.was_done for each in acting.taken] == [True, True]  # which the key makes one at the bank
+    attempts = action["bankResponse"]["attempts"]
+    assert action["status"] == "executed"
+    assert attempts >= 2  # more where the bank had no processor for as long
+    assert [each.was_done for each in acting.taken] == [True] * attempts  # which the key makes one at the bank
     assert keys(acting) == {action["id"]}
 
 
@@ -164,6 +165,7 @@ def test_given_a_huge_answer_when_done_then_it_is_cut_off_and_executed(acting: A
     assert acting.request()["status"] == "executed"
 
 
+@pytest.mark.timed
 def test_given_a_bank_that_hangs_when_the_caller_has_waited_then_it_hears_503_and_the_outcome_comes(
     acting: Acting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +294,16 @@ def approved_and_left(acting: Acting, monkeypatch: pytest.MonkeyPatch) -> str:
 
 async def swept(acting: Acting) -> None:
     """A sweep, and then the end of whoever sweeps; what it took up goes on."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.1):
-            await acting.api.actions.executor.run()
+    pause, over = asyncio.sleep, asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        if seconds == executor.SWEEP_EVERY_S:
+            over.set()
+        await pause(seconds)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(asyncio, "sleep", sleep)
+        sweeping = asyncio.create_task(acting.api.actions.executor.run())
+        await over.wait()
+        sweeping.cancel()
+        await asyncio.wait([sweeping])

@@ -30,7 +30,7 @@ COUNTERPARTY: Final[dict[str, Any]] = {
     "local_bank_country_code": "DE",
 }
 PATHS: Final = {"/bank-accounts/bacc_1", "/entities/enti_1", "/counterparties/cpty_1"}
-WITHIN_S: Final = 20.0
+WITHIN_S: Final = 60.0
 
 
 def until(is_true: Callable[[], bool], *, within_s: float = WITHIN_S) -> None:
@@ -94,7 +94,7 @@ class ServedDirectory:
         data = bank.a_wire(**usual | over)
         data.pop("entity_id", None)
         event = {"id": f"evnt_{self._events}", "created_at": at, "type": "wire.outgoing_transfer.completed"}
-        post_until_taken(self.service, self.program, [msgspec.json.encode(event | {"data": data})], within_s=10.0)
+        post_until_taken(self.service, self.program, [msgspec.json.encode(event | {"data": data})], within_s=60)
         until(lambda: self.read(f"transfers/{wire_id}") is not None)
         return wire_id
 

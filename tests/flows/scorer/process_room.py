@@ -18,7 +18,7 @@ from store.redis_log.progress import LogProgress
 from tests.flows.engine_room import SHARDS
 from tests.support.waiting import eventually
 
-STARTED_WITHIN_S = 40.0
+STARTED_WITHIN_S = 120.0
 
 
 class ProcessRoom:
@@ -55,7 +55,7 @@ class ProcessRoom:
                 eventually(lambda: engine.caught_up() and engine.failure is None, within_s=STARTED_WITHIN_S)
                 yield engine, processes
             finally:
-                engine.stop(10.0)
+                engine.stop(60.0)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """Read the tables while no engine runs."""

@@ -15,7 +15,7 @@ from flows.scorer.question_codec import decoded_question, encoded_answer
 from flows.scorer.remote_owner import Connection, RemoteOwner
 from flows.scorer.wire import Frames, Kind, frame
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timed]
 
 SHARDS = 4
 LATE_S = 0.2

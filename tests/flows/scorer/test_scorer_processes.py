@@ -141,11 +141,11 @@ def test_given_scorers_that_are_killed_and_started_again_when_all_is_scored_then
         for part in range(1, 5):
             fill(log_redis, history[100 * part : 100 * part + 100], declares=False)
             victim = processes.processes[part % 2]
-            eventually(partial(is_replaced, victim), within_s=30)
+            eventually(partial(is_replaced, victim))
             killed.add(victim.pid)
             kill(victim.pid)
-        eventually(lambda: all(map(is_replaced, processes.processes)), within_s=30)
-        eventually(lambda: engine.failure is None and is_committed(engine, log_redis), within_s=60)
+        eventually(lambda: all(map(is_replaced, processes.processes)))
+        eventually(lambda: engine.failure is None and is_committed(engine, log_redis))
         assert [each.restarts for each in processes.processes] == [2, 2]
 
     expected = in_one_process(tmp_path / "here", redis_server)
@@ -169,8 +169,8 @@ def test_given_a_scorer_that_hangs_when_its_shards_are_given_away_then_its_rows_
         assert hung is not None
         os.kill(hung, signal.SIGSTOP)
         fill(log_redis, history[200:400], declares=False)
-        eventually(lambda: processes.processes[0].pid != hung, within_s=20)
-        eventually(lambda: engine.failure is None and is_committed(engine, log_redis), within_s=40)
+        eventually(lambda: processes.processes[0].pid != hung)
+        eventually(lambda: engine.failure is None and is_committed(engine, log_redis))
         assert not Path(f"/proc/{hung}").exists()
 
     expected = in_one_process(tmp_path / "here", redis_server)
@@ -205,6 +205,7 @@ def test_given_an_epoch_in_redis_that_is_lost_or_not_the_tables_when_started_the
     assert rows_of(room)["transfers"] == expected["transfers"]
 
 
+@pytest.mark.timed
 def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_is_unavailable_and_answers_when_back(
     tmp_path: Path, redis_server: EmbeddedRedis, log_redis: redis.Redis, history: list[bytes]
 ) -> None:
@@ -214,10 +215,10 @@ def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_i
     with room.running(1) as (engine, processes):
         assert asyncio.run(answers(processes, known)) == (True, False, True)
         kill(processes.processes[0].pid)
-        eventually(lambda: engine.failure is not None, within_s=5)
+        eventually(lambda: engine.failure is not None)
         with pytest.raises(UnavailableError):
             asyncio.run(answers(processes, known))
-        eventually(lambda: engine.failure is None, within_s=30)
+        eventually(lambda: engine.failure is None)
         assert asyncio.run(answers(processes, known)) == (True, False, True)
 
 
@@ -247,7 +248,7 @@ def test_given_a_service_that_is_gone_before_the_start_when_its_scorer_has_loade
     assert process.stdin is not None
     process.stdin.close()  # as the kernel closes it
 
-    eventually(lambda: process.poll() == 0, within_s=30)
+    eventually(lambda: process.poll() == 0)
     processes.abandon()
 
 

@@ -120,6 +120,7 @@ def test_given_a_body_that_drips_when_accepted_then_it_is_not_waited_for(monkeyp
     assert attempted(drip)[0] == [Attempt(202, None)]
 
 
+@pytest.mark.timed
 def test_given_a_status_at_the_last_moment_then_it_counts_however_the_rest_drips(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

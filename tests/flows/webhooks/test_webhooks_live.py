@@ -20,7 +20,7 @@ def test_given_an_endpoint_when_an_alert_opens_then_it_is_delivered_and_librarie
     with WebhookReceiver() as receiver, RunningService(tmp_path / "data", environment=LOCAL) as service:
         bank = RunningBank(service, "payroll")
         endpoint = bank.register(receiver.url, "alert.opened")
-        post_until_taken(service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=20)
+        post_until_taken(service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=60)
         event = assert_verified(receiver.wait_for(1)[0], endpoint["secret"])
         alerts = bank.ask("GET", "/api/alerts")["data"]
         assert (event["type"], event["tenant"], event["program"]) == (
@@ -41,7 +41,7 @@ def test_given_a_killed_then_a_rebuilt_service_then_what_was_not_accepted_is_del
     tmp_path: Path,
 ) -> None:
     def answer(number: int, _: BaseHTTPRequestHandler) -> int:
-        released.wait(0 if number > 1 else 10)
+        released.wait(0 if number > 1 else 60)
         return 200
 
     released = threading.Event()

@@ -79,6 +79,7 @@ def test_given_more_than_asked_for_when_read_in_pages_then_nothing_is_missed_or_
     assert seen == [str(n).encode() for n in range(7)]
 
 
+@pytest.mark.timed
 def test_given_nothing_new_when_read_then_it_answers_with_nothing_once_the_wait_is_over(reader: LogReader) -> None:
     started = time.monotonic()
 
@@ -91,6 +92,7 @@ def test_given_no_shards_then_there_is_nothing_to_read(log_redis: Redis) -> None
     assert LogReader(log_redis, []).read({}, count=10, block_ms=1_000) == []
 
 
+@pytest.mark.timed
 def test_given_a_reader_that_waits_when_an_entry_comes_then_it_wakes_at_once(
     reader: LogReader, redis_server: EmbeddedRedis
 ) -> None:
