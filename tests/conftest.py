@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -15,6 +16,7 @@ from redis import Redis
 from store.compiled_age import changed_since_compiled
 from store.redis_log.connect import connect_sync
 from store.redis_log.server import EmbeddedRedis
+from tests.support import run
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.stalls import run_undisturbed
 
@@ -38,6 +40,29 @@ settings.register_profile("values", deadline=None, suppress_health_check=[Health
 settings.load_profile("values")
 
 gc.disable()  # what is collected stays: to look for garbage in it takes a fourth of the time that collecting does
+
+
+FOLDER: Final = pytest.StashKey[Path | None]()
+
+
+def is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """The processes that run the tests get their folders from the one that starts them."""
+    if not is_worker(config):
+        config.stash[FOLDER] = folder = run.begin()
+        if folder is not None and config.option.basetemp is None:
+            config.option.basetemp = str(folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """A process that ends with a test that hung leaves the service behind that the test had started."""
+    if not is_worker(config):
+        for each in run.end(config.stash[FOLDER]):
+            print(f"Left behind by a test, and killed: {each}", flush=True)
 
 
 def pytest_sessionstart() -> None:

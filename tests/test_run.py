@@ -1,0 +1,60 @@
+"""What a run of the tests starts, it ends; also what a test left that hung."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.redis_process import alive
+
+CONFTEST: Final = """
+from tests.conftest import FOLDER, pytest_configure, pytest_unconfigure
+"""
+LINE: Final = "threading.Event().wait()"
+HANGS: Final = f"""
+import subprocess, sys, threading
+from pathlib import Path
+
+def test_that_hangs(tmp_path):
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(__file__).with_name("pid").write_text(f"{{child.pid}} {{tmp_path}}")
+    {LINE}
+"""
+
+
+def test_given_a_test_that_hangs_when_its_time_is_over_then_it_is_named_and_what_it_started_is_gone(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_hangs.py").write_text(HANGS)
+    options = [
+        "-n",
+        "1",
+        "--timeout=4",
+        "--timeout-method=thread",
+        "-o",
+        "faulthandler_timeout=2",
+        "--max-worker-restart=0",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command = [sys.executable, "-m", "pytest", *options, "-c", os.devnull, "--rootdir", str(tmp_path), str(tmp_path)]
+
+    ended = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+
+    pid, _, folder = (tmp_path / "pid").read_text().partition(" ")
+    assert ended.returncode != 0
+    assert "test_that_hangs" in ended.stdout
+    assert f'test_hangs.py", line {HANGS.split(LINE)[0].count(chr(10)) + 1} in test_that_hangs' in ended.stderr
+    assert f"Left behind by a test, and killed: {pid} " in ended.stdout
+    assert not alive(int(pid))
+    assert not folder.startswith("/dev/shm/") or not Path(folder).exists()  # noqa: S108 - where it would be
+
+
+def test_given_the_limits_of_a_test_then_it_says_where_it_stands_before_it_is_ended(
+    pytestconfig: pytest.Config,
+) -> None:
+    assert 0 < float(pytestconfig.getini("faulthandler_timeout")) < float(pytestconfig.getini("timeout"))
