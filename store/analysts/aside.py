@@ -3,8 +3,9 @@
 ``aside.py PROGRAM ARGUMENT…`` becomes the program, in the scheduling class of idle tasks, which the disk's scheduler
 goes by too. On Linux with autogroups the kernel shares the cores among sessions first, whatever class tasks are in, so
 a program that leads its session gives it the lowest weight as well. Where the platform has neither (macOS) it runs at
-the lowest priority. ``run_aside`` gives a program a session and stands in for it: signals are passed on, and the exit
-code is the program's. Stepping aside comes before threads are started: each thread has a class of its own.
+the lowest priority. ``run_aside`` gives a program a session and stands in for it: signals are passed on, those that are
+ignored here (as under nohup) are ignored by the program too, and the exit code is the program's. Stepping aside comes
+before threads are started: each thread has a class of its own.
 """
 
 import contextlib
@@ -51,8 +52,9 @@ def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None =
         os.kill(os.getpid(), signal.SIGSTOP)  # goes on here after a SIGCONT
         pass_on(signal.SIGCONT, frame)
 
-    handlers = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
-    handlers[signal.SIGTSTP] = signal.signal(signal.SIGTSTP, pause)
+    ours = dict.fromkeys(_PASSED_ON, pass_on) | {signal.SIGTSTP: pause}
+    heard = {number: ours[number] for number in ours if signal.getsignal(number) is not signal.SIG_IGN}
+    handlers = {number: signal.signal(number, handler) for number, handler in heard.items()}
     try:
         process = subprocess.Popen(  # noqa: S603 - the caller's own command
             [sys.executable, "-I", "-S", __file__, *command], env=environment, start_new_session=True

@@ -98,6 +98,24 @@ def test_given_a_signal_when_a_program_is_stood_in_for_then_it_gets_it(number: s
         assert process.wait(timeout=60) == 7
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_given_a_signal_that_is_ignored_when_a_program_is_stood_in_for_then_it_ignores_it_too(
+    number: signal.Signals,
+) -> None:
+    """As under nohup, or in the background of a script."""
+    program = f"import signal; print(signal.getsignal({number.value}) is signal.SIG_IGN, flush=True); input()"
+    ignoring = f"trap '' {number.value}; exec \"$@\""
+    command = ["sh", "-c", ignoring, "sh", *stand_in(sys.executable, "-c", program)]
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        is_ignored = process.stdout.readline()
+        process.send_signal(number)
+        process.communicate(b"\n", timeout=60)
+
+    assert (is_ignored, process.returncode) == (b"True\n", 0)
+
+
 @LINUX
 def test_given_a_stop_at_the_terminal_when_a_program_is_stood_in_for_then_it_stops_too_and_goes_on_with_it() -> None:
     program = "echo $$; read line; echo $line"
