@@ -3,8 +3,8 @@
 An answer goes through several processes, and each of its hops waits for a turn on a core. On Linux 6.12 and later a
 thread that asks for short slices is run sooner when it wakes and gives way sooner when others do; its share of the
 core stays what it is, and so no privilege is needed. Processes and threads that a thread starts inherit its slices.
-Elsewhere, and where a sandbox forbids the call, nothing changes. A thread whose work nobody waits for within a
-millisecond gives way to those that answer and to the log: it needs no privilege to be content with less.
+Elsewhere, and where a sandbox forbids the call, nothing changes. Scorers, the committer and maintenance give way to the
+event loop and to the log: it needs no privilege to be content with less.
 
 Unit    nanoseconds
 Source  Linux, Documentation/scheduler/sched-eevdf.rst; sched_setattr(2), nice(2)
