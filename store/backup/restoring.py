@@ -14,14 +14,23 @@ import msgspec
 import redis
 
 from store.backup.manifest import Manifest, checked_manifest
-from store.data_dir import LAYOUT, MASTER_KEY, StartupError, read_layout, read_master_key, write_layout
+from store.data_dir import (
+    LAYOUT,
+    MASTER_KEY,
+    DataDirInUseError,
+    StartupError,
+    read_layout,
+    read_master_key,
+    write_layout,
+)
 from store.durable_files import durable_file
 from store.ids import new_id
 
 
 @contextmanager
 def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Iterator[Manifest]:
-    """Check backup and key, then copy the files; what fails from there on leaves the folder empty, as it was.
+    """Check backup and key, then copy the files; what fails from there on leaves the folder empty, as it was, unless
+    another process has taken it meanwhile.
 
     The layout comes last, so that an interrupted copy is no directory. ``is_elsewhere`` for a master key that the
     service reads from a place of its own.
@@ -42,6 +51,8 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
             _copy(master_key, data / MASTER_KEY)
         write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
         yield manifest
+    except DataDirInUseError:
+        raise  # whoever was faster uses what lies there
     except BaseException:
         for each in data.iterdir():
             shutil.rmtree(each) if each.is_dir() else each.unlink()

@@ -18,7 +18,7 @@ import pytest
 from store.backup.restoring import unpacked
 from store.backup.taking import Backup
 from store.clock import SystemClock
-from store.data_dir import DataDir
+from store.data_dir import LAYOUT, DataDir, DataDirInUseError
 from store.lake.log_segments import LogSegments
 from store.lake.segmenter import Segmenter
 from store.redis_log.connect import connect_sync
@@ -224,6 +224,20 @@ def test_given_a_restore_that_fails_when_it_ends_then_the_folder_is_empty_again(
 
     assert list(restored.iterdir()) == []
     assert run("restore", tmp_path / "backup", "--data", restored).returncode == 0
+
+
+def test_given_a_service_that_takes_the_folder_before_the_restore_does_when_it_fails_then_its_files_stay(
+    bank: Bank, tmp_path: Path
+) -> None:
+    """As one that a supervisor starts again and again does as soon as there is a layout."""
+    restored = tmp_path / "restored"
+    assert run("backup", "--data", bank.data, "--to", tmp_path / "backup").returncode == 0
+    unpacking = unpacked(tmp_path / "backup", restored, master_key=None, is_elsewhere=False)
+
+    with pytest.raises(DataDirInUseError), unpacking, DataDir.open(restored), DataDir.open(restored):
+        pass
+
+    assert (restored / LAYOUT).is_file()
 
 
 def test_given_a_backup_without_the_master_key_when_restored_then_a_copy_of_it_is_needed(
