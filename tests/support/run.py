@@ -13,6 +13,7 @@ ROOM_BYTES: Final = 6 << 30
 """Several times what a run of all tests keeps at a time."""
 
 _MARK: Final = "TESTS_BEGUN_BY"
+_PREFIX: Final = "clearhold-tests-"
 
 
 def begin() -> Path | None:
@@ -22,7 +23,11 @@ def begin() -> Path | None:
     more than a second. Nothing here cuts the power, so memory keeps what a disk would.
     """
     os.environ[_MARK] = str(os.getpid())
-    return Path(tempfile.mkdtemp(prefix="clearhold-tests-", dir=MEMORY)) if _has_room() else None
+    for folder in MEMORY.glob(f"{_PREFIX}*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if not Path("/proc", pid).exists():  # it was killed before it could remove its folder
+            shutil.rmtree(folder, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=MEMORY)) if _has_room() else None
 
 
 def end(folder: Path | None) -> list[str]:
