@@ -147,10 +147,10 @@ class Desk:
         try:
             with self._shards.reading(program_id) as program:
                 value = any_question.answer(program)
+            return encoded_answer(number, (perf_counter_ns() - began) // _NS_PER_US, value)
         except Exception as error:  # noqa: BLE001 - one question that cannot be answered must not end the scoring
             log.error("question_failed", question=type(question).__name__, error=f"{type(error).__name__}: {error}")  # noqa: TRY400 - one line
-            return encoded_answer(number, 0, None, failed=True)
-        return encoded_answer(number, (perf_counter_ns() - began) // _NS_PER_US, value)
+        return encoded_answer(number, 0, None, failed=True)
 
 
 def _received(connection: socket.socket) -> bytes | None:
