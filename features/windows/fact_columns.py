@@ -2,6 +2,8 @@
 
 Most parties have a handful of transfers. Two arrays take 224 bytes to keep one or two of them, such a string 49 to 65.
 
+The sums of an array take four bytes each, until one of them passes $42.9 million.
+
 Unit   instants in microseconds, amounts in cents; running sums wrap at 2^64
 Limit  a string has at most ``MOST_FEW`` facts; longer columns are arrays
 """
@@ -18,6 +20,9 @@ MOST_FEW: Final = 4
 NO_FACTS: Final = b""
 WRAP: Final = 2**64 - 1
 _SHORT_TAIL: Final = 64
+_NARROW: Final = "I"
+_WIDE: Final = "Q"
+_MOST_NARROW: Final = 2**32 - 1
 _FACT_BYTES: Final = 16  # an instant and a sum
 _COUNTS: Final = range(MOST_FEW + 1)
 _PACK: Final = [Struct(f"={n}q{n}Q").pack for n in _COUNTS]  # all instants, then all sums: two arrays one by one
@@ -36,21 +41,24 @@ def stored(times: Sequence[int], sums: Sequence[int]) -> Stored:
     """
     if len(times) <= MOST_FEW:
         return None, _PACK[len(times)](*times, *sums)
-    return array("q", times), array("Q", sums)
+    return array("q", times), array(_NARROW if max(sums) <= _MOST_NARROW else _WIDE, sums)
 
 
 def from_bytes(times: bytes, sums: bytes) -> Stored:
     if len(times) + len(sums) <= MOST_FEW * _FACT_BYTES:
         return None, times + sums
-    return array("q", times), array("Q", sums)
+    totals = np.frombuffer(sums, np.uint64)
+    if totals.max() <= _MOST_NARROW:
+        return array("q", times), array(_NARROW, totals.astype(np.uint32).tobytes())
+    return array("q", times), array(_WIDE, sums)
 
 
 def to_bytes(times: "array[int] | None", sums: "array[int] | bytes") -> tuple[bytes, bytes]:
-    """The bytes of two arrays, whatever the form."""
+    """The bytes of two arrays with eight bytes a number, whatever the form."""
     if times is None and isinstance(sums, bytes):
         middle = len(sums) // 2
         return sums[:middle], sums[middle:]
-    return bytes(times or b""), bytes(sums)
+    return bytes(times or b""), np.asarray(sums, np.uint64).tobytes()
 
 
 def columns_of(few: "bytes | array[int]") -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -73,6 +81,17 @@ def with_fact(few: "bytes | array[int]", at: int, cents: int) -> tuple[int, "arr
     all_times, all_sums = list(times), list(sums)
     index = enter(all_times, all_sums, at, cents)
     return (index, *stored(all_times, all_sums))
+
+
+def with_room(sums: "array[int]", cents: int) -> "array[int]":
+    """The running sums, or the same in eight bytes each where one more amount does not fit.
+
+    >>> with_room(array("I", [500]), 700).typecode, with_room(array("I", [500]), 2**32).typecode
+    ('I', 'Q')
+    """
+    if (sums[-1] if sums else 0) + cents > _MOST_NARROW and sums.typecode == _NARROW:
+        return array(_WIDE, sums)
+    return sums
 
 
 def amount_at(sums: Sequence[int], index: int) -> int:
@@ -106,4 +125,5 @@ def _shift(sums: MutableSequence[int], index: int, cents: int) -> None:
         for position in range(index, len(sums)):
             sums[position] = (sums[position] + cents) & WRAP
     else:
-        np.frombuffer(sums, dtype=np.uint64)[index:] += np.uint64(cents & WRAP)  # type: ignore[call-overload]
+        totals = np.asarray(sums)  # of the array itself
+        totals[index:] += np.uint64(cents & WRAP)

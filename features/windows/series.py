@@ -33,6 +33,7 @@ from features.windows.fact_columns import (
     stored,
     to_bytes,
     with_fact,
+    with_room,
 )
 
 ALWAYS: Final = -(2**63)
@@ -226,6 +227,7 @@ class AmountSeries(Series):
         if times is None or isinstance(sums, bytes):
             index, self._times, self._sums = with_fact(sums, at, cents)
         else:
+            self._sums = sums = with_room(sums, cents)
             index = enter(times, sums, at, cents)
         if known_at is not None:
             self.revise(known_at, at, 1, cents)
