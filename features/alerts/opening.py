@@ -48,7 +48,7 @@ from features.measurement.assessment import Assessment
 from features.policy.in_force import policy_in_force
 from features.policy.routing import Routing, RoutingInput, route
 from features.scorers.trs_v1 import scorer as trs_v1
-from features.state.alert_state import AlertState
+from features.state.alert_state import NO_IDS, AlertState, packed_ids
 from features.state.program import ProgramState
 from features.state.transfer_table import ReturnState
 
@@ -305,7 +305,7 @@ class AlertOpener:
             cents=context.vector.amount_cents or 0,
             first_at=context.at,
             last_at=context.at,
-            newest_transfers=(context.transfer_id,) if context.transfer_id else (),
+            packed_transfers=packed_ids((context.transfer_id,)) if context.transfer_id else NO_IDS,
             disposition_ids=(),
             stored_texts=b"",
         )

@@ -27,7 +27,7 @@ from features.policy.bodies import KRI
 from features.policy.in_force import InForce, policy_in_force, version_in_force
 from features.policy.routing import Routing, RoutingInput, route
 from features.state.alert_book import key_of_subject
-from features.state.alert_state import AlertState
+from features.state.alert_state import NO_IDS, AlertState
 from features.state.kri_memory import Breach
 
 
@@ -153,7 +153,7 @@ class SnapshotAlerts:
             cents=0,
             first_at=at,
             last_at=at,
-            newest_transfers=(),
+            packed_transfers=NO_IDS,
             disposition_ids=(),
             stored_texts=b"",
         )

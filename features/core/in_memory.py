@@ -1,5 +1,8 @@
 """The base of what the state holds many of."""
 
+import sys
+from typing import Any
+
 import msgspec
 
 
@@ -8,3 +11,8 @@ class InMemory(msgspec.Struct, eq=False, gc=False):
 
     Classes made from it state no options of their own: the compiled build would lose them (``setup.py``).
     """
+
+
+def shared(value: Any) -> Any:
+    """The value; a word that many of them have is in memory once."""
+    return sys.intern(value) if type(value) is str else value

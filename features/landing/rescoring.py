@@ -38,8 +38,9 @@ def record_change(
 ) -> None:
     """Keep what the transfer contributed to the windows before a change, and what it contributes since."""
     transfer = before[0]
-    history = transfer.program.counted.setdefault(transfer.row_index, [_counted(*before, ALWAYS)])
-    history.append(_counted(*after, known_at))
+    counted, row_index = transfer.program.counted, transfer.row_index
+    history = counted.get(row_index) or (_counted(*before, ALWAYS),)
+    counted[row_index] = (*history, _counted(*after, known_at))
 
 
 def score_again(transfer: StoredTransfer) -> Assessment:
@@ -87,7 +88,7 @@ def _counted(transfer: StoredTransfer, returned: ReturnState | None, known_at: i
 def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
     """What the transfer had contributed to the windows by its own time."""
     program, record, row_index = transfer.program, transfer.record, transfer.row_index
-    history = program.counted.get(row_index) or [_counted(transfer, transfer.returned(), ALWAYS)]
+    history = program.counted.get(row_index) or (_counted(transfer, transfer.returned(), ALWAYS),)
     counted = next(each for each in reversed(history) if each.known_at <= record.at)
     then = StoredTransfer(
         program,

@@ -13,6 +13,7 @@ from features.bank.return_codes import (
     UNAUTHORIZED_RETURN_CODES,
 )
 from features.bank.statuses import RETURN_UNDONE_STATUSES
+from features.core.in_memory import shared
 from features.landing.contribution import ReturnedTransfer
 from features.landing.movement import ENTER, change_kind, change_times
 from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
@@ -27,7 +28,7 @@ def first_return(snapshot: TransferSnapshot, *, own_at: int, event_at: int) -> R
     if snapshot.return_code is None and snapshot.returned_at is None:
         return None
     return ReturnState(
-        code=snapshot.return_code,
+        code=shared(snapshot.return_code),
         returned_at=snapshot.returned_at,
         at=max(own_at, event_at),
         undone=snapshot.return_undone,
@@ -40,7 +41,7 @@ def merged_return(
     """The return after a newer snapshot; a stored return that the snapshot does not mention stays."""
     if stored is None:
         return first_return(snapshot, own_at=own_at, event_at=event_at)
-    code = snapshot.return_code or stored.code
+    code = shared(snapshot.return_code) or stored.code
     restated = (
         snapshot.return_code is not None
         or snapshot.status in RETURN_UNDONE_STATUSES

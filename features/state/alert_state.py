@@ -12,6 +12,9 @@ MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
 Texts = tuple[str, str, str | None]
 """Summary, evidence and draft."""
 
+_IDS_DECODER: Final = msgspec.msgpack.Decoder(tuple[str, ...])
+_ENCODE: Final = msgspec.msgpack.Encoder().encode
+
 
 class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     """One alert as it stands. ``severity``, ``hard`` and ``in_hold`` are those of its most severe finding."""
@@ -44,7 +47,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     cents: int  # of all findings, ``MOST_CENTS`` at most
     first_at: int
     last_at: int
-    newest_transfers: tuple[str, ...]  # ids, the newest last
+    packed_transfers: bytes  # ``newest_transfers`` in a quarter of the bytes
     disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
     stored_texts: bytes | Texts | int  # packed, or not, or the number of texts at rest; empty when it was let go
 
@@ -59,18 +62,31 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         decisions = self.disposition_ids[self.appeal_of is not None :]
         return decisions[-1] if decisions else None
 
+    @property
+    def newest_transfers(self) -> tuple[str, ...]:
+        """The ids of the transfers of its newest findings, the newest last."""
+        return _IDS_DECODER.decode(self.packed_transfers)
+
     def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
         self.first_at = min(self.first_at, at)
         if self.status is not AlertStatus.CLOSED:
             self.hits += 1
             self.cents = min(self.cents + cents, MOST_CENTS)
             self.last_at = max(self.last_at, at)
-            self.newest_transfers = (*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:]
+            self.packed_transfers = packed_ids((*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:])
 
     def trim(self) -> None:
         """Forget what nothing asks a closed alert for again; the store has it."""
         self.policy_version = self.dedupe_key = self.alert_sha256 = ""
         self.recommendation = self.closed_at = self.due_at = self.escalated_at = None
         self.opened_at = self.ends_at = self.last_at = self.hits = self.cents = 0
-        self.newest_transfers = ()
+        self.packed_transfers = NO_IDS
         self.stored_texts = b""
+
+
+def packed_ids(ids: tuple[str, ...]) -> bytes:
+    """Ids as an alert keeps them."""
+    return _ENCODE(ids)
+
+
+NO_IDS: Final = packed_ids(())

@@ -1,11 +1,10 @@
 """The parties of a program's transfers: its own actors (entities or accounts), and the counterparties."""
 
-import sys
 from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
 from features.bank.events import EntitySnapshot
-from features.core.in_memory import InMemory
+from features.core.in_memory import InMemory, shared
 from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
 from features.state.party_lookup import PartyLookup
 from features.windows.edges import NOBODY, Edges
@@ -128,7 +127,7 @@ class Counterparty(InMemory):
         facts = dumped[0]
         party = cls(facts[0], index, AmountSeries())
         party.name = facts[1]
-        party.routing, party.last4, party.country = map(_shared, facts[2:5])
+        party.routing, party.last4, party.country = map(shared, facts[2:5])
         party.first_seen_at, party.updated_at, party.node, party.has_new_account = facts[5:]
         party.times.load(dumped[1])
         load_times(party, dumped[2])
@@ -185,7 +184,7 @@ class CounterpartyBook:
             return False
         former_name = party.name
         party.has_new_account |= accounts_differ(party.routing, party.last4, routing, last4)
-        party.name, party.routing, party.last4, party.country = merged[0], *map(_shared, merged[1:])
+        party.name, party.routing, party.last4, party.country = merged[0], *map(shared, merged[1:])
         self._index(party, former_name=former_name)
         return True
 
@@ -268,11 +267,6 @@ def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:
 def _account(routing: str, last4: str) -> str:
     """An account as the text of a lookup."""
     return f"{routing}\x00{last4}"
-
-
-def _shared(value: Any) -> Any:
-    """The value; a word that many parties have is in memory once."""
-    return sys.intern(value) if type(value) is str else value
 
 
 def folded(name: str) -> str:

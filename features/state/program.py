@@ -30,7 +30,7 @@ from features.state.program_series import Declared, ProgramSeries
 from features.state.rule_matches import RuleMatches
 from features.state.score_memory import ScoreMemory
 from features.state.string_table import StringTable
-from features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of
+from features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from features.windows.acquaintances import Acquaintances
 from features.windows.baseline import Baseline
 from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
@@ -70,7 +70,7 @@ class ProgramState:
         self.card_table = CardTable()
         self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence
         self.returned: dict[int, ReturnState] = {}
-        self.counted: dict[int, list[Counted]] = {}
+        self.counted: dict[int, tuple[Counted, ...]] = {}
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
         self.alerts = AlertBook()
@@ -371,10 +371,10 @@ class ProgramState:
             edges.load(part)
 
     def _load_returned(self, dumped: Any) -> None:
-        self.returned.update((row, ReturnState(*state)) for row, *state in dumped)
+        self.returned.update((row, return_of(state)) for row, *state in dumped)
 
     def _load_counted(self, dumped: Any) -> None:
-        self.counted.update((row, [counted_of(each) for each in history]) for row, history in dumped)
+        self.counted.update((row, tuple(map(counted_of, history))) for row, history in dumped)
 
     def _load_accounts(self, dumped: Any) -> None:
         self.account_ids, self._owners, orders, owner_orders, merged = dumped

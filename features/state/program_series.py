@@ -33,7 +33,7 @@ class ProgramSeries(InMemory):
     series_by_kind: SeriesByKind
     cards: dict[int, SeriesByKind]
     transfers: TransferTable
-    counted: dict[int, list[Counted]]
+    counted: dict[int, tuple[Counted, ...]]
     counterparties: CounterpartyBook
     merged: dict[int, int]  # index of an account that was an actor: index of the entity that its history joined
     actor_scores: LastScores

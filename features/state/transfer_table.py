@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from features.core.in_memory import shared
 from features.core.instants import DAY_US, HOUR_US, HOURS_24
 from features.state.narrow_table import NarrowTable, Numbers
 from features.windows.id_index import IdIndex, key_of
@@ -88,6 +89,12 @@ class ReturnState(NamedTuple):
         return self.code is not None and not self.undone
 
 
+def return_of(dumped: Any) -> ReturnState:
+    """Load one from a dump."""
+    code, *others = dumped
+    return ReturnState(shared(code), *others)
+
+
 class Counted(NamedTuple):
     """What a transfer contributes to the windows from ``known_at`` on; kept for transfers that changed later."""
 
@@ -106,7 +113,7 @@ def counted_of(dumped: Any) -> Counted:
     """Load one from a dump."""
     *fields, attempts, state = dumped
     kinds = tuple(SeriesKind(kind) for kind in attempts)
-    return Counted._make((*fields, kinds, None if state is None else ReturnState(*state)))
+    return Counted._make((*fields, kinds, None if state is None else return_of(state)))
 
 
 # Columns of the table. Instants and offsets are distances from each other, so that they take few bytes.

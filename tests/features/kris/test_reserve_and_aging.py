@@ -13,7 +13,7 @@ from features.core.log_entry import EntryKind
 from features.core.rows.parties import AccountRow
 from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 from features.policy.seeds import CLOCK_V1
-from features.state.alert_state import AlertState
+from features.state.alert_state import NO_IDS, AlertState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0
@@ -181,7 +181,7 @@ def waiting(story: ShardStory, opened_at: int, band: Band | None, status: AlertS
         cents=0,
         first_at=T0,
         last_at=T0,
-        newest_transfers=(),
+        packed_transfers=NO_IDS,
         disposition_ids=(),
         stored_texts=b"",
     )
