@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-_SEAL_AT: Final = 4_096
+_SEAL_AT: Final = 1_024
 _MERGE_RATIO: Final = 4
 _KEYS_PER_SLOT: Final = 8
 _KEY_BYTES: Final = 10
