@@ -62,7 +62,7 @@ def test_given_a_folder_in_memory_when_the_run_is_over_then_it_is_gone(
     monkeypatch.setenv("TESTS_BEGUN_BY", "put back behind this test")
     monkeypatch.setattr(run, "ROOM_BYTES", 1)
 
-    (tmp_path / "clearhold-tests-4194305-killed").mkdir()  # no process has a number like that
+    (tmp_path / "chtests-4194305-killed").mkdir()  # no process has a number like that
 
     folder = run.begin()
     assert folder is not None

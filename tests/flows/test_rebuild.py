@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,8 +14,10 @@ import pytest
 
 from api.rules.examples import NEW_RULE
 from features.core.instants import DAY_US, HOUR_US, format_instant
+from features.core.log_entry import shard_of
 from features.core.rules import RuleMode
 from store.clock import SystemClock
+from store.data_dir import DEFAULT_SHARDS
 from store.duck.schema import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
@@ -46,6 +49,12 @@ REQUESTS: Final = 15  # account, owner and counterparty of each program, and two
 
 class Bank(RunningBank):
     """A tenant with programs in several shards, alerts on them, and decisions about the alerts."""
+
+    def spread(self) -> None:
+        """Replace the last program until not all are of one shard, as ids let them be once in 256 times."""
+        again = count(2)
+        while len({shard_of(program["id"], DEFAULT_SHARDS) for program in self.programs}) == 1:
+            self.programs[-1] = self.create_program(f"{PROGRAMS[-1]}-{next(again)}")
 
     def run(self) -> None:
         self.put_as_admin(f"tenants/{self.tenant['id']}/bank-key", {"key": TEST_KEY}, expect=204)
@@ -172,6 +181,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
         RunningService(folder / "data", environment=reading(bank_api, index)) as service,
     ):
         bank = Bank(service, *PROGRAMS)
+        bank.spread()
         bank.run()
         eventually(lambda: len(bank_api.requests) >= REQUESTS)
         export, report = bank.get("/api/record/export", raw=True), bank.get("/api/record/verify")

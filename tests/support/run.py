@@ -13,7 +13,8 @@ ROOM_BYTES: Final = 6 << 30
 """Several times what a run of all tests keeps at a time."""
 
 _MARK: Final = "TESTS_BEGUN_BY"
-_PREFIX: Final = "clearhold-tests-"
+_PREFIX: Final = "chtests-"
+"""Short: the path of a unix socket has 107 bytes, of which a test's own folder takes up to 70."""
 
 
 def begin() -> Path | None:
@@ -25,7 +26,7 @@ def begin() -> Path | None:
     os.environ[_MARK] = str(os.getpid())
     for folder in MEMORY.glob(f"{_PREFIX}*"):
         pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if not Path("/proc", pid).exists():  # it was killed before it could remove its folder
+        if pid.isdigit() and not Path("/proc", pid).exists():  # it was killed before it could remove its folder
             shutil.rmtree(folder, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=MEMORY)) if _has_room() else None
 
