@@ -1,10 +1,11 @@
 """How long does a pre-flight take over HTTP, recorded durably, beside an idle flow and beside a busy one?
 
-Four callers, each with its next question when it has its answer, against ``clearhold serve``; the echo endpoint is the
-same framework and server doing nothing, with the same callers. Beside the busy flow, events come straight into the
-log's Redis, so that what is measured is the flow's and not the webhook's share of the event loop. An answer waits for
-an fsync, so the disk's own is measured beside it: 814 bytes appended and synced, idle, one after the other. What may
-explain the tail beside the busy flow is counted while it is measured: commits, snapshots, and the disk's fsync then.
+One caller and then four, each with its next question when it has its answer, against ``clearhold serve``; four fill
+two cores. The echo endpoint is the same framework and server doing nothing, with four callers. Beside the busy flow,
+events come straight into the log's Redis, so that what is measured is the flow's and not the webhook's share of the
+event loop. An answer waits for an fsync, so the disk's own is measured beside it: 814 bytes appended and synced, idle,
+one after the other. What may explain the tail beside the busy flow is counted while it is measured: commits,
+snapshots, and the disk's fsync then.
 """
 
 import time
@@ -35,6 +36,8 @@ EVENTS_PER_S: Final = 2_000
 PROGRAMS: Final = 8
 PARTIES: Final = 1_000
 HISTORY_TRANSFERS: Final = 2_000
+FSYNCS_OF_ONE: Final = 2
+REST_OF_ONE_MS: Final = 1.5
 IDLE_P50_MS: Final = Promise(2)
 IDLE_P99_MS: Final = Promise(6)
 TIMES_ECHO: Final = Promise(3)
@@ -78,6 +81,8 @@ def run(run: Run) -> Iterator[Figure]:
         give_history(run, service, known, at=now)
         programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
         questions = Questions(programs, service.operator_token)
+        run.say("asking beside an idle flow, one at a time")
+        alone = call(service.address, questions, callers=1, count=count // 4, warm_up=warm_up).require(201)
         run.say("asking beside an idle flow")
         idle = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
         run.say("syncing a file")
@@ -93,6 +98,10 @@ def run(run: Run) -> Iterator[Figure]:
             with Meanwhile(service, Path(folder) / "synced") as meanwhile:
                 loaded = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
             per_second = feeder.stop() / (time.monotonic() - began)
+    for share, label in ((0.5, "p50"), (0.99, "p99")):
+        promise = Promise(FSYNCS_OF_ONE * percentile(fsync_ms, share) + REST_OF_ONE_MS)
+        value = percentile(alone.latencies_ms, share)
+        yield Figure(name=f"idle, one caller, {label}", value=value, unit="ms", promise=promise)
     yield from _figures(idle, loaded, echo)
     beside = f"p99 {percentile(fsync_ms, 0.99):.2f} ms"
     yield Figure(name="the disk's fsync, p50", value=percentile(fsync_ms, 0.5), unit="ms", beside=beside)
