@@ -18,6 +18,7 @@ from bench.service import Service
 PROBE_EVERY_S: Final = 0.05
 PROBE_BYTES: Final = 814
 _COMMITS: Final = "clearhold_flow_commit_duration_seconds"
+_LAGS: Final = "clearhold_ingest_lag_seconds"
 
 
 class Meanwhile:
@@ -31,15 +32,18 @@ class Meanwhile:
         self._thread = Thread(target=probe_until, args=probing, name="fsync-probe", daemon=True)
 
     def __enter__(self) -> Self:
-        self._began_at, self._before = datetime.now(UTC), self._service.metric(_COMMITS)
+        self._began_at, self._before = datetime.now(UTC), self._samples()
         self._thread.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._stopped.set()
         self._thread.join()
-        after = self._service.metric(_COMMITS)
-        self._commits = {name: value - self._before.get(name, 0) for name, value in after.items()}
+        after = self._samples()
+        self._commits, self._lags = (
+            {name: value - before.get(name, 0) for name, value in samples.items()}
+            for samples, before in zip(after, self._before, strict=True)
+        )
         self._snapshots = [
             line
             for line in self._service.logged("snapshots_written")
@@ -47,7 +51,10 @@ class Meanwhile:
         ]
 
     def figures(self) -> list[Figure]:
-        return figures_of(self._commits, self._snapshots, sorted(self._fsyncs_ms))
+        return figures_of(self._commits, self._lags, self._snapshots, sorted(self._fsyncs_ms))
+
+    def _samples(self) -> tuple[dict[str, float], dict[str, float]]:
+        return self._service.metric(_COMMITS), self._service.metric(_LAGS)
 
 
 def probe_until(path: Path, stopped: Event, taken_ms: list[float]) -> None:
@@ -65,21 +72,25 @@ def fsync_ms(file: RawIOBase, size: int) -> float:
     return 1_000 * (time.perf_counter() - began)
 
 
-def figures_of(commits: dict[str, float], snapshots: list[dict[str, Any]], fsyncs_ms: list[float]) -> list[Figure]:
-    """``commits`` are the samples of a histogram: ``_count``, ``_sum``, and ``_bucket`` with its upper bound behind."""
-    count = commits["_count"]
-    bounds = sorted(
-        float(name.removeprefix("_bucket"))
-        for name, value in commits.items()
-        if name.startswith("_bucket") and value >= count
-    )
+def figures_of(
+    commits: dict[str, float], lags: dict[str, float], snapshots: list[dict[str, Any]], fsyncs_ms: list[float]
+) -> list[Figure]:
+    """``commits`` and ``lags`` are the samples of a histogram: ``_count``, ``_sum``, and ``_bucket`` with its upper
+    bound behind.
+    """
     stalls = [line["stall_ms"] for line in snapshots]
     return [
         Figure(
             name="meanwhile, commits",
-            value=count,
+            value=commits["_count"],
             unit="",
-            note=f"mean {1e3 * commits['_sum'] / count:.0f} ms, all within {1e3 * bounds[0]:,.0f} ms" if count else "",
+            note=_of_histogram(commits),
+        ),
+        Figure(
+            name="meanwhile, batches from append to commit",
+            value=lags["_count"],
+            unit="",
+            note=_of_histogram(lags),
         ),
         Figure(
             name="meanwhile, snapshots",
@@ -94,3 +105,13 @@ def figures_of(commits: dict[str, float], snapshots: list[dict[str, Any]], fsync
             beside=f"p99 {percentile(fsyncs_ms, 0.99):.2f} ms of {len(fsyncs_ms)}" if fsyncs_ms else "",
         ),
     ]
+
+
+def _of_histogram(samples: dict[str, float]) -> str:
+    count = samples["_count"]
+    bounds = sorted(
+        float(name.removeprefix("_bucket"))
+        for name, value in samples.items()
+        if name.startswith("_bucket") and value >= count
+    )
+    return f"mean {1e3 * samples['_sum'] / count:.0f} ms, all within {1e3 * bounds[0]:,.0f} ms" if count else ""
