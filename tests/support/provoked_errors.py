@@ -17,6 +17,7 @@ from features.core.errors import (
     ErrorCode,
     UnavailableError,
 )
+from features.core.instants import SECOND_US
 from features.core.log_entry import shard_of
 from store.control import registry, rule_registry, webhook_registry
 from store.idempotency import IdempotencyClaims, InFlight
@@ -111,7 +112,9 @@ def replaced_token(world: World, _: pytest.MonkeyPatch) -> Answer:
 
 def empty_bucket(world: World, patch: pytest.MonkeyPatch) -> Answer:
     patch.setitem(world.api.limits, RateClass.READ, 0)
-    return of(world.api.client.get("/api/programs", headers=httpx.Headers(world.callers["operator"].headers)))
+    answer = world.api.client.get("/api/programs", headers=httpx.Headers(world.callers["operator"].headers))
+    world.api.clock.advance(SECOND_US)  # until it is full again for whatever is provoked next
+    return of(answer)
 
 
 def one_export_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
