@@ -3,11 +3,12 @@
 An answer goes through several processes, and each of its hops waits for a turn on a core. On Linux 6.12 and later a
 thread that asks for short slices is run sooner when it wakes and gives way sooner when others do; its share of the
 core stays what it is, and so no privilege is needed. Processes and threads that a thread starts inherit its slices.
-Elsewhere, and where a sandbox forbids the call, nothing changes. Scorers, the committer and maintenance give way to the
-event loop and to the log: it needs no privilege to be content with less.
+Elsewhere, and where a sandbox forbids the call, nothing changes. The committer, maintenance and the child that writes a
+snapshot give way to whoever answers: it needs no privilege to be content with less. The kernel may weigh sessions first
+and niceness only within one, so a service, its scorers and its Redis are one session (autogroups, sched(7)).
 
 Unit    nanoseconds
-Source  Linux, Documentation/scheduler/sched-eevdf.rst; sched_setattr(2), nice(2)
+Source  Linux, Documentation/scheduler/sched-eevdf.rst; sched_setattr(2), nice(2), sched(7)
 """
 
 import ctypes

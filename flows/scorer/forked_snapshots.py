@@ -20,7 +20,7 @@ from flows.scorer.desk import GONE, Desk
 from flows.scorer.wire import Kind
 from flows.snapshotting import framed
 from store.state_snapshots import StateSnapshots
-from store.time_slice import USUAL_NS, set_time_slice
+from store.time_slice import USUAL_NS, give_way, set_time_slice
 
 DUE_ENTRIES: Final = 25_000
 DUE_SHARE: Final = 20  # or a twentieth of what all shards hold, whichever is more: what a start replays at most
@@ -98,6 +98,7 @@ class ForkedSnapshots:
         try:
             self._desk.leave_sockets()
             set_time_slice(USUAL_NS)  # no answer waits for it
+            give_way()
             gc.disable()  # a collection would write to, and so copy, every page of the state
             for shard, offset in offsets.items():
                 self._stored.write(shard, offset, framed(_while_alive(scorer, self._shards.state(shard).dump())))

@@ -27,7 +27,6 @@ from flows.scorer.wire import Beginning, Kind, Start
 from store.lake.log_segments import LogSegments
 from store.logs import configure_logs
 from store.state_snapshots import StateSnapshots
-from store.time_slice import give_way
 
 _POLL_S: Final = 0.05
 _RETRY_S: Final = 0.2
@@ -45,7 +44,6 @@ def main() -> None:
     shards = Shards(beginning.shards)
     flag = mmap.mmap(beginning.flag, 1)
     desk = Desk(rows, questions, flag, shards)
-    give_way()
     try:
         _score(beginning, shards, desk)
     except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another

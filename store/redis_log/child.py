@@ -64,7 +64,7 @@ def spawn(binary: ServerBinary, folder: Path, socket: Path) -> subprocess.Popen[
                 stdout=log,
                 stderr=log,
                 pass_fds=(lock,),
-                start_new_session=True,
+                process_group=0,  # apart from a Ctrl-C, and in the service's session: store/time_slice.py
             )
     finally:
         os.close(lock)

@@ -18,6 +18,7 @@ from flows.scorer.desk import Desk
 from flows.scorer.forked_snapshots import ForkedSnapshots
 from flows.snapshotting import load_state
 from store.state_snapshots import StateSnapshots
+from store.time_slice import GIVING_WAY
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
 from tests.support.waiting import eventually
@@ -78,6 +79,20 @@ def test_given_entries_of_several_shards_when_they_are_due_together_then_one_for
         loaded = load_state(room.stored, shard, committed_offset=ANY_OFFSET)
         assert (loaded.applied_offset, list(loaded.dump())) == (2, dumped)
     assert room.stored.newest(1, upto=ANY_OFFSET) is None
+
+
+def test_given_a_fork_when_it_writes_then_it_gives_way_and_its_scorer_does_not(
+    room: Room, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "niceness"
+    monkeypatch.setattr(StateSnapshots, "write", lambda *_: told.write_text(str(os.nice(0))))
+    before = os.nice(0)
+
+    room.apply(0, 1, 2, 3, 4)
+    eventually(lambda: room.written()[0] == 4)
+
+    assert int(told.read_text()) == min(19, before + GIVING_WAY)
+    assert os.nice(0) == before
 
 
 def test_given_snapshots_ahead_of_the_tables_when_more_entries_come_then_no_others_are_taken_before_those_are_covered(

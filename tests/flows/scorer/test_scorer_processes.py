@@ -110,7 +110,10 @@ def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_t
         folders = [Path(f"/proc/{each.pid}") for each in processes.processes]
         loaded = [(folder / "maps").read_text() for folder in folders]
         variables = [(folder / "environ").read_bytes() for folder in folders]
-        behind = {niceness(each.pid) for each in processes.processes} | {
+        sessions = {os.getsid(each.pid or 0) for each in processes.processes}
+        groups = [os.getpgid(each.pid or 0) == each.pid for each in processes.processes]
+        answering = {niceness(each.pid) for each in processes.processes}
+        behind = {
             niceness(each.native_id) for each in threading.enumerate() if each.name in {"committer", "maintenance"}
         }
 
@@ -122,6 +125,8 @@ def test_given_the_same_log_when_scored_here_or_in_processes_then_every_row_is_t
     assert len(loaded) == scorers
     assert not any("duckdb" in maps for maps in loaded)
     assert not any(b"adm_that_no_scorer_needs" in each for each in variables)
+    assert (sessions, groups) == ({os.getsid(0)}, [True] * scorers), "niceness counts within a session alone"
+    assert answering == {niceness(threading.get_native_id())}, "a scorer answers, and events wait for it"
     assert behind == {min(19, niceness(threading.get_native_id()) + GIVING_WAY)}, (
         "they would compete with those that answer"
     )
