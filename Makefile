@@ -49,7 +49,7 @@ notebook: setup
 	$(VENV)/bin/clearhold aside $(VENV)/bin/marimo edit --skip-update-check docs/notebooks/lake.py -- --data '$(or $(DATA),.demo/data)'
 
 test: setup
-	$(PY) -m pytest
+	$(PY) -m pytest $(PYTEST_OPTIONS)
 
 fuzz: setup
 	$(PY) -m tests.support.fuzz

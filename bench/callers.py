@@ -1,7 +1,8 @@
 """HTTP callers that cost as little as they can: a process of its own, raw sockets, one request under way on each.
 
-A caller sends its next request when it has its answer. The latency is from before the send until the whole answer is
-there. Requests are made before the clock runs.
+A caller sends its next request when it has its answer, or requests are due at times of their own, whatever becomes of
+those before. The latency is from before the send, or from when a request was due that had to wait for a connection,
+until the whole answer is there. Requests are made before the clock runs.
 """
 
 import selectors
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from random import Random
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -56,10 +58,10 @@ class _Caller:
         self.wanted = 0
         self.sent_ns = 0
 
-    def send(self, request: bytes) -> None:
+    def send(self, request: bytes, *, due_ns: int | None = None) -> None:
         self.buffer.clear()
         self.wanted = 0
-        self.sent_ns = time.perf_counter_ns()
+        self.sent_ns = due_ns or time.perf_counter_ns()
         self.link.sendall(request)
 
     def received(self) -> bool:
@@ -86,13 +88,24 @@ class _Job(NamedTuple):
     connections: int
     answers: int
     warm_up: int
+    per_second: int | None
 
 
-def call(address: tuple[str, int], requests: Requests, *, callers: int, count: int, warm_up: int) -> Tally:
-    """Make ``count`` requests, after ``warm_up`` that are not counted."""
+def call(
+    address: tuple[str, int],
+    requests: Requests,
+    *,
+    callers: int,
+    count: int,
+    warm_up: int,
+    per_second: int | None = None,
+) -> Tally:
+    """Make ``count`` requests, after ``warm_up`` that are not counted: at random times, so many a second, or as fast as
+    they are answered.
+    """
     context = get_context("spawn")
     ours, theirs = context.Pipe()
-    job = _Job(address, requests, callers, count, warm_up)
+    job = _Job(address, requests, callers, count, warm_up, per_second)
     process = context.Process(target=_called, args=(theirs, job), daemon=True)
     process.start()
     theirs.close()
@@ -109,7 +122,9 @@ def _called(pipe: Connection, job: _Job) -> None:
     made = list(job.requests.made(job.warm_up + job.answers))
     callers = [_Caller(job.address) for _ in range(job.connections)]
     _all_answered(callers, made[: job.warm_up])
-    pipe.send_bytes(msgspec.msgpack.encode(_all_answered(callers, made[job.warm_up :])))
+    counted = made[job.warm_up :]
+    answered = _all_answered(callers, counted) if job.per_second is None else _paced(callers, counted, job.per_second)
+    pipe.send_bytes(msgspec.msgpack.encode(answered))
 
 
 def _all_answered(callers: list[_Caller], requests: list[bytes]) -> Tally:
@@ -134,6 +149,32 @@ def _all_answered(callers: list[_Caller], requests: list[bytes]) -> Tally:
                     selector.unregister(caller.link)
                 else:
                     caller.send(following)
+    return Tally(sorted(latencies), dict(statuses), time.perf_counter() - started)
+
+
+def _paced(callers: list[_Caller], requests: list[bytes], per_second: int) -> Tally:
+    """Random gaps, as between the questions of programs that know nothing of each other."""
+    chance, free, latencies, statuses = Random(per_second), list(callers), list[float](), Counter[int]()
+    started = time.perf_counter()
+    due, sent, has_waited = started, 0, False
+    with selectors.SelectSelector() as selector:  # the one that waits for less than a millisecond
+        for caller in callers:
+            selector.register(caller.link, selectors.EVENT_READ, caller)
+        while len(latencies) < len(requests):
+            pause = due - time.perf_counter() if sent < len(requests) else _ANSWER_WITHIN_S
+            if pause <= 0 and free:
+                free.pop().send(requests[sent], due_ns=int(due * 1e9) if has_waited else None)
+                due, sent, has_waited = due + chance.expovariate(per_second), sent + 1, False
+                continue
+            has_waited |= pause <= 0
+            ready = selector.select(max(0.0, pause) if free else _ANSWER_WITHIN_S)
+            if not ready and (not free or sent == len(requests)):
+                raise SystemExit(f"No answer within {_ANSWER_WITHIN_S:.0f} s.")
+            for key, _ in ready:
+                if key.data.received():
+                    latencies.append((time.perf_counter_ns() - key.data.sent_ns) / 1e6)
+                    statuses[key.data.status] += 1
+                    free.append(key.data)
     return Tally(sorted(latencies), dict(statuses), time.perf_counter() - started)
 
 

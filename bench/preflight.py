@@ -1,11 +1,12 @@
 """How long does a pre-flight take over HTTP, recorded durably, beside an idle flow and beside a busy one?
 
 One caller and then four, each with its next question when it has its answer, against ``clearhold serve``; four fill
-two cores. The echo endpoint is the same framework and server doing nothing, with four callers. Beside the busy flow,
-events come straight into the log's Redis, so that what is measured is the flow's and not the webhook's share of the
-event loop. An answer waits for an fsync, so the disk's own is measured beside it: 814 bytes appended and synced, idle,
-one after the other. What may explain the tail beside the busy flow is counted while it is measured: commits,
-snapshots, and the disk's fsync then.
+two cores, and a faster service answers more of them at a time. So beside the busy flow it is also asked at random
+times, so many a second whatever it answers. The echo endpoint is the same framework and server doing nothing, with four
+callers. Beside the busy flow, events come straight into the log's Redis, so that what is measured is the flow's and not
+the webhook's share of the event loop. An answer waits for an fsync, so the disk's own is measured beside it: 814 bytes
+appended and synced, idle, one after the other. What may explain the tail beside the busy flow is counted while four
+callers ask: commits, snapshots, and the disk's fsync then.
 """
 
 import time
@@ -30,6 +31,8 @@ from bench.workbench import PREFIX
 from store.redis_log.connect import connect_sync
 
 CALLERS: Final = 4
+CONNECTIONS: Final = 32
+ASKED_PER_S: Final = 500
 FSYNCS: Final = 500
 ANSWER_BYTES: Final = 814  # a recorded pre-flight
 EVENTS_PER_S: Final = 2_000
@@ -97,12 +100,25 @@ def run(run: Run) -> Iterator[Figure]:
             run.say(f"asking beside {EVENTS_PER_S:,} events a second")
             with Meanwhile(service, Path(folder) / "synced") as meanwhile:
                 loaded = call(service.address, questions, callers=CALLERS, count=count, warm_up=warm_up).require(201)
+            run.say(f"asking {ASKED_PER_S:,} times a second beside {EVENTS_PER_S:,} events a second")
+            paced = call(
+                service.address,
+                questions,
+                callers=CONNECTIONS,
+                count=count // 2,
+                warm_up=warm_up,
+                per_second=ASKED_PER_S,
+            ).require(201)
             per_second = feeder.stop() / (time.monotonic() - began)
     for share, label in ((0.5, "p50"), (0.99, "p99")):
         promise = Promise(FSYNCS_OF_ONE * percentile(fsync_ms, share) + REST_OF_ONE_MS)
         value = percentile(alone.latencies_ms, share)
         yield Figure(name=f"idle, one caller, {label}", value=value, unit="ms", promise=promise)
     yield from _figures(idle, loaded, echo)
+    for share, label in ((0.5, "p50"), (0.99, "p99"), (0.999, "p99.9")):
+        value = percentile(paced.latencies_ms, share)
+        note = f"{paced.per_second:,.0f} questions/s at random times" if share == 0.5 else ""
+        yield Figure(name=f"loaded and paced, {label}", value=value, unit="ms", note=note)
     beside = f"p99 {percentile(fsync_ms, 0.99):.2f} ms"
     yield Figure(name="the disk's fsync, p50", value=percentile(fsync_ms, 0.5), unit="ms", beside=beside)
     yield Figure(name="events beside the loaded ones", value=per_second, unit="events/s", promise=BESIDE_PER_S)
