@@ -44,6 +44,12 @@ def answer_of(service: RunningService, method: str, path: str, body: bytes | Non
         return None
 
 
+def replay_of(service: RunningService) -> dict[str, Any]:
+    """How far the log is replayed, of the service's own account; nothing while nobody listens."""
+    answer = answer_of(service, "GET", "/readyz")
+    return {} if answer is None else answer[2].get("replay", {})
+
+
 @contextlib.contextmanager
 def replaying_slowly(service: RunningService, folder: Path, scorers: str) -> Iterator[None]:
     """The service started again, listening, with its log replayed at a walk, until there is a file ``run``."""
@@ -56,7 +62,7 @@ def replaying_slowly(service: RunningService, folder: Path, scorers: str) -> Ite
         env=os.environ | {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN, "PYTHONPATH": str(folder)},
     )
     try:
-        eventually(lambda: answer_of(service, "GET", "/readyz") is not None)
+        eventually(lambda: replay_of(service).get("shardsBehind") == 1)  # more, until a scorer has said what it holds
         yield
     finally:
         process.kill()

@@ -54,7 +54,7 @@ class WebhookReceiver:
         while len(self.received) < count:
             assert time.monotonic() < deadline, f"{len(self.received)} of {count} came"
             time.sleep(0.01)
-        return self.received
+        return list(self.received)
 
     def _take(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers["Content-Length"]))

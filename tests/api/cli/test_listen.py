@@ -115,8 +115,9 @@ def test_given_a_listener_when_an_alert_opens_then_its_receiver_gets_what_an_end
         with listening(bank, receiver.url, "--events", "alert.opened", "--program", bank.program["id"]) as command:
             endpoint_id, secret = endpoint_of(command), command.line("secret").split()[-1]
             post_until_taken(bank.service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=60)
-            sent = endpoint.wait_for(1)
-            got = receiver.wait_for(len(sent))
+            endpoint.wait_for(1)
+            alerts = bank.ask("GET", "/api/alerts")["data"]
+            sent, got = endpoint.wait_for(len(alerts)), receiver.wait_for(len(alerts))
             event = assert_verified(got[0], secret)
             assert event["type"] == "alert.opened"
             assert sorted(each.body for each in got) == sorted(each.body for each in sent)
