@@ -116,7 +116,7 @@ def test_given_a_listener_when_an_alert_opens_then_its_receiver_gets_what_an_end
             endpoint_id, secret = endpoint_of(command), command.line("secret").split()[-1]
             post_until_taken(bank.service, bank.program, [outgoing("acht_1", **ALERTING)], within_s=60)
             endpoint.wait_for(1)
-            alerts = bank.ask("GET", "/api/alerts")["data"]
+            alerts = bank.ask("GET", f"/api/alerts?programId={bank.program['id']}")["data"]
             sent, got = endpoint.wait_for(len(alerts)), receiver.wait_for(len(alerts))
             event = assert_verified(got[0], secret)
             assert event["type"] == "alert.opened"
