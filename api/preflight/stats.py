@@ -42,7 +42,9 @@ def to_stats(counts: PreflightCounts, *, days: int) -> PreflightStats:
         window_days=days,
         count=counts.total,
         by_decision=DecisionCounts(clear=counts.clear, review=counts.review, hold=counts.hold),
-        latency_ms=LatencySummary(p50=counts.latency_ms_p50, p90=counts.latency_ms_p90, n=counts.total),
+        latency_ms=LatencySummary(
+            p50=_rounded(counts.latency_ms_p50), p90=_rounded(counts.latency_ms_p90), n=counts.total
+        ),
         matched=Share(value=_share(counts.matched, counts.total), n=counts.total),
         degraded=Share(value=_share(counts.degraded, counts.total), n=counts.total),
         graded=PreflightGrades(
@@ -57,5 +59,9 @@ def to_stats(counts: PreflightCounts, *, days: int) -> PreflightStats:
     )
 
 
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DECIMALS)
+
+
 def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, _DECIMALS) if whole else None
+    return _rounded(part / whole) if whole else None

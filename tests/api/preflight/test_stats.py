@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
+from api.preflight.stats import to_stats
 from features.core.instants import DAY_US
+from store.duck.preflights import PreflightCounts
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused
@@ -126,3 +128,9 @@ def test_given_days_that_are_none_when_counted_then_400(api: RunningApp, tenant:
     for days in ("0", "366", "-1", "1.5", "", "x", "1e1"):
         answer = api.client.get("/api/preflight/stats", params={"days": days}, headers=api.operator(tenant))
         assert_refused(answer, 400, "days")
+
+
+def test_given_a_quantile_between_two_waits_when_told_then_its_decimals_are_few() -> None:
+    counts = PreflightCounts(43, 43, 0, 0, 0, 0, 2.0, 2.8000000000000043, 0, 0, 0, 0)
+    latency = to_stats(counts, days=30).latency_ms
+    assert (latency.p50, latency.p90, latency.n) == (2.0, 2.8, 43)
