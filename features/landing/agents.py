@@ -76,7 +76,7 @@ def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emi
     Returns the agents and the payer whose wallet is on a sanctions list from now on.
     """
     position = _position_at(item.screened_at, entry)
-    day = 0 if item.screened_at is None else position.event_at // DAY_US
+    day = 0 if item.screened_at is None else max(0, position.event_at // DAY_US)
     stored = program.agents.screened(item.wallet)
     if stored is not None and day and day < stored.day:
         return ()

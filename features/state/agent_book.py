@@ -32,7 +32,7 @@ class Holding(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """What a wallet's newest profile says; the day is counted since the epoch, 0 for none."""
+    """What a wallet's newest profile says; the day is counted since the epoch, 0 for none or one before it."""
 
     screening: str | None
     verification: str | None

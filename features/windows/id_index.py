@@ -119,7 +119,8 @@ class _Run:
 
 
 class IdIndex:
-    """A key may be put again, which gives it another value; the old one goes on taking its 15 bytes.
+    """A key may be put again, which gives it another value; the old one goes on taking its 15 bytes. A value has 32
+    bits and no sign.
 
     >>> index = IdIndex()
     >>> index.put(key_of("acht_1"), 0)

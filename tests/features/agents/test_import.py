@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Final
 from zlib import crc32
 
 import msgspec
 
 from features.core.instants import DAY_US
 from features.core.rows.agents import AgentRow
+from features.core.rows.events import QuarantineRow
 from features.core.rows.parties import CounterpartyRow, EntityRow
 from features.core.rows.transfers import TransferRow
 from tests.support.clock import T0
@@ -22,6 +24,8 @@ from tests.support.scan_items import (
     transfer_of,
     wallet_of,
 )
+
+MORE_THAN_ARE_SEALED: Final = 1_100
 
 
 def test_given_an_agent_when_it_is_paid_then_entity_transfer_and_counterparty_follow() -> None:
@@ -73,6 +77,14 @@ def with_one_checksum(one: Item, other: Item) -> tuple[Item, Item]:
     behind = checksums(other, (f"aaaa{''.join(each)}" for each in product(letters, repeat=5)))
     checksum, words = next(each for each in behind if each[0] in ahead)
     return one | {"description": ahead[checksum]}, other | {"description": words}
+
+
+def test_given_a_wallet_that_was_screened_before_1970_when_many_others_follow_then_all_are_known() -> None:
+    story = AgentStory().profiles(a_profile(wallet_of(22), "review", screenedAt="1969-12-31T00:00:00Z"))
+    story.profiles(*(a_profile(address(number)) for number in range(MORE_THAN_ARE_SEALED)))
+    assert not [row for row in story.rows if isinstance(row, QuarantineRow)]
+    story.agents(an_agent())
+    assert story.one(AgentRow).screening_status == "review"
 
 
 def test_given_a_change_under_a_description_that_forges_the_checksum_when_imported_then_it_is_taken() -> None:
