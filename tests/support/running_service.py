@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import duckdb
 import msgspec
@@ -45,15 +45,21 @@ def free_port() -> int:
             return port
 
 
+_USUAL_ENVIRONMENT: Final[dict[str, str | None]] = {
+    "CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN,
+    "CLEARHOLD_METRICS_PORT": "0",  # the usual one is one test's
+}
+
+
 class RunningService:
-    """Starts on entering; whoever kills it starts it again."""
+    """Starts on entering; whoever kills it starts it again. A variable that is None is not there."""
 
     def __init__(
-        self, data: Path, *options: str, command: str = COMMAND, environment: Mapping[str, str] | None = None
+        self, data: Path, *options: str, command: str = COMMAND, environment: Mapping[str, str | None] | None = None
     ) -> None:
         self.data, self.port = data, free_port()
         self._options, self._command = options, command
-        self._environment = {"CLEARHOLD_ADMIN_TOKEN": ADMIN_TOKEN} | dict(environment or {})
+        self._environment = _USUAL_ENVIRONMENT | dict(environment or {})
         self.output = ""
         self._log = data.parent / "service.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -74,7 +80,7 @@ class RunningService:
                 [sys.executable, "-c", self._command, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=os.environ | self._environment,
+                env={name: value for name, value in (os.environ | self._environment).items() if value is not None},
             )
         assert self._process.stdout is not None
         if not self._process.stdout.readline().startswith(b"ready "):
