@@ -36,7 +36,7 @@ from store.redis_log.reader import LogReader
 from store.tables.row_tables import RowTables
 from store.time_slice import give_way
 
-STATE_VERSION: Final = 23
+STATE_VERSION: Final = 24
 SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
 MAINTENANCE_FROM_S: Final = 60.0  # at the latest; a replay that takes longer must not fill Redis
 _MAINTENANCE_EVERY_S: Final = 5.0

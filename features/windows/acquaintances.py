@@ -24,6 +24,8 @@ _SEVERAL: Final = _NEVER + 1
 _FORGOTTEN: Final = -1
 _SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
 _PAIRS: Final = 2**64
+_HALF: Final = 32
+_KEY_BYTES: Final = 8
 
 
 class Acquaintances:
@@ -40,7 +42,7 @@ class Acquaintances:
     __slots__ = ("_at", "_numbers", "_of_payee", "_of_payer", "_rows", "rare")
 
     def __init__(self) -> None:
-        self._numbers = IdIndex()  # by pair: the number of its first transfer in the two arrays
+        self._numbers = IdIndex(_KEY_BYTES)  # by pair: the number of its first transfer in the two arrays
         self._at = array("q")
         self._rows = array("i")  # ``_FORGOTTEN`` for a meeting that another node has now
         self._of_payer = _Meetings()
@@ -199,6 +201,9 @@ class _Meetings:
         self._several.update((node, array("q", instants)) for node, instants in dumped[1])
 
 
-def _key_of(payer: int, payee: int) -> int:
-    """Of the pair, for ``IdIndex``, whose keys are spread evenly."""
-    return (payer << 32 | payee) * _SPREAD % _PAIRS << 16
+def _key_of(payer: int, payee: int) -> bytes:
+    """Of the pair, for ``IdIndex``, whose keys are spread evenly: both steps let two nodes' bits reach the leading
+    ones, however their numbers follow from each other.
+    """
+    spread = (payer << _HALF | payee) * _SPREAD % _PAIRS
+    return ((spread ^ spread >> _HALF) * _SPREAD % _PAIRS).to_bytes(_KEY_BYTES, "big")

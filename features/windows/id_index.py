@@ -1,126 +1,33 @@
-"""A map from 80-bit keys to small integers that keeps every key for good in about 15 bytes, and in 12 to 14 when many.
+"""A map from keys of 80 bits to small integers that keeps every key for good in about 15 bytes.
 
-New keys go into a dict; when that is full they are sealed into a sorted run, and runs of similar size are merged, so
-each key is moved a handful of times ever. A run is searched through a directory of its keys' leading bits, which
-costs about the same for a thousand keys and for ten million. The directory of a large run has an entry for each value
-of its keys' upper 16 bits, and so the run does without those bits.
+Linear hashing: keys lie in buckets by their leading bits, a bucket is one string of bytes that is searched whole, and
+whenever there are more keys than the buckets should hold, the next bucket in turn is split in two. So no key costs much
+more than another to put in, and a search costs the same among a thousand keys and among ten million, but for what the
+machine's caches hold. A bucket's keys are kept without the whole bytes that are the same in all of them.
 
 Errors  none; keys are hashes, taken as unique: of a billion ids any two share 80 bits with a chance below 10^-6
+Source  Litwin, "Linear hashing: a new tool for file and table addressing" (1980)
 """
 
-from array import array
-from bisect import bisect_right
 from hashlib import blake2b
-from typing import Any, Final
+from struct import Struct
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-_SEAL_AT: Final = 1_024
-_MERGE_RATIO: Final = 4
-_KEYS_PER_SLOT: Final = 8
-_KEY_BYTES: Final = 10
-_HIGH_BITS: Final = 64
-_LOW_BITS: Final = 16
-_LOW_MASK: Final = 2**_LOW_BITS - 1
-_KEY: Final = np.dtype([("high", ">u8"), ("low", ">u2")])
-_LARGE: Final = 2**17  # keys of a run whose directory takes less than the bits that it saves
-_SLOTS: Final = 2**16
-_REST_BITS: Final = 64
-_REST_MASK: Final = 2**_REST_BITS - 1
-_UPPER_BITS: Final = 48  # of the rest, which are the lower ones of the high part
-
-Columns = tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint16], npt.NDArray[np.uint32]]
-"""High part, low part and value of each key of a run."""
+KEY_BYTES: Final = 10
+_KEYS_PER_BUCKET: Final = 96  # twice as many are searched for longer, half as many take two bytes more each
+_U32: Final = Struct("<I")  # a value; and of a key, its leading bits, the lowest first
+_VALUE_BYTES: Final = 4
+_BYTE_BITS: Final = 8
 
 
-def key_of(text: str) -> int:
+def key_of(text: str) -> bytes:
     """The key of a bank id."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest(), "big")
-
-
-class _Run:
-    """Sorted, immutable keys with their values. Of a large run ``rest`` has the keys without their upper 16 bits, else
-    ``high`` and ``low`` have them whole.
-
-    >>> run = _Run.of((np.array([5, 3], np.uint64), np.array([0, 1], np.uint16), np.array([7, 8], np.uint32)))
-    >>> list(run.high), list(run.values)
-    ([3, 5], [8, 7])
-    """
-
-    __slots__ = ("directory", "high", "low", "rest", "shift", "values")
-
-    def __init__(self) -> None:
-        self.shift = 0  # what leaves of the high part its slot; 0 for a large run
-        self.directory = array("I")
-        self.high = array("Q")
-        self.low = array("H")
-        self.rest = array("Q")
-        self.values = array("I")
-
-    @classmethod
-    def of(cls, columns: Columns) -> "_Run":
-        """Sort keys. Of equal ones the last stays last."""
-        run = cls()
-        high, low, values = columns
-        if len(high) < _LARGE:
-            order = np.argsort(high, kind="stable")
-            high, low = high[order], low[order]
-            run.high = array("Q", high.tobytes())
-            run.low = array("H", low.tobytes())
-            run._index()
-        else:
-            order = np.lexsort((low, high))
-            high, low = high[order], low[order]
-            run.rest = array("Q", (high << np.uint64(_LOW_BITS) | low).tobytes())
-            starts = np.searchsorted(high >> np.uint64(_UPPER_BITS), np.arange(_SLOTS + 1, dtype=np.uint64))
-            run.directory = array("I", starts.astype(np.uint32).tobytes())
-        run.values = array("I", values[order].tobytes())
-        return run
-
-    def _index(self) -> None:
-        """Make the directory of a run that is not large."""
-        high = np.frombuffer(self.high, np.uint64)
-        slots_log2 = max(1, (len(high) // _KEYS_PER_SLOT).bit_length())
-        self.shift = _HIGH_BITS - slots_log2
-        edges = np.arange((1 << slots_log2) + 1, dtype=np.uint64)
-        starts = np.searchsorted(high >> np.uint64(self.shift), edges)
-        self.directory = array("I", starts.astype(np.uint32).tobytes())
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def columns(self) -> Columns:
-        values = np.frombuffer(self.values, np.uint32)
-        if self.shift:
-            return np.frombuffer(self.high, np.uint64), np.frombuffer(self.low, np.uint16), values
-        rest = np.frombuffer(self.rest, np.uint64)
-        starts = np.frombuffer(self.directory, np.uint32)
-        upper = np.repeat(np.arange(_SLOTS, dtype=np.uint64), starts[1:] - starts[:-1])
-        high = upper << np.uint64(_UPPER_BITS) | rest >> np.uint64(_LOW_BITS)
-        return high, rest.astype(np.uint16), values
-
-    def as_bytes(self) -> tuple[int, list[bytes]]:
-        return self.shift, [part.tobytes() for part in self._parts()]
-
-    @classmethod
-    def loaded(cls, shift: int, parts: list[bytes]) -> "_Run":
-        run = cls()
-        run.shift = shift
-        for part, content in zip(run._parts(), parts, strict=True):
-            part.frombytes(content)
-        if shift:
-            run._index()
-        return run
-
-    def _parts(self) -> "tuple[array[int], ...]":
-        """What a dump has: the directory is made anew where that costs little."""
-        return (self.high, self.low, self.values) if self.shift else (self.rest, self.directory, self.values)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
 class IdIndex:
-    """A key may be put again, which gives it another value; the old one goes on taking its 15 bytes. A value has 32
-    bits and no sign.
+    """A key that is put again gets another value. All keys have ``key_bytes``, at least eight, and are spread evenly in
+    the first four of them; a value has 32 bits and no sign.
 
     >>> index = IdIndex()
     >>> index.put(key_of("acht_1"), 0)
@@ -128,60 +35,83 @@ class IdIndex:
     (0, None)
     """
 
-    __slots__ = ("_new", "_runs")
+    __slots__ = ("_buckets", "_count", "_depth", "_key_bytes", "_mask", "_split")
 
-    def __init__(self) -> None:
-        self._new: dict[int, int] = {}
-        self._runs: list[_Run] = []
+    def __init__(self, key_bytes: int = KEY_BYTES) -> None:
+        self._key_bytes = key_bytes
+        self._buckets = [b""]
+        self._count = 0
+        self._depth = 0  # leading bits that tell the bucket
+        self._mask = 0  # of as many bits
+        self._split = 0  # the buckets before it are split: one more bit tells theirs
 
     def __len__(self) -> int:
-        return len(self._new) + sum(len(run) for run in self._runs)
+        return self._count
 
-    def get(self, key: int) -> int | None:
-        value = self._new.get(key)
-        if value is None and self._runs:
-            high, low = key >> _LOW_BITS, key & _LOW_MASK
-            for run in reversed(self._runs):  # written out here: each transfer looks up three keys
-                directory = run.directory
-                if not run.shift:
-                    slot, rest, rests = high >> _UPPER_BITS, key & _REST_MASK, run.rest
-                    index = bisect_right(rests, rest, directory[slot], directory[slot + 1]) - 1
-                    if index >= directory[slot] and rests[index] == rest:
-                        return run.values[index]
-                    continue
-                slot, highs = high >> run.shift, run.high
-                first = directory[slot]
-                index = bisect_right(highs, high, first, directory[slot + 1]) - 1  # the newest entry of a key is last
-                while index >= first and highs[index] == high:
-                    if run.low[index] == low:
-                        return run.values[index]
-                    index -= 1
-        return value
+    def get(self, key: bytes) -> int | None:
+        (leading,) = _U32.unpack_from(key)
+        depth, place = self._depth, leading & self._mask
+        if place < self._split:
+            depth, place = depth + 1, leading & (self._mask << 1 | 1)
+        bucket, kept = self._buckets[place], key[depth >> 3 :]
+        at = bucket.rfind(kept)
+        if at < 0:
+            return None
+        width = len(kept)
+        if at % (width + _VALUE_BYTES):
+            at = _whole(bucket, kept, at)
+        return _U32.unpack_from(bucket, at + width)[0] if at >= 0 else None
 
-    def put(self, key: int, value: int) -> None:
-        self._new[key] = value
-        if len(self._new) >= _SEAL_AT:
-            self._seal()
+    def put(self, key: bytes, value: int) -> None:
+        (leading,) = _U32.unpack_from(key)
+        depth, place = self._depth, leading & self._mask
+        if place < self._split:
+            depth, place = depth + 1, leading & (self._mask << 1 | 1)
+        bucket, kept = self._buckets[place], key[depth >> 3 :]
+        at = _whole(bucket, kept, bucket.rfind(kept))
+        if at >= 0:
+            end = at + len(kept)
+            self._buckets[place] = bucket[:end] + _U32.pack(value) + bucket[end + _VALUE_BYTES :]
+            return
+        self._buckets[place] = bucket + kept + _U32.pack(value)
+        self._count += 1
+        if self._count > _KEYS_PER_BUCKET * len(self._buckets):
+            self._split_next()
 
-    def _seal(self) -> None:
-        keys = np.frombuffer(b"".join(key.to_bytes(_KEY_BYTES, "big") for key in self._new), dtype=_KEY)
-        values = np.fromiter(self._new.values(), dtype=np.uint32, count=len(self._new))
-        columns: list[Columns] = [(keys["high"].astype(np.uint64), keys["low"].astype(np.uint16), values)]
-        count = len(self._new)
-        self._new = {}
-        while self._runs and len(self._runs[-1]) < _MERGE_RATIO * count:
-            run = self._runs.pop()
-            count += len(run)
-            columns.insert(0, run.columns())
-        high, low, values = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-        self._runs.append(_Run.of((high, low, values)))
+    def _split_next(self) -> None:
+        """One more leading bit tells apart those that stay from those that go into a new bucket."""
+        left_out, bit = divmod(self._depth, _BYTE_BITS)
+        bucket, width, bit = self._buckets[self._split], self._key_bytes - left_out + _VALUE_BYTES, 1 << bit
+        also_left_out = (self._depth + 1) // _BYTE_BITS - left_out
+        halves: tuple[list[bytes], list[bytes]] = ([], [])
+        for at in range(0, len(bucket), width):
+            halves[1 if bucket[at] & bit else 0].append(bucket[at + also_left_out : at + width])
+        self._buckets[self._split] = b"".join(halves[0])
+        self._buckets.append(b"".join(halves[1]))
+        self._see_fill()
 
-    def dump(self) -> tuple[Any, ...]:
-        new = b"".join(key.to_bytes(_KEY_BYTES, "big") for key in self._new)
-        return (new, list(self._new.values()), [run.as_bytes() for run in self._runs])
+    def _see_fill(self) -> None:
+        """The number of buckets tells how many bits tell them apart."""
+        self._depth = len(self._buckets).bit_length() - 1
+        self._mask = (1 << self._depth) - 1
+        self._split = len(self._buckets) - (1 << self._depth)
 
-    def load(self, dumped: Any) -> None:
-        new, values, runs = dumped
-        keys = (int.from_bytes(new[at : at + _KEY_BYTES], "big") for at in range(0, len(new), _KEY_BYTES))
-        self._new = dict(zip(keys, values, strict=True))
-        self._runs = [_Run.loaded(shift, parts) for shift, parts in runs]
+    def dump(self) -> list[bytes]:
+        return list(self._buckets)
+
+    def load(self, dumped: list[bytes]) -> None:
+        self._buckets = list(dumped)
+        self._see_fill()
+        self._count = sum(len(bucket) // self._record_bytes(place) for place, bucket in enumerate(self._buckets))
+
+    def _record_bytes(self, place: int) -> int:
+        depth = self._depth + (place < self._split or place > self._mask)
+        return self._key_bytes - depth // _BYTE_BITS + _VALUE_BYTES
+
+
+def _whole(bucket: bytes, kept: bytes, at: int) -> int:
+    """Where the key begins that was found at ``at`` or before; -1 when it was found only across others."""
+    record_bytes = len(kept) + _VALUE_BYTES
+    while at > 0 and at % record_bytes:
+        at = bucket.rfind(kept, 0, at + len(kept) - 1)
+    return at

@@ -3,21 +3,26 @@
 from random import Random
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from features.windows import id_index
-from features.windows.id_index import IdIndex, key_of
+from features.windows.acquaintances import _key_of
+from features.windows.id_index import KEY_BYTES, IdIndex, key_of
+
+ANY_KEY = st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES)
+ANY_VALUE = st.integers(0, 2**32 - 1)
 
 
-def filled(values: dict[int, int]) -> IdIndex:
+def filled(values: dict[bytes, int]) -> IdIndex:
     index = IdIndex()
     for key, value in values.items():
         index.put(key, value)
     return index
 
 
-def test_given_more_keys_than_one_run_holds_when_they_are_looked_up_then_each_has_its_value() -> None:
+def test_given_more_keys_than_one_bucket_holds_when_they_are_looked_up_then_each_has_its_value() -> None:
     chance = Random(3)
     values = {key_of(f"evnt_{number}"): chance.randrange(2**32) for number in range(30_000)}
     index = filled(values)
@@ -28,63 +33,113 @@ def test_given_more_keys_than_one_run_holds_when_they_are_looked_up_then_each_ha
 
 
 def test_given_an_index_at_any_fill_when_it_is_dumped_and_loaded_then_it_goes_on_as_before() -> None:
-    values = {key_of(f"evnt_{number}"): number for number in range(13_000)}
-    keys = list(values)
+    values = {key_of(f"evnt_{number}"): number for number in range(60_000)}
     straight, resumed = IdIndex(), IdIndex()
-    for number, key in enumerate(keys):
-        straight.put(key, values[key])
-        resumed.put(key, values[key])
+    for number, (key, value) in enumerate(values.items()):
+        straight.put(key, value)
+        resumed.put(key, value)
         if number % 3_001 == 0:
             resumed, dumped = IdIndex(), resumed.dump()
             resumed.load(dumped)
+            assert len(resumed) == len(straight) == number + 1
 
     assert resumed.dump() == straight.dump()
     assert all(resumed.get(key) == value for key, value in values.items())
 
 
-def test_given_runs_large_and_small_when_keys_are_put_again_then_the_newest_value_counts_and_a_dump_goes_on() -> None:
-    chance = Random(5)
-    pool = [chance.getrandbits(80) for _ in range(300)] + [(7 << 64) + number for number in range(100)]
-    with patch.object(id_index, "_LARGE", 64), patch.object(id_index, "_SEAL_AT", 16):
-        index, values = IdIndex(), dict[int, int]()
-        for step in range(3_000):
-            key, value = chance.choice(pool), chance.randrange(2**32)
+@pytest.mark.parametrize("key_bytes", [8, 10])
+def test_given_buckets_whose_keys_share_two_bytes_when_keys_are_put_then_they_are_found_with_what_is_left(
+    key_bytes: int,
+) -> None:
+    chance = Random(7)
+    values = {chance.randbytes(key_bytes): chance.randrange(2**32) for _ in range(70_000)}
+    absent = [chance.randbytes(key_bytes) for _ in range(2_000)]
+    with patch.object(id_index, "_KEYS_PER_BUCKET", 1):
+        index = IdIndex(key_bytes)
+        for key, value in values.items():
             index.put(key, value)
-            values[key] = value
-            if step % 250 == 0:
-                index, dumped = IdIndex(), index.dump()
-                index.load(dumped)
-                assert index.dump() == dumped
-                assert {key: index.get(key) for key in pool} == {key: values.get(key) for key in pool}
+        resumed = IdIndex(key_bytes)
+        resumed.load(index.dump())
 
-        assert {run.shift == 0 for run in index._runs} == {True, False}
-        assert all(index.get(key ^ 1) == values.get(key ^ 1) for key in pool)
+        for each in (index, resumed):
+            assert len(each) == len(values)
+            assert all(each.get(key) == value for key, value in values.items())
+            assert not [key for key in absent if each.get(key) is not None]
+
+
+def test_given_keys_that_are_put_again_when_many_lie_between_then_the_newest_value_counts_and_none_is_kept_twice() -> (
+    None
+):
+    chance = Random(5)
+    pool = [chance.randbytes(KEY_BYTES) for _ in range(600)]
+    index, values = IdIndex(), dict[bytes, int]()
+    for step in range(6_000):
+        key, value = chance.choice(pool), chance.randrange(2**32)
+        index.put(key, value)
+        values[key] = value
+        if step % 500 == 0:
+            index, dumped = IdIndex(), index.dump()
+            index.load(dumped)
+            assert index.dump() == dumped
+            assert {key: index.get(key) for key in pool} == {key: values.get(key) for key in pool}
+
+    assert len(index) == len(values)
+    assert sum(map(len, index.dump())) <= (KEY_BYTES + 4) * len(values)
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    values=st.dictionaries(st.integers(0, 2**80 - 1), st.integers(0, 2**32 - 1), max_size=50),
-    absent=st.integers(0, 2**80 - 1),
-)
-def test_given_any_keys_when_they_are_sealed_then_they_are_found_and_others_are_not(
-    values: dict[int, int], absent: int
+@given(values=st.dictionaries(ANY_KEY, ANY_VALUE, max_size=150), absent=ANY_KEY)
+def test_given_any_keys_when_they_are_put_then_they_are_found_and_others_are_not(
+    values: dict[bytes, int], absent: bytes
 ) -> None:
     index = filled(values)
-    if values:
-        index._seal()
 
     assert {key: index.get(key) for key in values} == values
     assert len(index) == len(values)
     assert index.get(absent) == values.get(absent)
 
 
-def test_given_keys_that_share_their_upper_part_when_they_are_sealed_then_each_is_its_own() -> None:
-    values = {(7 << 16) + low: low for low in range(500)}
+@settings(max_examples=200, deadline=None)
+@given(
+    first=st.dictionaries(ANY_KEY, ANY_VALUE, min_size=2, max_size=20),
+    places=st.lists(st.integers(0, 2**16), min_size=1, max_size=20),
+)
+def test_given_bytes_that_lie_across_two_keys_when_they_are_a_key_then_they_are_not_found_until_they_are_put(
+    first: dict[bytes, int], places: list[int]
+) -> None:
+    index, values = filled(first), dict(first)
+    for place in places:
+        (bucket,) = index.dump()
+        at = place % (len(bucket) - KEY_BYTES)
+        across = bucket[at : at + KEY_BYTES]
+        assert index.get(across) == values.get(across)
+        index.put(across, place)
+        values[across] = place
+
+    assert {key: index.get(key) for key in values} == values
+
+
+def test_given_keys_that_share_all_bits_that_tell_buckets_when_they_are_put_then_each_is_its_own() -> None:
+    values = {b"\x07\x00\x00\x00" + low.to_bytes(6, "big"): low for low in range(500)}
     index = filled(values)
-    index._seal()
 
     assert all(index.get(key) == value for key, value in values.items())
-    assert index.get((7 << 16) + 500) is None
+    assert index.get(b"\x07\x00\x00\x00" + (500).to_bytes(6, "big")) is None
+
+
+@pytest.mark.parametrize(
+    ("payer_step", "payee_step"), [(0, 1), (1, 0), (1, 1), (1, -1), (2, 4), (0, 2**16), (64, 1), (1, 3)]
+)
+def test_given_pairs_of_a_hub_or_in_step_when_their_keys_are_put_then_no_bucket_is_much_fuller_than_others(
+    payer_step: int, payee_step: int
+) -> None:
+    index, pairs = IdIndex(8), 20_000
+    for number in range(pairs):
+        index.put(_key_of(number * payer_step, (number * payee_step) % 2**31), number)
+
+    sizes = [len(bucket) for bucket in index.dump()]
+    assert len(index) == pairs
+    assert max(sizes) < 4 * sum(sizes) / len(sizes)
 
 
 @given(texts=st.lists(st.text(st.characters(), max_size=20), unique=True, max_size=20))
@@ -92,19 +147,4 @@ def test_given_different_ids_when_their_keys_are_made_then_they_differ(texts: li
     keys = [key_of(text) for text in texts]
 
     assert len(set(keys)) == len(texts)
-    assert all(0 <= key < 2**80 for key in keys)
-
-
-@settings(max_examples=60, deadline=None)
-@given(puts=st.lists(st.tuples(st.integers(0, 40), st.integers(0, 2**32 - 1), st.booleans()), max_size=200))
-def test_given_keys_that_are_put_again_when_they_are_sealed_in_between_then_the_newest_value_counts(
-    puts: list[tuple[int, int, bool]],
-) -> None:
-    index, values = IdIndex(), {}
-    for number, value, is_sealed in puts:
-        index.put(key_of(f"evnt_{number}"), value)
-        values[number] = value
-        if is_sealed:
-            index._seal()
-
-    assert {number: index.get(key_of(f"evnt_{number}")) for number in values} == values
+    assert all(len(key) == KEY_BYTES for key in keys)
