@@ -119,6 +119,19 @@ def test_given_bytes_that_lie_across_two_keys_when_they_are_a_key_then_they_are_
     assert {key: index.get(key) for key in values} == values
 
 
+def test_given_any_fill_when_a_key_is_put_then_no_bucket_changes_but_its_own_and_the_one_that_is_split() -> None:
+    index, before = IdIndex(), list[bytes]()
+    for number in range(5_000):
+        index.put(key_of(f"evnt_{number}"), number)
+        after = index.dump()
+        changed = [place for place, bucket in enumerate(before) if bucket is not after[place]]
+        assert len(changed) <= 2
+        assert len(after) - len(before) <= 1
+        before = after
+
+    assert len(before) > 40
+
+
 def test_given_keys_that_share_all_bits_that_tell_buckets_when_they_are_put_then_each_is_its_own() -> None:
     values = {b"\x07\x00\x00\x00" + low.to_bytes(6, "big"): low for low in range(500)}
     index = filled(values)
