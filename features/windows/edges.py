@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -33,7 +33,7 @@ Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 
 Edge = tuple[int, int, int]  # instant, row, other side
 
 
-class Near(NamedTuple):
+class Near(msgspec.Struct, frozen=True, gc=False):
     """Edges of one node in a window, oldest first, as three columns."""
 
     times: "array[int]"
@@ -210,16 +210,21 @@ class Edges(EventTimes):
         if not last or times[last - 1] <= after:
             return NONE_NEAR
         first = bisect_right(times, after, 0, last)
-        if but == NOBODY:
-            first = max(first, last - most)
-            return Near(times[first:last], ends[2 * first : 2 * last : 2], ends[2 * first + 1 : 2 * last : 2])
-        kept = [index for index in range(max(first, last - most - 1), last) if ends[2 * index] != but]
-        kept = kept[-most:]
-        return Near(
-            array("q", [times[index] for index in kept]),
-            array("i", [ends[2 * index] for index in kept]),
-            array("i", [ends[2 * index + 1] for index in kept]),
-        )
+        if but != NOBODY:
+            least = max(first, last - most - 1)
+            rows = ends[2 * least : 2 * last : 2]
+            left_out = rows.count(but)
+            if left_out == 1 and rows[-1] == but:
+                last -= 1
+            elif left_out:
+                kept = [index for index in range(least, last) if ends[2 * index] != but][-most:]
+                return Near(
+                    array("q", [times[index] for index in kept]),
+                    array("i", [ends[2 * index] for index in kept]),
+                    array("i", [ends[2 * index + 1] for index in kept]),
+                )
+        first = max(first, last - most)
+        return Near(times[first:last], ends[2 * first : 2 * last : 2], ends[2 * first + 1 : 2 * last : 2])
 
     def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
         """How many different nodes the edges of each (upto - span, upto] lead to, shortest span first, with ``also``.
@@ -265,6 +270,8 @@ class Edges(EventTimes):
         weeks = weeks_before(week_of(self.times[0]), week)
         first = bisect_left(self.times, start_of(weeks.start))
         last = bisect_left(self.times, since, first)
+        if 2 * (last - first) < len(weeks):
+            return 0  # most weeks have no edge
         if last - first <= FEW_EDGES:
             return usual_of_few(self.times[first:last], self._ends[2 * first + 1 : 2 * last : 2], len(weeks))
         derived = self._derived = self._derived or _Derived()

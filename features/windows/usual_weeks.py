@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from features.core.instants import DAY_US, DAYS_7
+from features.windows.series import ALWAYS
 
 USUAL_WEEKS: Final = 12
 _MONDAY_US: Final = 3 * DAY_US  # 1970-01-01 was a Thursday, three days after a Monday
@@ -50,17 +51,20 @@ def median_of(counts: Iterable[int]) -> int | None:
 
 
 def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int | None:
-    """The median over so many weeks, of few meetings with parties, oldest first; 0 where most weeks have none.
+    """The median over so many weeks, of few meetings with parties, oldest first.
 
     >>> usual_of_few(array("q", [0, 1, DAYS_7, 2 * DAYS_7]), array("i", [4, 5, 4, 4]), 3)
     1
     """
-    if 2 * len(times) < weeks:
-        return 0
-    of_week, week_end = list[set[int]](), 0
+    counts, first_party, more, week_end = list[int](), 0, set[int](), ALWAYS
     for at, party in zip(times, parties, strict=True):
-        if not of_week or at >= week_end:
-            of_week.append(set())
-            week_end = start_of(week_of(at) + 1)
-        of_week[-1].add(party)
-    return median_of([*map(len, of_week), *[0] * (weeks - len(of_week))])
+        if at >= week_end:
+            week_end = at - (at + _MONDAY_US) % DAYS_7 + DAYS_7
+            counts.append(1)
+            first_party = party
+            more.clear()
+        elif party != first_party:
+            more.add(party)
+            counts[-1] = 1 + len(more)
+    counts.extend([0] * (weeks - len(counts)))
+    return median_of(counts)
