@@ -35,12 +35,13 @@ class IdIndex:
     (0, None)
     """
 
-    __slots__ = ("_buckets", "_count", "_depth", "_key_bytes", "_mask", "_split")
+    __slots__ = ("_buckets", "_count", "_depth", "_key_bytes", "_mask", "_room", "_split")
 
     def __init__(self, key_bytes: int = KEY_BYTES) -> None:
         self._key_bytes = key_bytes
         self._buckets = [b""]
         self._count = 0
+        self._room = _KEYS_PER_BUCKET  # for so many keys
         self._depth = 0  # leading bits that tell the bucket
         self._mask = 0  # of as many bits
         self._split = 0  # the buckets before it are split: one more bit tells theirs
@@ -68,14 +69,14 @@ class IdIndex:
         if place < self._split:
             depth, place = depth + 1, leading & (self._mask << 1 | 1)
         bucket, kept = self._buckets[place], key[depth >> 3 :]
-        at = _whole(bucket, kept, bucket.rfind(kept))
-        if at >= 0:
+        at = bucket.rfind(kept)
+        if at >= 0 and (at := _whole(bucket, kept, at)) >= 0:
             end = at + len(kept)
             self._buckets[place] = bucket[:end] + _U32.pack(value) + bucket[end + _VALUE_BYTES :]
             return
         self._buckets[place] = bucket + kept + _U32.pack(value)
         self._count += 1
-        if self._count > _KEYS_PER_BUCKET * len(self._buckets):
+        if self._count > self._room:
             self._split_next()
 
     def _split_next(self) -> None:
@@ -92,6 +93,7 @@ class IdIndex:
 
     def _see_fill(self) -> None:
         """The number of buckets tells how many bits tell them apart."""
+        self._room = _KEYS_PER_BUCKET * len(self._buckets)
         self._depth = len(self._buckets).bit_length() - 1
         self._mask = (1 << self._depth) - 1
         self._split = len(self._buckets) - (1 << self._depth)
