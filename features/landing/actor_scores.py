@@ -35,7 +35,8 @@ from features.scorers.families import Family
 from features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from features.state.parties import Actor, Counterparty
 from features.state.program import ProgramState
-from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near
+from features.windows.edges import NOBODY, Edges
+from features.windows.near import NONE_NEAR, Near
 from features.windows.series import ALWAYS, Series
 from features.windows.series_kinds import SeriesKind, count_in
 

@@ -15,7 +15,8 @@ from features.scorers.ars_v1 import AgentInputs
 from features.state.agent_book import AgentFacts
 from features.state.parties import Actor
 from features.state.program import ProgramState
-from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor, node_of_counterparty
+from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
+from features.windows.near import NONE_NEAR, Near
 from features.windows.series import ALWAYS
 
 UNKNOWN_AGENT: Final = AgentFacts()

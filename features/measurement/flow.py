@@ -17,7 +17,8 @@ from features.measurement.subject import Subject
 from features.measurement.surroundings import Surroundings
 from features.state.parties import Counterparty
 from features.state.program_series import ProgramSeries
-from features.windows.edges import EDGES_A_NODE, Edges, Near, node_of_actor
+from features.windows.edges import EDGES_A_NODE, Edges, node_of_actor
+from features.windows.near import Near
 from features.windows.novelty import UNKNOWN, Novelty
 from features.windows.paths import WITHIN_US, Chain, Ends, longest_chain, middles, way_back
 

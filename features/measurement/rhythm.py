@@ -14,7 +14,8 @@ from features.measurement.subject import Subject
 from features.measurement.surroundings import Surroundings
 from features.state.parties import Actor
 from features.state.program_series import ProgramSeries
-from features.windows.edges import NOBODY, NONE_NEAR, Edges, Near, node_of_actor
+from features.windows.edges import NOBODY, Edges, node_of_actor
+from features.windows.near import NONE_NEAR, Near
 from features.windows.novelty import Novelty
 from features.windows.quick_hops import quick_hops
 

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from features.core.instants import DAY_US, DAYS_7
+from features.windows.near import NONE_NEAR, Near
 from features.windows.recency import Recency
 from features.windows.series import ALWAYS, EventTimes
 from features.windows.usual_weeks import median_of, start_of, usual_of_few, week_of, weeks_before
@@ -31,24 +32,6 @@ NOBODY: Final = -1
 
 Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 or -1
 Edge = tuple[int, int, int]  # instant, row, other side
-
-
-class Near(msgspec.Struct, frozen=True, gc=False):
-    """Edges of one node in a window, oldest first, as three columns."""
-
-    times: "array[int]"
-    rows: "array[int]"
-    others: "array[int]"
-
-    def distinct(self, after: int, also: int | None = None) -> int:
-        """How many different nodes the edges after ``after`` lead to; ``also`` counts as one of them."""
-        others = set(self.others[bisect_right(self.times, after) :])
-        if also is not None:
-            others.add(also)
-        return len(others)
-
-
-NONE_NEAR: Final = Near(array("q"), array("i"), array("i"))
 
 
 class _Derived:

@@ -1,0 +1,25 @@
+"""What a search for edges near an instant found."""
+
+from array import array
+from bisect import bisect_right
+from typing import Final
+
+import msgspec
+
+
+class Near(msgspec.Struct, frozen=True, gc=False):
+    """Edges of one node in a window, oldest first, as three columns."""
+
+    times: "array[int]"
+    rows: "array[int]"
+    others: "array[int]"
+
+    def distinct(self, after: int, also: int | None = None) -> int:
+        """How many different nodes the edges after ``after`` lead to; ``also`` counts as one of them."""
+        others = set(self.others[bisect_right(self.times, after) :])
+        if also is not None:
+            others.add(also)
+        return len(others)
+
+
+NONE_NEAR: Final = Near(array("q"), array("i"), array("i"))
