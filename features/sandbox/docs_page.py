@@ -129,7 +129,7 @@ says which field could not be used. Another type is a 400. The event's own time 
 409 (`transfer_not_returnable`) for wires, realtime payments, book and card transfers, which are final; for a transfer
 that was not sent yet, moved no money, or came back already. 404 for one that the program does not have.
 
-Why it is built so: decision [0044](decisions/0044-sandbox-runs-bring-their-own-people.md).
+Why it is built so: decision [0044](decisions/0044-self-contained-sandbox-runs.md).
 """
 
 

@@ -3,7 +3,7 @@
 start ─▶ committed ─▶ stored transfers that count most ─▶ steps that name some actors, then some counterparties ─▶ log
 
 The detectors that look at actors are asked again as well, about each actor's newest transfer and those that its score
-comes from; see docs/decisions/0017-detectors-run-again.md.
+comes from; see docs/decisions/0017-actor-backfill-runs-detectors.md.
 """
 
 from collections.abc import Iterable
