@@ -17,6 +17,7 @@ COPY requirements.runtime.lock ./
 RUN pip install --require-hashes -r requirements.runtime.lock
 
 COPY pyproject.toml README.md LICENSE ./
+COPY clearhold clearhold
 COPY features features
 COPY store store
 COPY flows flows

@@ -1,11 +1,11 @@
 # Needs Python 3.11 or 3.12 and make, nothing else. `make setup` once; every other target calls it.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo notebook test fuzz check format docs bench compiled interpreted lock clean
+.PHONY: help setup demo notebook test fuzz check format docs bench lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-CODE := $(wildcard features store flows api tests demo bench docs/notebooks setup.py)
+CODE := $(wildcard features store flows api tests demo bench docs/notebooks)
 
 help:
 	@echo "make setup   .venv with the pinned dependencies"
@@ -16,8 +16,6 @@ help:
 	@echo "make check   format, lint, types, import rules"
 	@echo "make docs    the generated pages again after a change of a feature, reason, detector, policy or route"
 	@echo "make bench   the benchmarks"
-	@echo "make compiled     the deciding part as machine code, in place; needs a C compiler; again after every change of features"
-	@echo "make interpreted  Python again, as after make setup"
 	@echo "make lock    pin the dependencies again after a change of pyproject.toml"
 
 setup: $(STAMP)
@@ -65,18 +63,10 @@ format: setup
 	$(PY) -m ruff check --fix $(CODE)
 
 docs: setup
-	$(PY) -m api.cli.docs docs
+	$(PY) -m clearhold.api.cli.docs docs
 
 bench: setup
 	$(PY) -m bench
-
-# Where the modules stand, so that all that runs from the checkout runs compiled. The touch is for tests/conftest.py.
-compiled: setup interpreted
-	CLEARHOLD_COMPILED=1 $(PY) setup.py --quiet build_ext --inplace --parallel 2
-	find features -name '*.so' -exec touch {} +
-
-interpreted:
-	find features -name '*.so' -delete
 
 # Names, versions and hashes only: of everything; for the image, of what runs; and of that with what calibrates cards. All
 # have the same versions. uv comes from wherever the person who changes a dependency has it.

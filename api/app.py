@@ -18,62 +18,60 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from prometheus_client.registry import Collector
 
-from api.area import Resources
-from api.areas import ROUTES, services_of
-from api.background import agent_importer, in_background
-from api.http.connections import Connections, raise_file_limit
-from api.http.http_app import http_app
-from api.http.server import address_of, listening_socket, serve_until_signalled
-from api.log.preflight_log import PreflightLog
-from api.settings import Settings
-from api.stores import Stores
-from api.telemetry.connection_collector import ConnectionCollector
-from api.telemetry.metrics import RequestMetrics, measure_process
-from api.telemetry.metrics_port import metrics_served, metrics_socket
-from api.telemetry.observe import Observed
-from api.telemetry.readiness import READY, Readiness, Replay
-from api.telemetry.request_log import RequestLog
-from api.wiring import wired_collectors, wired_gate, wired_record, wired_resources
-from features.core.build import BUILD
-from features.shard.shards import Shards
-from flows.agents.service import AgentImporter
-from flows.backfill.collector import BackfillCollector
-from flows.backfill.service import BackfillService
-from flows.backfill.step_log import StepLog
-from flows.backtests import BacktestRunner
-from flows.bank_work import BankWork
-from flows.engine import STATE_VERSION, Engine, Scorers
-from flows.lake import LakeCopying, opened_lake
-from flows.lake_collector import LakeCollector
-from flows.scorer.collector import ScorerCollector
-from flows.scorer.local import LocalScorer
-from flows.scorer.supervisor import Places, ScorerProcesses
-from flows.webhooks.service import Webhooks
-from store.clock import SystemClock
-from store.compiled_age import changed_since_compiled
-from store.control.key_usage import KeyUsage
-from store.control.registry import Registry
-from store.control.webhook_registry import WebhookRegistry
-from store.data_dir import DataDir, StartupError
-from store.duck.database import open_database
-from store.duck.preflights import idempotent_ids
-from store.ids import new_id, new_token
-from store.joining.joining import join_log
-from store.joining.trust import open_signing_keys
-from store.keys.secrets import SecretBox, UnsealError
-from store.lake.control_copy import ControlCopy
-from store.lake.log_segments import LogSegments
-from store.logs import configure_logs
-from store.record.chain import ChainWriter
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async, connect_sync
-from store.redis_log.memory import RedisMemory
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
-from store.redis_log.target import BegunRedis, begun_redis
-from store.state_snapshots import StateSnapshots
-from store.tables.row_tables import RowTables
-from store.time_slice import SHORT_NS, set_time_slice
+from clearhold.api.area import Resources
+from clearhold.api.areas import ROUTES, services_of
+from clearhold.api.background import agent_importer, in_background
+from clearhold.api.http.connections import Connections, raise_file_limit
+from clearhold.api.http.http_app import http_app
+from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
+from clearhold.api.log.preflight_log import PreflightLog
+from clearhold.api.settings import Settings
+from clearhold.api.stores import Stores
+from clearhold.api.telemetry.connection_collector import ConnectionCollector
+from clearhold.api.telemetry.metrics import RequestMetrics, measure_process
+from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
+from clearhold.api.telemetry.observe import Observed
+from clearhold.api.telemetry.readiness import READY, Readiness, Replay
+from clearhold.api.telemetry.request_log import RequestLog
+from clearhold.api.wiring import wired_collectors, wired_gate, wired_record, wired_resources
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.agents.service import AgentImporter
+from clearhold.flows.backfill.collector import BackfillCollector
+from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.backfill.step_log import StepLog
+from clearhold.flows.backtests import BacktestRunner
+from clearhold.flows.bank_work import BankWork
+from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
+from clearhold.flows.lake import LakeCopying, opened_lake
+from clearhold.flows.lake_collector import LakeCollector
+from clearhold.flows.scorer.collector import ScorerCollector
+from clearhold.flows.scorer.local import LocalScorer
+from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
+from clearhold.flows.webhooks.service import Webhooks
+from clearhold.store.clock import SystemClock
+from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.preflights import idempotent_ids
+from clearhold.store.ids import new_id, new_token
+from clearhold.store.joining.joining import join_log
+from clearhold.store.joining.trust import open_signing_keys
+from clearhold.store.keys.secrets import SecretBox, UnsealError
+from clearhold.store.lake.control_copy import ControlCopy
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.logs import configure_logs
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async, connect_sync
+from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.target import BegunRedis, begun_redis
+from clearhold.store.state_snapshots import StateSnapshots
+from clearhold.store.tables.row_tables import RowTables
+from clearhold.store.time_slice import SHORT_NS, set_time_slice
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8
@@ -137,9 +135,7 @@ def _start_process() -> None:
     """What belongs to the process: its logs, and slices that the threads and processes it starts inherit."""
     configure_logs()
     has_short_slices = set_time_slice(SHORT_NS)
-    log.info("starting", version=version("clearhold"), build=BUILD, short_slices=has_short_slices)
-    if changed := changed_since_compiled():
-        log.warning("compiled_before_change", modules=changed, cure="make compiled, or make interpreted")
+    log.info("starting", version=version("clearhold"), short_slices=has_short_slices)
 
 
 def _joined_database(

@@ -10,23 +10,23 @@ from typing import NamedTuple, Protocol
 import msgspec
 from litestar.types import ControllerRouterHandler
 
-from api.lists.exports import Downloads
-from api.log.commands import CommandLog
-from api.log.pending_entries import PendingEntries
-from api.log.preflight_log import PreflightLog
-from api.log.recorded_preflights import RecordedPreflights
-from api.stores import Stores
-from api.telemetry.readiness import Readiness
-from features.core.backfill import ActorsRescored
-from features.core.backtests import Backtest, ShadowReport
-from features.core.principal import Principal
-from features.core.program import Program
-from features.core.rows.agents import AgentImportRow
-from features.core.rules import Rule, RuleMode
-from store.control.webhook_registry import WebhookRegistry
-from store.control.webhooks import Endpoint
-from store.duck.webhooks import StoredDelivery
-from store.lake.raw_events import RawEvents
+from clearhold.api.lists.exports import Downloads
+from clearhold.api.log.commands import CommandLog
+from clearhold.api.log.pending_entries import PendingEntries
+from clearhold.api.log.preflight_log import PreflightLog
+from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.api.stores import Stores
+from clearhold.api.telemetry.readiness import Readiness
+from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.backtests import Backtest, ShadowReport
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.control.webhooks import Endpoint
+from clearhold.store.duck.webhooks import StoredDelivery
+from clearhold.store.lake.raw_events import RawEvents
 
 
 class Rescoring(Protocol):

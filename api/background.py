@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from api.stores import Stores
-from flows.agents.service import AgentImporter
-from flows.backfill.service import BackfillService
-from flows.bank_work import BankWork
-from flows.engine import Engine
-from flows.lost_policies import restore_lost_policies
-from flows.ticks import tick_every_minute
-from flows.webhooks.dispatcher import WebhookDispatcher
-from store.redis_log.commit_waiter import CommitWaiter
+from clearhold.api.stores import Stores
+from clearhold.flows.agents.service import AgentImporter
+from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.bank_work import BankWork
+from clearhold.flows.engine import Engine
+from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.flows.ticks import tick_every_minute
+from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
 
 WATCH_S: Final = 0.5
 

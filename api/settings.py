@@ -11,11 +11,11 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from api.http.operation import RateClass
-from api.http.origins import Origins
-from api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
-from api.telemetry.program_collector import MOST_PROGRAMS
-from store.data_dir import StartupError
+from clearhold.api.http.operation import RateClass
+from clearhold.api.http.origins import Origins
+from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
+from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
+from clearhold.store.data_dir import StartupError
 
 ADMIN_TOKEN: Final = "CLEARHOLD_ADMIN_TOKEN"  # noqa: S105 - the name of a variable
 MASTER_KEY_FILE: Final = "CLEARHOLD_MASTER_KEY_FILE"

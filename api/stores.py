@@ -4,22 +4,22 @@ import duckdb
 import msgspec
 import redis.asyncio
 
-from features.shard.questions import Owner
-from store.clock import Clock
-from store.control.key_usage import KeyUsage
-from store.control.registry import Registry
-from store.ids import IdFactory
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.lake.control_copy import ControlCopy
-from store.lake.log_segments import LogSegments
-from store.record.checkpoint_log import CheckpointLog
-from store.record.checkpoints import RecordCheckpoints
-from store.record.verification import LastVerifications
-from store.redis_log.appender import LogAppender
-from store.redis_log.memory import RedisMemory
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
+from clearhold.features.shard.questions import Owner
+from clearhold.store.clock import Clock
+from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.registry import Registry
+from clearhold.store.ids import IdFactory
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.lake.control_copy import ControlCopy
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.verification import LastVerifications
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 
 class RecordStores(msgspec.Struct, frozen=True, kw_only=True):

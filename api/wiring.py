@@ -7,38 +7,38 @@ from urllib.parse import urlsplit
 import duckdb
 from prometheus_client.registry import Collector
 
-from api.area import ActionExecutor, AgentImporting, Backtests, Rescoring, Resources, WebhookDispatch
-from api.http.auth import Authenticator
-from api.http.floods import Floods
-from api.http.gate import Gate
-from api.http.idempotency import Idempotency
-from api.http.operation import RateClass
-from api.http.origins import Origins
-from api.http.rate_limits import RateLimits
-from api.lists.exports import Downloads
-from api.log.commands import CommandLog
-from api.log.pending_entries import PendingEntries
-from api.log.preflight_log import PreflightLog
-from api.log.recorded_preflights import RecordedPreflights
-from api.settings import Settings
-from api.stores import RecordStores, Stores
-from api.telemetry.program_collector import ProgramCollector, ProgramName
-from api.telemetry.readiness import Readiness
-from api.telemetry.record_collector import RecordCollector
-from features.windows.id_index import IdIndex
-from store.clock import Clock
-from store.control.registry import Registry
-from store.control.webhook_registry import WebhookRegistry
-from store.duck.entry_results import EntryResults
-from store.duck.newest_snapshots import NewestSnapshots
-from store.duck.preflights import Preflights
-from store.idempotency import IdempotencyClaims
-from store.keys.signing_keys import SigningKeys
-from store.lake.raw_events import RawEvents
-from store.record.checkpoint_log import CheckpointLog
-from store.record.checkpoints import RecordCheckpoints
-from store.record.verification import LastVerifications
-from store.redis_log.commit_waiter import CommitWaiter
+from clearhold.api.area import ActionExecutor, AgentImporting, Backtests, Rescoring, Resources, WebhookDispatch
+from clearhold.api.http.auth import Authenticator
+from clearhold.api.http.floods import Floods
+from clearhold.api.http.gate import Gate
+from clearhold.api.http.idempotency import Idempotency
+from clearhold.api.http.operation import RateClass
+from clearhold.api.http.origins import Origins
+from clearhold.api.http.rate_limits import RateLimits
+from clearhold.api.lists.exports import Downloads
+from clearhold.api.log.commands import CommandLog
+from clearhold.api.log.pending_entries import PendingEntries
+from clearhold.api.log.preflight_log import PreflightLog
+from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.api.settings import Settings
+from clearhold.api.stores import RecordStores, Stores
+from clearhold.api.telemetry.program_collector import ProgramCollector, ProgramName
+from clearhold.api.telemetry.readiness import Readiness
+from clearhold.api.telemetry.record_collector import RecordCollector
+from clearhold.features.windows.id_index import IdIndex
+from clearhold.store.clock import Clock
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.duck.entry_results import EntryResults
+from clearhold.store.duck.newest_snapshots import NewestSnapshots
+from clearhold.store.duck.preflights import Preflights
+from clearhold.store.idempotency import IdempotencyClaims
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.verification import LastVerifications
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
 
 
 def wired_resources(

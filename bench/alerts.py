@@ -20,9 +20,9 @@ from bench.detection.stream import Heard, from_states
 from bench.detection.worlds import AMLSIM
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
-from features.core.rows.alerts import AlertRow
-from features.core.vocabulary import AlertStatus, Route
-from features.detectors.table import DETECTORS
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import AlertStatus, Route
+from clearhold.features.detectors.table import DETECTORS
 
 FLOOD_PER_THOUSAND: Final = 5.0
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from features.core.log_entry import EntryKind, LogEntry
-from features.shard.shard import ShardState
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.shard import ShardState
 
 PROGRAM_ID: Final = "program-1"
 APPENDED_AT: Final = 1_900_000_000_000_000

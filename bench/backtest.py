@@ -25,7 +25,7 @@ from bench.restart import Feeding
 from bench.service import Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
-from features.core.instants import DAY_US
+from clearhold.features.core.instants import DAY_US
 
 SECONDS: Final = Promise(2.0)
 BESIDE_PER_S: Final = Promise(0.95 * EVENTS_PER_S, at_least=True)

@@ -16,7 +16,7 @@ from typing import Final
 
 from bench.harness import Run
 from bench.service import Service
-from store.duck.database import open_database
+from clearhold.store.duck.database import open_database
 
 # Of each table the columns by which a row is told from its copies, and those that hold offsets. A program's own score
 # stays its own: a program with ten times the transfers has ten times the changes of it.

@@ -23,10 +23,10 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.emit import no_rows
-from features.shard.shard import ShardState
-from flows.scorer.scoring import GC_THRESHOLDS
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.shard.shard import ShardState
+from clearhold.flows.scorer.scoring import GC_THRESHOLDS
 
 YOUNG_TRANSFERS: Final = 10_000
 SIZES: Final = (YOUNG_TRANSFERS, 100_000, 1_000_000, 5_000_000)

@@ -16,9 +16,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from features.core.build import BUILD
-from store.compiled_age import changed_since_compiled
-
 RESULTS: Final = Path(".bench") / "results.json"
 
 
@@ -111,8 +108,7 @@ def machine() -> str:
     if cpuinfo.exists():
         named = (line for line in cpuinfo.read_text().splitlines() if line.startswith("model name"))
         model = next(named, f":{model}").partition(":")[2].strip()
-    build = f"{BUILD}, older than its source" if changed_since_compiled() else BUILD
-    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}, features {build}"
+    return f"{os.cpu_count()} cores ({model}), Python {platform.python_version()}"
 
 
 def table_of(answers: Sequence[Answered]) -> Table:

@@ -19,10 +19,10 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import YEAR_START, ach_payment
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.emit import no_rows
-from features.shard.shard import ShardState
-from flows.scorer.scoring import GC_THRESHOLDS
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.shard.shard import ShardState
+from clearhold.flows.scorer.scoring import GC_THRESHOLDS
 
 SMALL: Final = 1_000
 TIMES_SMALL: Final = Promise(1.15)

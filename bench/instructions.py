@@ -21,8 +21,8 @@ from bench.apply_events import entry_of
 from bench.harness import Run
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
-from features.core.rows.emit import no_rows
-from features.shard.shard import ShardState
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.shard.shard import ShardState
 
 _PERF: Final = ("perf", "stat", "-x,", "-e", "instructions:u")
 _VALGRIND: Final = ("valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null")

@@ -30,16 +30,16 @@ from bench.meanwhile import probe_until
 from bench.preflight import CALLERS, EVENTS_PER_S, PROGRAMS, Questions, give_history, traffic_of
 from bench.service import CHECKOUT, Service
 from bench.workbench import PREFIX
-from features.core.instants import DAY_US
-from features.core.rows.alerts import LabelRow
-from store.analysts.tables import lake_tables
-from store.analysts.writer import LakeWriter
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.ids import new_id
-from store.redis_log.offsets import SEQ_BITS
-from store.tables.row_tables import row_tables
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.store.analysts.tables import lake_tables
+from clearhold.store.analysts.writer import LakeWriter
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.ids import new_id
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.tables.row_tables import row_tables
 
 TIMES_ALONE: Final = Promise(1.5)
 COMMIT_MS: Final = Promise(250)
@@ -59,7 +59,7 @@ connection.execute("SET enable_progress_bar = false")
 while True:
     print(len(connection.execute(sys.argv[2]).fetchall()), flush=True)
 """
-_CLEARHOLD: Final = (sys.executable, "-c", "from api.cli.main import main; main()")
+_CLEARHOLD: Final = (sys.executable, "-c", "from clearhold.api.cli.main import main; main()")
 _ALONE: Final = "no analyst"
 _QUERIES_AT_MOST: Final = 20_000
 # What a column of a made-up row is, where its table does not say otherwise.

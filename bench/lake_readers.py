@@ -22,11 +22,11 @@ from bench.log_feed import PacedFeeder
 from bench.preflight import EVENTS_PER_S, PROGRAMS, traffic_of
 from bench.service import CHECKOUT, Known, Service
 from bench.workbench import PREFIX
-from features.core.instants import SECOND_US
-from store.analysts.analyst_file import FILE
-from store.analysts.parts import read_parts
-from store.analysts.writer import LEAD_US
-from store.clock import SystemClock
+from clearhold.features.core.instants import SECOND_US
+from clearhold.store.analysts.analyst_file import FILE
+from clearhold.store.analysts.parts import read_parts
+from clearhold.store.analysts.writer import LEAD_US
+from clearhold.store.clock import SystemClock
 from tests.support.lake_rows import differing_rows
 
 NONE: Final = Promise(0)

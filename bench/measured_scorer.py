@@ -1,7 +1,7 @@
 """The scorer's own program with clocks around it: how long each entry takes, and what a snapshot costs the scorer.
 
-Run by a supervisor in the place of ``flows.scorer.process``. What was measured goes to the file that the environment
-names; ``measures_in`` reads it.
+A supervisor runs it in place of ``clearhold.flows.scorer.process``. The measurements go to the file that the
+environment names; ``measures_in`` reads it.
 
 Unit    instants in microseconds, durations in nanoseconds; the processor time of a duration is beside it, because on a
         machine that others use a long one may be theirs
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
-from features.core.log_entry import LogEntry
-from features.core.rows.emit import Emit
-from features.shard.shards import Shards
-from flows.scorer import forked_snapshots, process
-from flows.scorer.forked_snapshots import ForkedSnapshots
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.scorer import forked_snapshots, process
+from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
 
 MODULE: Final = "bench.measured_scorer"
 FILE: Final = "BENCH_MEASURES"

@@ -21,12 +21,12 @@ import msgspec
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Made, Traffic
 from bench.structures import bytes_of
-from features.core.commands import DecisionEntry, OperatorKind
-from features.core.instants import DAY_US
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.alerts import AlertRow
-from features.core.vocabulary import WAITING, AlertDecision
-from features.shard.shard import ShardState
+from clearhold.features.core.commands import DecisionEntry, OperatorKind
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import WAITING, AlertDecision
+from clearhold.features.shard.shard import ShardState
 
 TRANSFER_BYTES: Final = Promise(300)
 PARTY_BYTES: Final = Promise(1_500)

@@ -28,7 +28,7 @@ from bench.meanwhile import Meanwhile, fsync_ms
 from bench.service import OPERATOR, Known, Service
 from bench.stream_events import Made, Traffic
 from bench.workbench import PREFIX
-from store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import connect_sync
 
 CALLERS: Final = 4
 CONNECTIONS: Final = 32

@@ -15,15 +15,15 @@ import duckdb
 
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
-from features.core.instants import DAY_US
-from store.analysts.questions import QUESTIONS
-from store.analysts.writer import LakeWriter
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.duck.schema import TABLES
-from store.ids import new_id
-from store.redis_log.offsets import SEQ_BITS
-from store.tables.columns import columns_of
+from clearhold.features.core.instants import DAY_US
+from clearhold.store.analysts.questions import QUESTIONS
+from clearhold.store.analysts.writer import LakeWriter
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.schema import TABLES
+from clearhold.store.ids import new_id
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.tables.columns import columns_of
 
 ANSWER_MS: Final = Promise(2_000)
 DAYS: Final = 180

@@ -16,27 +16,27 @@ from typing import Final
 
 import duckdb
 
-from api.record.service import LINES_A_BATCH
 from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
-from features.core.canonical import Chain
-from features.core.principal import Principal, PrincipalKind
-from features.core.rows.record import ChainFactRow
-from flows.scorer.scoring import GC_THRESHOLDS
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.keys.key_schedule import KeyPurpose
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.record.chain import ChainWriter
-from store.record.checkpoint_log import CheckpointLog
-from store.record.checkpoints import RecordCheckpoints
-from store.record.export_check import ExportCheck
-from store.record.notes import opened_note
-from store.record.reader import RecordFilter, RecordReader
-from store.record.verification import Verification
-from store.tables.row_tables import row_tables
+from clearhold.api.record.service import LINES_A_BATCH
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.principal import Principal, PrincipalKind
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.flows.scorer.scoring import GC_THRESHOLDS
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.export_check import ExportCheck
+from clearhold.store.record.notes import opened_note
+from clearhold.store.record.reader import RecordFilter, RecordReader
+from clearhold.store.record.verification import Verification
+from clearhold.store.tables.row_tables import row_tables
 
 LINKS: Final = 1_000_000
 QUICK_LINKS: Final = 100_000

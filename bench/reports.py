@@ -31,8 +31,8 @@ from bench.restart import Feeding
 from bench.service import Known, Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
-from features.core.instants import DAY_US
-from store.redis_log.connect import connect_sync
+from clearhold.features.core.instants import DAY_US
+from clearhold.store.redis_log.connect import connect_sync
 
 READERS: Final = 2
 TURNS: Final = 3

@@ -14,19 +14,19 @@ from bench.harness import Figure, Promise, Run
 from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START
 from bench.workbench import TENANT, Workbench, programs, wait_until_caught_up
-from features.catalogue.vector import FEATURE_VERSION
-from features.scorers.trs_v1 import scorer as trs_v1
-from flows.backfill.service import BackfillService
-from flows.backfill.step_log import StepLog
-from flows.engine import Engine
-from store.clock import SystemClock
-from store.duck.scorings import NewestScorings
-from store.ids import new_id
-from store.lake.log_segments import LogSegments
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
+from clearhold.features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.backfill.step_log import StepLog
+from clearhold.flows.engine import Engine
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.scorings import NewestScorings
+from clearhold.store.ids import new_id
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 TRANSFERS_PER_S: Final = Promise(50_000, at_least=True)
 ENTITIES: Final = 500

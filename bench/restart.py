@@ -21,10 +21,10 @@ from bench.log_feed import APPEND_AT_ONCE, Appender, Feed
 from bench.service import Service
 from bench.stream_events import Made, Traffic
 from bench.workbench import PREFIX
-from features.core.log_entry import EntryKind
-from store.data_dir import DEFAULT_SHARDS
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.store.data_dir import DEFAULT_SHARDS
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import LogReader
 
 READY_S: Final = {1: Promise(16), 2: Promise(10)}  # by the number of scorers, after kill -9
 CLEAN_S: Final = Promise(10)

@@ -19,15 +19,15 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run, percentile
 from bench.stream_events import Traffic
-from features.catalogue.rule_fields import RULE_FIELDS
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleStatus
-from features.core.vocabulary import Severity
-from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, operands_of, ops_of
-from features.rules.language import MAX_CONDITIONS, faults_of
-from features.rules.predicate import compiled
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.rule_fields import RULE_FIELDS
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleStatus
+from clearhold.features.core.vocabulary import Severity
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, operands_of, ops_of
+from clearhold.features.rules.language import MAX_CONDITIONS, faults_of
+from clearhold.features.rules.predicate import compiled
+from clearhold.features.shard.shard import ShardState
 
 COUNT: Final = 100
 COST: Final = Promise(15)

@@ -18,9 +18,9 @@ from bench.instructions import Counter, find_counter, instructions_an_event
 from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START, Traffic
 from bench.workbench import TimedCommits, Workbench, programs, wait_until_caught_up
-from flows.engine import Engine
-from flows.scorer.supervisor import ScorerProcesses
-from store.redis_log.progress import LogProgress
+from clearhold.flows.engine import Engine
+from clearhold.flows.scorer.supervisor import ScorerProcesses
+from clearhold.store.redis_log.progress import LogProgress
 
 PROGRAMS: Final = 8
 ENTITIES: Final = 500  # of each

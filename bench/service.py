@@ -13,10 +13,10 @@ import httpx
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.client.client import ClearholdClient, RefusedError
 from bench.log_feed import Feed, feed_of
 from bench.stream_events import Traffic
-from store.data_dir import DEFAULT_SHARDS
+from clearhold.api.client.client import ClearholdClient, RefusedError
+from clearhold.store.data_dir import DEFAULT_SHARDS
 
 CHECKOUT: Final = Path(__file__).parent.parent
 OPERATOR: Final = "bench"
@@ -112,7 +112,7 @@ class Service:
     def start(self, *, scorers: int | None = None) -> float:
         """Seconds until it says that it is ready; with so many scorers, else as many as it takes by itself."""
         started = time.perf_counter()
-        serve = [sys.executable, "-c", "from api.cli.start import main; main()", "serve"]
+        serve = [sys.executable, "-c", "from clearhold.api.cli.start import main; main()", "serve"]
         more = [] if scorers is None else ["--scorers", str(scorers)]
         with self._log_path.open("ab") as log:
             self._log_from = log.tell()

@@ -13,17 +13,17 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.event_results import EventResult
-from features.core.log_entry import EntryKind, EntryPosition, LogEntry
-from features.core.scorecards import Scorecard
-from features.landing.landing_result import LandingResult
-from features.landing.shadow_scores import emit_shadow_score
-from features.measurement.assessment import Assessment
-from features.scorers.cards import compile_card
-from features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD, SCORER
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.shadow_scores import emit_shadow_score
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD, SCORER
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
 
 COST: Final = Promise(25)
 SIGNALS: Final = 40

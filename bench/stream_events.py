@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import format_instant
+from clearhold.features.core.instants import format_instant
 
 YEAR_START: Final = 1_767_225_600_000_000  # 2026-01-01
 RETURNED_ONE_IN: Final = 100

@@ -16,13 +16,13 @@ from bench.harness import Figure, Promise, Run
 from bench.log_feed import append_all, interleaved
 from bench.stream_events import YEAR_START
 from bench.workbench import MarkedProgress, Workbench, programs, wait_until_caught_up
-from features.bank.events import EVENT_DECODER, decode_object
-from features.core.log_entry import EntryKind, LogEntry
-from flows.log_source import BATCH_ENTRIES
-from store.duck.database import THREADS
-from store.redis_log.connect import connect_sync
-from store.redis_log.keys import shard_key
-from store.redis_log.reader import LogReader
+from clearhold.features.bank.events import EVENT_DECODER, decode_object
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.flows.log_source import BATCH_ENTRIES
+from clearhold.store.duck.database import THREADS
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.keys import shard_key
+from clearhold.store.redis_log.reader import LogReader
 
 EVENTS_PER_S: Final = Promise(7_000, at_least=True)
 PROGRAMS: Final = 8

@@ -13,12 +13,12 @@ from typing import Final
 
 import msgspec
 
-from api.client.client import SIGNATURE_HEADER, ingest_path, sign
 from bench.callers import call, post
 from bench.harness import Figure, Run, percentile
 from bench.service import Known, Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
+from clearhold.api.client.client import SIGNATURE_HEADER, ingest_path, sign
 
 CONNECTIONS: Final = (8, 32)
 PROGRAMS: Final = 4

@@ -13,24 +13,24 @@ import redis
 
 from bench.log_feed import Appender, Feed, feed_of
 from bench.stream_events import Traffic
-from features.core.log_entry import EntryKind
-from features.core.program import Program
-from features.core.rows.events import EventRow
-from features.shard.shards import Shards
-from flows.engine import STATE_VERSION, Engine
-from flows.scorer.local import LocalScorer
-from flows.scorer.supervisor import SCORER, Places, ScorerProcesses
-from store.clock import SystemClock
-from store.data_dir import DEFAULT_SHARDS, DataDir
-from store.duck.database import open_database
-from store.lake.log_segments import LogSegments
-from store.record.chain import ChainWriter
-from store.redis_log.connect import connect_sync
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
-from store.state_snapshots import StateSnapshots
-from store.tables.row_tables import RowTables
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.engine import STATE_VERSION, Engine
+from clearhold.flows.scorer.local import LocalScorer
+from clearhold.flows.scorer.supervisor import SCORER, Places, ScorerProcesses
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import DEFAULT_SHARDS, DataDir
+from clearhold.store.duck.database import open_database
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.state_snapshots import StateSnapshots
+from clearhold.store.tables.row_tables import RowTables
 
 PREFIX: Final = "clearhold-bench-"
 TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress
 
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
 from demo.agents import agents_table, filled_index, import_agents
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board

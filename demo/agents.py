@@ -13,8 +13,8 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.table import Table
 
-from api.client.client import ClearholdClient
-from features.core.instants import DAY_US, HOUR_US, format_instant
+from clearhold.api.client.client import ClearholdClient
+from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from tests.support.scan_index import Item, ScanIndex
 
 CHAIN: Final = 8453

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from features.sandbox import parties as sides
+from clearhold.features.sandbox import parties as sides
 
 PAYROLL: Final = "payroll"
 REMITTANCE: Final = "remittance"

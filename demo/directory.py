@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from api.client.client import ClearholdClient
+from clearhold.api.client.client import ClearholdClient
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.sandbox import objects
 from demo.bank import denied_at, everyone_in
 from demo.cast import Other, Program
 from demo.lives import Delivery
 from demo.stage import Access
-from features.core.instants import DAY_US, HOUR_US
-from features.sandbox import objects
 from tests.support.bank_api import BankApi
 
 LEARNT_WITHIN_S: Final = 90.0

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
+from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.lives import life_of, reports_of
+from clearhold.features.sandbox.planned_transfer import Family
 from demo.cast import Other
 from demo.moves import Move
-from features.core.instants import SECOND_US, format_instant
-from features.sandbox import objects
-from features.sandbox.lives import life_of, reports_of
-from features.sandbox.planned_transfer import Family
 
 TWICE_IN: Final = 60
 LATE_IN: Final = 80

@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from clearhold.features.sandbox.planned_transfer import Ending, Family
 from demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
 from demo.moves import Move
 from demo.telling import Cast, Strangers, Tempo, out
-from features.sandbox.planned_transfer import Ending, Family
 
 MULE_PAYERS: Final = 6
 RING: Final = ("ring_1", "ring_2", "ring_3")

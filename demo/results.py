@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from api.client.client import ClearholdClient
+from clearhold.api.client.client import ClearholdClient
 from demo.ledger import Ledger, Telling
 from demo.stage import Access
 from demo.stories import DETECTORS_OF

@@ -9,8 +9,8 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
-from api.client.event_replay import Target
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.api.client.event_replay import Target
 from demo.asking import preflight_request
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.board import Board

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from api.client.client import ClearholdClient
+from clearhold.api.client.client import ClearholdClient
 from tests.support.bank_api import BankApi
 from tests.support.scan_index import ScanIndex
 
@@ -32,7 +32,7 @@ class DemoError(Exception):
 
 def serve_command(data_dir: Path, port: int) -> list[str]:
     """``clearhold serve`` of this checkout, run by the interpreter that runs the demo."""
-    serve = [sys.executable, "-c", "from api.cli.start import main; main()", "serve"]
+    serve = [sys.executable, "-c", "from clearhold.api.cli.start import main; main()", "serve"]
     return [*serve, "--data", str(data_dir), "--host", HOST, "--port", str(port)]
 
 

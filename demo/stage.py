@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from api.client.client import ClearholdClient, RefusedError
+from clearhold.api.client.client import ClearholdClient, RefusedError
 from demo.cast import Program
 from demo.service import DemoError
 

@@ -7,11 +7,11 @@ from datetime import datetime
 from threading import Event, Thread
 from typing import Any, Final
 
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.features.core.instants import format_instant
 from demo.board import Board
 from demo.service import DemoError
 from demo.stage import Access
-from features.core.instants import format_instant
 
 POLL_S: Final = 1.0
 PAGE: Final = "100"

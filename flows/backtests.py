@@ -16,18 +16,18 @@ from weakref import WeakValueDictionary
 
 import duckdb
 
-from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.instants import DAY_US
-from features.core.principal import Principal
-from features.core.rules import Rule, RuleMode
-from features.rules.backtest import to_backtest, to_shadow_report
-from flows.workers import Workers
-from store.clock import Clock
-from store.duck.report_scores import Span
-from store.duck.rule_backtests import RuleBacktest
-from store.duck.rule_reader import RuleReader
-from store.duck.rule_shadows import RuleShadow
+from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.features.rules.backtest import to_backtest, to_shadow_report
+from clearhold.flows.workers import Workers
+from clearhold.store.clock import Clock
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.rule_backtests import RuleBacktest
+from clearhold.store.duck.rule_reader import RuleReader
+from clearhold.store.duck.rule_shadows import RuleShadow
 
 WITHIN_S: Final = 30.0
 """From the request to the answer, the wait for a turn included."""

@@ -14,8 +14,8 @@ from typing import Final
 
 import httpx
 
-from features.core.instants import SECOND_US
-from store.traces import TRACEPARENT, traceparent_of
+from clearhold.features.core.instants import SECOND_US
+from clearhold.store.traces import TRACEPARENT, traceparent_of
 
 ANSWER_WITHIN_S: Final = 10.0
 MAX_BODY_BYTES: Final = 1024 * 1024

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import duckdb
 from prometheus_client.registry import Collector
 
-from flows.actions.service import ActionExecution
-from flows.directory.service import Directory
-from store.clock import Clock
-from store.control.registry import Registry
-from store.ids import IdFactory
-from store.redis_log.appender import LogAppender
-from store.redis_log.progress import LogProgress
+from clearhold.flows.actions.service import ActionExecution
+from clearhold.flows.directory.service import Directory
+from clearhold.store.clock import Clock
+from clearhold.store.control.registry import Registry
+from clearhold.store.ids import IdFactory
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.progress import LogProgress
 
 
 class BankWork:

@@ -11,13 +11,13 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from features.core.event_results import EventResult
-from features.core.instants import SECOND_US
-from flows.counts import Distribution, FlowCounts
-from store.clock import Clock
-from store.redis_log.offsets import log_time_of
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.instants import SECOND_US
+from clearhold.flows.counts import Distribution, FlowCounts
+from clearhold.store.clock import Clock
+from clearhold.store.redis_log.offsets import log_time_of
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 _PER_SHARD: Final = ("shard",)
 

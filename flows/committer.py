@@ -12,15 +12,15 @@ from typing import Final
 
 import structlog
 
-from features.core.instants import SECOND_US
-from flows.counts import FlowCounts
-from flows.epochs import Epochs
-from flows.row_batch import RowBatch
-from store.clock import Clock
-from store.duck.writer import BatchWriter
-from store.redis_log.progress import LogProgress
-from store.tables.row_tables import RowTables, joined_by_type
-from store.time_slice import give_way
+from clearhold.features.core.instants import SECOND_US
+from clearhold.flows.counts import FlowCounts
+from clearhold.flows.epochs import Epochs
+from clearhold.flows.row_batch import RowBatch
+from clearhold.store.clock import Clock
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.tables.row_tables import RowTables, joined_by_type
+from clearhold.store.time_slice import give_way
 
 QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024

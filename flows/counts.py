@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from features.core.backfill import Subjects
+from clearhold.features.core.backfill import Subjects
 
 BATCH_ENTRIES_BOUNDS: Final = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384)
 COMMIT_SECONDS_BOUNDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)

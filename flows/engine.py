@@ -18,23 +18,23 @@ import duckdb
 import redis
 import structlog
 
-from features.shard.questions import Owner
-from flows.collector import FlowCollector
-from flows.committer import Committer, Outbox
-from flows.epochs import Epochs
-from flows.event_tally import EventTally
-from flows.scorer.supervisor import Commits
-from store.clock import Clock
-from store.duck.database import fold_wal
-from store.duck.writer import BatchWriter, committed_epochs, committed_offsets
-from store.lake.log_segments import LogSegments
-from store.lake.segmenter import Segmenter
-from store.record.chain import ChainWriter
-from store.redis_log.offsets import log_time_of
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
-from store.tables.row_tables import RowTables
-from store.time_slice import give_way
+from clearhold.features.shard.questions import Owner
+from clearhold.flows.collector import FlowCollector
+from clearhold.flows.committer import Committer, Outbox
+from clearhold.flows.epochs import Epochs
+from clearhold.flows.event_tally import EventTally
+from clearhold.flows.scorer.supervisor import Commits
+from clearhold.store.clock import Clock
+from clearhold.store.duck.database import fold_wal
+from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed_offsets
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.offsets import log_time_of
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.tables.row_tables import RowTables
+from clearhold.store.time_slice import give_way
 
 STATE_VERSION: Final = 24
 SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this

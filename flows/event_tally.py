@@ -4,10 +4,10 @@ from typing import Final
 
 import structlog
 
-from features.core.event_results import EventResult
-from features.core.instants import SECOND_US
-from flows.counts import FlowCounts
-from store.clock import Clock
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.instants import SECOND_US
+from clearhold.flows.counts import FlowCounts
+from clearhold.store.clock import Clock
 
 EVERY_US: Final = 60 * SECOND_US
 

@@ -18,15 +18,15 @@ from typing import Final
 import duckdb
 import structlog
 
-from features.core.instants import SECOND_US
-from store.analysts.control_rows import control_rows
-from store.analysts.retention import days_in_force
-from store.analysts.writer import LEAD_US, LakeWriter
-from store.clock import SystemClock
-from store.control.tenancy import Tenancy
-from store.duck.database import open_database
-from store.ids import new_id
-from store.time_slice import USUAL_NS, set_time_slice
+from clearhold.features.core.instants import SECOND_US
+from clearhold.store.analysts.control_rows import control_rows
+from clearhold.store.analysts.retention import days_in_force
+from clearhold.store.analysts.writer import LEAD_US, LakeWriter
+from clearhold.store.clock import SystemClock
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.duck.database import open_database
+from clearhold.store.ids import new_id
+from clearhold.store.time_slice import USUAL_NS, set_time_slice
 
 NICENESS: Final = 10
 STOP_WITHIN_S: Final = 0.5

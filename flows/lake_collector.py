@@ -10,11 +10,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from features.core.instants import SECOND_US
-from flows.lake import LakeCopying
-from store.analysts.parts import PartList
-from store.analysts.retention import due_parts, parts_to_remove
-from store.clock import Clock
+from clearhold.features.core.instants import SECOND_US
+from clearhold.flows.lake import LakeCopying
+from clearhold.store.analysts.parts import PartList
+from clearhold.store.analysts.retention import due_parts, parts_to_remove
+from clearhold.store.clock import Clock
 
 _OF_TABLE = ("table",)
 

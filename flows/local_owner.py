@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from time import perf_counter_ns
 from typing import Final, TypeVar
 
-from features.core.errors import UnavailableError
-from features.core.log_entry import shard_of
-from features.shard.questions import Answer, Question
-from features.shard.shards import Shards
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import shard_of
+from clearhold.features.shard.questions import Answer, Question
+from clearhold.features.shard.shards import Shards
 
 AnswerT = TypeVar("AnswerT")
 

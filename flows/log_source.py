@@ -12,8 +12,8 @@ from typing import Final, Protocol
 import structlog
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 
-from features.core.log_entry import LogEntry
-from flows.shard_step import ShardChunk
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.flows.shard_step import ShardChunk
 
 BATCH_ENTRIES: Final = 2_048
 _LEAST_PER_SHARD: Final = 64

@@ -6,8 +6,8 @@ streams came back from the lake (``--accept-loss``). What is missing is appended
 
 import structlog
 
-from features.shard.questions import LackingPolicies, Owner
-from store.control.registry import Registry
+from clearhold.features.shard.questions import LackingPolicies, Owner
+from clearhold.store.control.registry import Registry
 
 log = structlog.get_logger()
 

@@ -17,29 +17,29 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.canonical import Chain
-from features.core.log_entry import LogEntry
-from features.core.rows.record import ChainFactRow
-from features.shard.shard import ShardState
-from features.shard.shards import Shards
-from flows.row_batch import batch_of
-from flows.shard_step import ShardChunk, ShardStep, StepContext
-from store.clock import Clock
-from store.data_dir import DataDir, StartupError
-from store.duck.database import open_database, open_to_read
-from store.duck.writer import BatchWriter, committed_offsets
-from store.durable_files import fsync_folder
-from store.joining.identity import mark_database
-from store.joining.losses import AcceptedLosses
-from store.joining.lost_rows import keep_lost_rows
-from store.keys.signing_keys import SigningKeys
-from store.lake.log_segments import LogSegments
-from store.record.chain import ChainWriter
-from store.record.checkpoint_log import CheckpointLog
-from store.record.rebuilding import RebuildingChains
-from store.record.verification import Verification
-from store.redis_log.reader import LogReader
-from store.tables.row_tables import row_tables
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.row_batch import batch_of
+from clearhold.flows.shard_step import ShardChunk, ShardStep, StepContext
+from clearhold.store.clock import Clock
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.duck.database import open_database, open_to_read
+from clearhold.store.duck.writer import BatchWriter, committed_offsets
+from clearhold.store.durable_files import fsync_folder
+from clearhold.store.joining.identity import mark_database
+from clearhold.store.joining.losses import AcceptedLosses
+from clearhold.store.joining.lost_rows import keep_lost_rows
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.rebuilding import RebuildingChains
+from clearhold.store.record.verification import Verification
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.tables.row_tables import row_tables
 
 PAGE_ENTRIES: Final = 2_048
 _UNFINISHED: Final = ".rebuilding"

@@ -5,9 +5,9 @@ from typing import Final
 
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
-from flows.row_batch import RowSink, batch_of
-from flows.shard_step import ShardResults
-from store.tables.columns import nothing
+from clearhold.flows.row_batch import RowSink, batch_of
+from clearhold.flows.shard_step import ShardResults
+from clearhold.store.tables.columns import nothing
 
 NO_EPOCHS: Final[dict[int, int]] = {}
 

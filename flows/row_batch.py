@@ -11,10 +11,10 @@ from typing import Final, Protocol
 import msgspec
 import pyarrow as pa
 
-from features.core.rows.events import EventRow, QuarantineRow
-from flows.shard_step import ShardResults
-from store.tables.columns import nothing
-from store.tables.row_tables import row_tables
+from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.flows.shard_step import ShardResults
+from clearhold.store.tables.columns import nothing
+from clearhold.store.tables.row_tables import row_tables
 
 _LENGTH_BYTES: Final = 8
 _ALIGNED: Final = 64  # tables are read where they lie, so each begins where a number may

@@ -7,9 +7,9 @@ from typing import Protocol
 import msgspec
 from bytewax.operators import StatefulBatchLogic
 
-from features.core.log_entry import LogEntry
-from features.core.rows.emit import no_rows
-from features.shard.shards import Shards
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.shard.shards import Shards
 
 
 class ShardChunk(msgspec.Struct, gc=False):

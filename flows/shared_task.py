@@ -6,7 +6,7 @@ Errors  UnavailableError for those who wait when the process ends it
 import asyncio
 from typing import TypeVar
 
-from features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.errors import ErrorCode, UnavailableError
 
 T = TypeVar("T")
 

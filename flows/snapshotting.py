@@ -11,9 +11,9 @@ from typing import Final
 
 import structlog
 
-from features.shard.shard import ShardState
-from features.shard.shards import Shards
-from store.state_snapshots import StateSnapshots
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.shard.shards import Shards
+from clearhold.store.state_snapshots import StateSnapshots
 
 DUE_ENTRIES: Final = 10_000
 DUE_SHARE: Final = 10  # or a tenth of what the shard holds, whichever is more

@@ -7,11 +7,11 @@ import asyncio
 
 import structlog
 
-from features.core.errors import UnavailableError
-from features.core.instants import MINUTE_US, SECOND_US
-from features.core.log_entry import EntryKind
-from store.clock import Clock
-from store.redis_log.appender import LogAppender
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import MINUTE_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.store.clock import Clock
+from clearhold.store.redis_log.appender import LogAppender
 
 log = structlog.get_logger()
 

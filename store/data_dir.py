@@ -13,8 +13,8 @@ from typing import Final, Self
 
 import msgspec
 
-from store.ids import new_id
-from store.keys.secrets import MASTER_KEY_BYTES, new_master_key
+from clearhold.store.ids import new_id
+from clearhold.store.keys.secrets import MASTER_KEY_BYTES, new_master_key
 
 DEFAULT_SHARDS: Final = 16
 MAX_SHARDS: Final = 1_024

@@ -17,9 +17,9 @@ import msgspec
 import redis.asyncio
 from redis.exceptions import RedisError
 
-from features.core.errors import UnavailableError
-from store.keys.secrets import SecretBox
-from store.redis_log.memory import RedisMemory
+from clearhold.features.core.errors import UnavailableError
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.redis_log.memory import RedisMemory
 
 LEASE_MS: Final = 60_000
 KEPT_MS: Final = 25 * 60 * 60 * 1_000

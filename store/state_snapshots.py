@@ -16,7 +16,7 @@ from typing import Final
 
 import structlog
 
-from store.durable_files import durable_file, make_durable_folder, remove_unfinished
+from clearhold.store.durable_files import durable_file, make_durable_folder, remove_unfinished
 
 KEPT_PER_SHARD: Final = 2
 _ENDING: Final = ".checkpoint"

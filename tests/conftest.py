@@ -13,15 +13,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from redis import Redis
 
-from store.compiled_age import changed_since_compiled
-from store.redis_log.connect import connect_sync
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support import run
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.stalls import run_undisturbed
 
 LONGEST: Final = (
-    "test_compiled.py",
     "test_fuzz.py",
     "test_demo.py",
     "test_kills.py",
@@ -66,15 +64,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart() -> None:
-    """What was compiled and then changed would be tested as it was.
-
-    A shell that starts the tests in the background has them ignore the interrupt, and so would every program that they
-    start and interrupt.
-    """
+    """A background shell makes the tests ignore the interrupt; the programs that they start would ignore it too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if changed := changed_since_compiled():
-        pytest.exit(f"{changed[0]} has changed since it was compiled: make compiled, or make interpreted")
 
 
 @pytest.hookimpl(trylast=True)

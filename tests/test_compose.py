@@ -17,7 +17,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from store.redis_log.connect import REQUIRED_SETTINGS
+from clearhold.store.redis_log.connect import REQUIRED_SETTINGS
 
 ROOT = Path(__file__).parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

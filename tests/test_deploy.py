@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 from typer.testing import CliRunner
 
-from api.app import FLOW_STOP_WITHIN_S
-from api.cli.main import app
-from api.http.server import DRAIN_WITHIN_S
+from clearhold.api.app import FLOW_STOP_WITHIN_S
+from clearhold.api.cli.main import app
+from clearhold.api.http.server import DRAIN_WITHIN_S
 
 ROOT: Final = Path(__file__).parent.parent
 

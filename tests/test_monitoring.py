@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import pytest
 import yaml
 
-from features.core.kris import KriName
-from features.core.vocabulary import ProgramSource
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.vocabulary import ProgramSource
 
 ROOT: Final = Path(__file__).parent.parent
 RULE_FILES: Final = (ROOT / "deploy" / "prometheus" / "alerts.yml", ROOT / "docs" / "monitoring" / "alerts.yml")

@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 from msgspec import json, structs
 
-from features.core.canonical import canonical, digest_of, link_hash
-from store.record.export_check import public_keys_of
-from store.record.notes import opened_note
-from store.redis_log.connect import connect_sync
-from store.redis_log.server import EmbeddedRedis
-from store.subjects.check import BrokenSubjectError, SubjectCheck
+from clearhold.features.core.canonical import canonical, digest_of, link_hash
+from clearhold.store.record.export_check import public_keys_of
+from clearhold.store.record.notes import opened_note
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck
 from tests.support.running_app import RunningApp
 from tests.support.subjects import Line, export, keep, live
 from tests.test_verify_script import command, script

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.dispositions.examples import ALERT_ID
-from api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.dispositions.examples import ALERT_ID
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 
 ACTION: Final[dict[str, Any]] = {
     "id": "7e0f1c52-3c57-4f0f-9b0e-5a3e7c1d9f21",

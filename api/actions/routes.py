@@ -6,21 +6,21 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.actions.examples import ACTION, ACTION_REQUEST, APPROVAL, APPROVED_ACTION
-from api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, target_fits
-from api.actions.service import ActionService
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import next_link
-from api.lists.operations import list_operation
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.actions import Actions
-from store.duck.alerts import Alerts
+from clearhold.api.actions.examples import ACTION, ACTION_REQUEST, APPROVAL, APPROVED_ACTION
+from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, target_fits
+from clearhold.api.actions.service import ActionService
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.operations import list_operation
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.actions import Actions
+from clearhold.store.duck.alerts import Alerts
 
 _TAG: Final = "actions"
 

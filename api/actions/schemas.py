@@ -6,16 +6,16 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
-from api.http.validation import Failure
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT, instant_text
-from features.bank.action_endpoints import BANK_ACTIONS, TargetType
-from features.core.actions import ActionStatus, ActionType
-from features.core.errors import FieldCode
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from store.duck.actions import StoredAction
+from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
+from clearhold.api.http.validation import Failure
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
+from clearhold.features.core.actions import ActionStatus, ActionType
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.store.duck.actions import StoredAction
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -15,23 +15,23 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
-from api.area import ActionExecutor
-from api.http.auth import OPERATORS_ONLY, folded_name
-from api.lists.cursors import Place, place_key
-from api.lists.list_reader import ListReader
-from api.lists.lists import instant_in
-from api.log.commands import CommandLog
-from api.log.refusals import ApproverNeededError, ChangePendingError, UnknownActionError, UnknownAlertError
-from api.programs.service import ProgramService
-from features.core.actions import CHANGES_OF_OURS, ActionEntry, ActionStatus, ActionType, ApprovalEntry
-from features.core.commands import EntryResult, OperatorKind
-from features.core.errors import ErrorCode, ForbiddenError, UnavailableError
-from features.core.log_entry import EntryKind
-from features.core.principal import Principal, PrincipalKind, is_key_operator
-from features.core.rows.alerts import AlertRow
-from store.duck.actions import ActionFilter, Actions, StoredAction
-from store.duck.alerts import Alerts
+from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
+from clearhold.api.area import ActionExecutor
+from clearhold.api.http.auth import OPERATORS_ONLY, folded_name
+from clearhold.api.lists.cursors import Place, place_key
+from clearhold.api.lists.list_reader import ListReader
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.log.commands import CommandLog
+from clearhold.api.log.refusals import ApproverNeededError, ChangePendingError, UnknownActionError, UnknownAlertError
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.actions import CHANGES_OF_OURS, ActionEntry, ActionStatus, ActionType, ApprovalEntry
+from clearhold.features.core.commands import EntryResult, OperatorKind
+from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import Principal, PrincipalKind, is_key_operator
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.store.duck.actions import ActionFilter, Actions, StoredAction
+from clearhold.store.duck.alerts import Alerts
 
 CONCLUDED_WITHIN_S: Final = 25.0
 """Most of the time that a caller waits for; what takes the bank longer goes on by itself."""

@@ -7,7 +7,7 @@ from litestar import delete, get, patch, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.admin.schemas import (
+from clearhold.api.admin.schemas import (
     AccountOwner,
     NewBankKey,
     NewOwner,
@@ -22,15 +22,15 @@ from api.admin.schemas import (
     countries_exist,
     is_test_key,
 )
-from api.admin.service import AdminService
-from api.area import Area
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from features.core.errors import ErrorCode
-from features.core.program import Program
-from store.control.entries import Tenant
+from clearhold.api.admin.service import AdminService
+from clearhold.api.area import Area
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.program import Program
+from clearhold.store.control.entries import Tenant
 
 
 def _administration(

@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.http.countries import country_failures
-from api.http.fields import (
+from clearhold.api.http.countries import country_failures
+from clearhold.api.http.fields import (
     LIST_LIMIT,
     BankId,
     BankKeyText,
@@ -17,10 +17,10 @@ from api.http.fields import (
     Name,
     Slug,
 )
-from api.http.validation import Failure
-from features.core.program import Program
-from features.core.vocabulary import ProgramSource, Rail
-from store.control.entries import Tenant
+from clearhold.api.http.validation import Failure
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import ProgramSource, Rail
+from clearhold.store.control.entries import Tenant
 
 Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
 Countries = Annotated[tuple[CountryCode, ...], msgspec.Meta(max_length=LIST_LIMIT)]

@@ -5,7 +5,7 @@ import re
 import structlog
 from msgspec import UNSET, structs
 
-from api.admin.schemas import (
+from clearhold.api.admin.schemas import (
     AccountOwner,
     NewBankKey,
     NewOwner,
@@ -18,16 +18,16 @@ from api.admin.schemas import (
     Rotation,
     TenantCreated,
 )
-from api.http.fields import BANK_ID, ID_LIMIT
-from api.log.commands import CommandLog
-from features.core.commands import OwnerEntry
-from features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
-from features.core.instants import format_instant
-from features.core.log_entry import EntryKind
-from features.core.principal import Principal
-from features.core.program import Program
-from store.control.entries import Tenant
-from store.control.registry import UNKNOWN_ANYWHERE, Registry
+from clearhold.api.http.fields import BANK_ID, ID_LIMIT
+from clearhold.api.log.commands import CommandLog
+from clearhold.features.core.commands import OwnerEntry
+from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.store.control.entries import Tenant
+from clearhold.store.control.registry import UNKNOWN_ANYWHERE, Registry
 
 log = structlog.get_logger()
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.examples import PROGRAM_ID
 
 ENTITY_ID: Final = "agent:8453:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432:22"
 AGENT: Final[dict[str, Any]] = {

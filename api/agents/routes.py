@@ -6,19 +6,19 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.agents.examples import AGENT, IMPORT, RESULT, STATE
-from api.agents.schemas import Agent, AgentsQuery, ImportRequest, ImportResult, ImportState
-from api.agents.service import AgentService
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import optional_body_of, principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import next_link
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.agents import AgentImports, Agents
+from clearhold.api.agents.examples import AGENT, IMPORT, RESULT, STATE
+from clearhold.api.agents.schemas import Agent, AgentsQuery, ImportRequest, ImportResult, ImportState
+from clearhold.api.agents.service import AgentService
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import optional_body_of, principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import next_link
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.agents import AgentImports, Agents
 
 _TAG: Final = "agents"
 _LIST: Final = Operation(

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import msgspec
 
-from api.http.fields import CursorText, PageLimit
-from api.lists.lists import instant_text
-from features.core.program import Simulated
-from features.core.rows.agents import AgentImportRow
-from features.core.vocabulary import Band
-from features.scorers.scorecard import confidence_of
-from store.duck.agents import StoredAgent
+from clearhold.api.http.fields import CursorText, PageLimit
+from clearhold.api.lists.lists import instant_text
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.scorers.scorecard import confidence_of
+from clearhold.store.duck.agents import StoredAgent
 
 
 class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.agents.schemas import (
+from clearhold.api.agents.schemas import (
     Agent,
     AgentsQuery,
     ImportRequest,
@@ -18,17 +18,17 @@ from api.agents.schemas import (
     to_result,
     to_state,
 )
-from api.area import AgentImporting
-from api.lists.cursors import Place, cursor_for, place_of
-from api.programs.service import ProgramService
-from features.core.agents import ImportStage
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.instants import format_instant
-from features.core.principal import Principal
-from features.core.program import Program
-from features.shard.questions import AgentTotals, Owner
-from features.state.program import AGENTS_SLUG
-from store.duck.agents import AgentImports, Agents, StoredAgent
+from clearhold.api.area import AgentImporting
+from clearhold.api.lists.cursors import Place, cursor_for, place_of
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.agents import ImportStage
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.shard.questions import AgentTotals, Owner
+from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.duck.agents import AgentImports, Agents, StoredAgent
 
 NO_PROGRAM: Final = "This tenant has no program agents; agents are imported once it is created."
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."

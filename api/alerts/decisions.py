@@ -7,18 +7,18 @@ Errors  NotFoundError for an alert that is not this tenant's; ConflictError when
 import structlog
 from anyio import to_thread
 
-from api.alerts.schemas import Alert, AppealRequest, DecisionRequest
-from api.alerts.service import to_alerts
-from api.dispositions.schemas import Disposition, to_disposition
-from api.log.commands import CommandLog
-from api.log.refusals import PersonNeededError, UnknownAlertError
-from api.programs.service import ProgramService
-from features.core.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
-from features.core.log_entry import EntryKind
-from features.core.principal import Principal, is_key_operator
-from features.core.rows.alerts import AlertRow
-from store.duck.alerts import Alerts
-from store.duck.dispositions import Dispositions
+from clearhold.api.alerts.schemas import Alert, AppealRequest, DecisionRequest
+from clearhold.api.alerts.service import to_alerts
+from clearhold.api.dispositions.schemas import Disposition, to_disposition
+from clearhold.api.log.commands import CommandLog
+from clearhold.api.log.refusals import PersonNeededError, UnknownAlertError
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import Principal, is_key_operator
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.store.duck.alerts import Alerts
+from clearhold.store.duck.dispositions import Dispositions
 
 log = structlog.get_logger()
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from api.actions.examples import ACTION
-from api.dispositions.examples import ALERT_ID, DISPOSITION
-from api.programs.examples import PROGRAM_ID, TENANT_ID
-from api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
+from clearhold.api.actions.examples import ACTION
+from clearhold.api.dispositions.examples import ALERT_ID, DISPOSITION
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
 
 ALERT: Final[dict[str, Any]] = {
     "id": ALERT_ID,

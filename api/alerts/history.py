@@ -2,12 +2,12 @@
 
 from anyio import to_thread
 
-from api.actions.schemas import Action, to_action
-from api.dispositions.schemas import Disposition, to_disposition
-from api.programs.service import ProgramService
-from features.core.principal import Principal
-from store.duck.actions import Actions
-from store.duck.dispositions import Dispositions
+from clearhold.api.actions.schemas import Action, to_action
+from clearhold.api.dispositions.schemas import Disposition, to_disposition
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.actions import Actions
+from clearhold.store.duck.dispositions import Dispositions
 
 
 class AlertHistory:

@@ -7,10 +7,10 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
-from api.alerts.decisions import DecisionService
-from api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
-from api.alerts.history import AlertHistory
-from api.alerts.schemas import (
+from clearhold.api.alerts.decisions import DecisionService
+from clearhold.api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
+from clearhold.api.alerts.history import AlertHistory
+from clearhold.api.alerts.schemas import (
     Alert,
     AlertDetail,
     AlertFilters,
@@ -19,24 +19,24 @@ from api.alerts.schemas import (
     AppealRequest,
     DecisionRequest,
 )
-from api.alerts.service import AlertService
-from api.area import Area, Resources
-from api.dispositions.examples import DISPOSITION
-from api.dispositions.schemas import Disposition
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.exports import Downloads, ExportFormat
-from api.lists.lists import next_link
-from api.lists.operations import export_operation, list_operation
-from api.programs.service import ProgramService
-from api.transfers.routes import transfer_service
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.actions import Actions
-from store.duck.alerts import Alerts
-from store.duck.dispositions import Dispositions
+from clearhold.api.alerts.service import AlertService
+from clearhold.api.area import Area, Resources
+from clearhold.api.dispositions.examples import DISPOSITION
+from clearhold.api.dispositions.schemas import Disposition
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.exports import Downloads, ExportFormat
+from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.operations import export_operation, list_operation
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.transfers.routes import transfer_service
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.actions import Actions
+from clearhold.store.duck.alerts import Alerts
+from clearhold.store.duck.dispositions import Dispositions
 
 _TAG: Final = "alerts"
 

@@ -4,18 +4,18 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.actions.schemas import Action
-from api.dispositions.schemas import Disposition
-from api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT, instant_text
-from api.transfers.schemas import Transfer
-from features.alerts.draft import Draft
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.reason import Reason
-from features.core.rows.alerts import AlertRow
-from features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from clearhold.api.actions.schemas import Action
+from clearhold.api.dispositions.schemas import Disposition
+from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.api.transfers.schemas import Transfer
+from clearhold.features.alerts.draft import Draft
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 

@@ -11,22 +11,22 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
-from api.alerts.history import AlertHistory
-from api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, to_alert
-from api.dispositions.schemas import Disposition
-from api.lists.cursors import Place, place_key
-from api.lists.list_reader import BATCH, ListReader, batches_of
-from api.lists.lists import instant_in
-from api.log.refusals import UnknownAlertError
-from api.programs.service import ProgramService
-from api.transfers.schemas import Transfer
-from api.transfers.service import TransferService
-from features.alerts.draft import Draft
-from features.core.principal import Principal
-from features.core.reason import Reason
-from features.core.rows.alerts import AlertRow
-from store.clock import Clock
-from store.duck.alerts import AlertFilter, Alerts
+from clearhold.api.alerts.history import AlertHistory
+from clearhold.api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, to_alert
+from clearhold.api.dispositions.schemas import Disposition
+from clearhold.api.lists.cursors import Place, place_key
+from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.log.refusals import UnknownAlertError
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.transfers.schemas import Transfer
+from clearhold.api.transfers.service import TransferService
+from clearhold.features.alerts.draft import Draft
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.store.clock import Clock
+from clearhold.store.duck.alerts import AlertFilter, Alerts
 
 OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
 """Fields of evidence that hold log offsets of transfers."""

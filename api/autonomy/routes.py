@@ -6,20 +6,20 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.actions.routes import action_service
-from api.actions.schemas import Action
-from api.area import Area, Resources
-from api.autonomy.examples import AUTONOMY, TIER_REQUEST
-from api.autonomy.schemas import TierRequest
-from api.autonomy.service import AutonomyService
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from features.policy.program_autonomy import ProgramAutonomy
+from clearhold.api.actions.routes import action_service
+from clearhold.api.actions.schemas import Action
+from clearhold.api.area import Area, Resources
+from clearhold.api.autonomy.examples import AUTONOMY, TIER_REQUEST
+from clearhold.api.autonomy.schemas import TierRequest
+from clearhold.api.autonomy.service import AutonomyService
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.features.policy.program_autonomy import ProgramAutonomy
 
 _TAG: Final = "autonomy"
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from api.http.fields import Prose
-from features.core.autonomy import AutonomyTier
+from clearhold.api.http.fields import Prose
+from clearhold.features.core.autonomy import AutonomyTier
 
 
 class TierRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -8,16 +8,16 @@ from typing import Any, Final
 
 import msgspec
 
-from api.actions.schemas import Action
-from api.actions.service import ActionService
-from api.autonomy.schemas import TierRequest
-from api.programs.service import ProgramService
-from features.core.actions import ActionStatus, ActionType
-from features.core.autonomy import AutonomyRequest
-from features.core.principal import Principal
-from features.policy.program_autonomy import ProgramAutonomy
-from features.shard.questions import Owner, ReadAutonomy
-from store.clock import Clock
+from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.service import ActionService
+from clearhold.api.autonomy.schemas import TierRequest
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.actions import ActionStatus, ActionType
+from clearhold.features.core.autonomy import AutonomyRequest
+from clearhold.features.core.principal import Principal
+from clearhold.features.policy.program_autonomy import ProgramAutonomy
+from clearhold.features.shard.questions import Owner, ReadAutonomy
+from clearhold.store.clock import Clock
 
 TARGET_TYPE: Final = "program"
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from store.analysts.aside import run_aside
+from clearhold.store.analysts.aside import run_aside
 
 
 def register(app: typer.Typer) -> None:

@@ -12,20 +12,20 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.console import Console
 
-from api.cli.rebuild import rebuild_in
-from api.settings import master_key_file_in, redis_url_in
-from store.backup.manifest import Manifest
-from store.backup.restoring import require_empty, unpacked
-from store.backup.taking import Backup
-from store.clock import SystemClock
-from store.data_dir import LAYOUT, DataDir, DataDirInUseError, StartupError
-from store.joining.identity import LogInRedis, check_redis
-from store.joining.joining import name_of
-from store.lake.segment_files import DamagedSegmentError
-from store.redis_log.connect import check_external, connect_sync
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
-from store.redis_log.target import redis_target
+from clearhold.api.cli.rebuild import rebuild_in
+from clearhold.api.settings import master_key_file_in, redis_url_in
+from clearhold.store.backup.manifest import Manifest
+from clearhold.store.backup.restoring import require_empty, unpacked
+from clearhold.store.backup.taking import Backup
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError, StartupError
+from clearhold.store.joining.identity import LogInRedis, check_redis
+from clearhold.store.joining.joining import name_of
+from clearhold.store.lake.segment_files import DamagedSegmentError
+from clearhold.store.redis_log.connect import check_external, connect_sync
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.target import redis_target
 
 EXIT_NOT_DONE: Final = 2
 _FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)

@@ -20,19 +20,19 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
-from features.catalogue.vector import FeatureVector
-from features.core.instants import parse_instant
-from features.core.scorecards import Scorecard
-from features.policy.bodies import SCORECARD, ScorecardBody
-from features.scorers.card_check import faults_of, read_card
-from features.scorers.cards import DEFAULTS, compile_card
-from features.scorers.engine import CompiledCard
-from store.clock import SystemClock
-from store.data_dir import StartupError
-from store.duck.database import open_to_read
-from store.duck.labelled_scorings import LabelledScorings, tenants_in
-from store.duck.policies import PolicyTable
+from clearhold.api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.policy.bodies import SCORECARD, ScorecardBody
+from clearhold.features.scorers.card_check import faults_of, read_card
+from clearhold.features.scorers.cards import DEFAULTS, compile_card
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import StartupError
+from clearhold.store.duck.database import open_to_read
+from clearhold.store.duck.labelled_scorings import LabelledScorings, tenants_in
+from clearhold.store.duck.policies import PolicyTable
 
 EXIT_NO_CARD: Final = 1
 EXIT_NOT_STARTED: Final = 2
@@ -123,7 +123,7 @@ def _outcome(
 ) -> Outcome:
     """What comes out; what stands in its way ends the command."""
     try:
-        from api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
+        from clearhold.api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _OF_EXTRA:
             raise

@@ -11,14 +11,14 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.console import Console
 
-from api.settings import master_key_file_in, redis_url_in
-from store.clock import SystemClock
-from store.data_dir import LAYOUT, DataDir, StartupError
-from store.joining.inspection import Inspection, Report
-from store.joining.joining import name_of
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.redis_log.target import redis_target
+from clearhold.api.settings import master_key_file_in, redis_url_in
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import LAYOUT, DataDir, StartupError
+from clearhold.store.joining.inspection import Inspection, Report
+from clearhold.store.joining.joining import name_of
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.redis_log.target import redis_target
 
 EXIT_BROKEN: Final = 1
 EXIT_NOT_BEGUN: Final = 2

@@ -1,4 +1,4 @@
-"""Writes the generated pages of ``docs/``: ``python -m api.cli.docs FOLDER``, which ``make docs`` runs.
+"""Writes the generated pages of ``docs/``: ``python -m clearhold.api.cli.docs FOLDER``, which ``make docs`` runs.
 
 Each page is built by the room that it describes; a test per page holds the committed file equal to what is built.
 """
@@ -11,17 +11,17 @@ from typing import Final
 
 import msgspec
 
-from api.areas import PROVIDERS, ROUTES
-from api.http import errors_page
-from api.http.http_app import routes_document
-from features.bank import docs_page as events_page
-from features.catalogue import docs_page as features_page
-from features.detectors import docs_page as detectors_page
-from features.kris import docs_page as kris_page
-from features.policy import docs_page as policies_page
-from features.rules import docs_page as rules_page
-from features.sandbox import docs_page as sandbox_page
-from features.scorers import docs_page as reasons_page
+from clearhold.api.areas import PROVIDERS, ROUTES
+from clearhold.api.http import errors_page
+from clearhold.api.http.http_app import routes_document
+from clearhold.features.bank import docs_page as events_page
+from clearhold.features.catalogue import docs_page as features_page
+from clearhold.features.detectors import docs_page as detectors_page
+from clearhold.features.kris import docs_page as kris_page
+from clearhold.features.policy import docs_page as policies_page
+from clearhold.features.rules import docs_page as rules_page
+from clearhold.features.sandbox import docs_page as sandbox_page
+from clearhold.features.scorers import docs_page as reasons_page
 
 LOCAL_URL: Final = "http://127.0.0.1:8080"
 

@@ -10,15 +10,15 @@ from typing import Final
 
 import msgspec
 
-from api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
-from features.bank.envelope import EnvelopeError, read_envelope
-from features.bank.events import decode_event
-from features.bank.file_formats import format_fault
-from features.core.event_results import EventResult
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.events import EventRow
-from features.shard.pipeline import process_bank_event
-from features.state.program import ProgramState
+from clearhold.api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
+from clearhold.features.bank.envelope import EnvelopeError, read_envelope
+from clearhold.features.bank.events import decode_event
+from clearhold.features.bank.file_formats import format_fault
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.shard.pipeline import process_bank_event
+from clearhold.features.state.program import ProgramState
 
 REFUSED: Final = "refused"
 FAULTY: Final = frozenset(

@@ -16,23 +16,23 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from api.cli.options import Operator, OptionalUrl, token_option
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
-from features.catalogue.features import FEATURES
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.bands import band_word
-from features.core.reason import Reason, Score
-from features.core.sentences import money
-from features.measurement.explain import AmountChange, smallest_change
-from features.measurement.rescored import rescored
-from features.policy.card_book import TransferCard, card_version
-from features.scorers.card_check import read_card
-from features.scorers.cards import compile_card
-from features.scorers.trs_v1 import scorer as trs_v1
-from store.data_dir import StartupError
-from store.duck.database import open_to_read
-from store.duck.policies import PolicyTable
-from store.duck.scorings import newest_of
+from clearhold.api.cli.options import Operator, OptionalUrl, token_option
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.features.catalogue.features import FEATURES
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.sentences import money
+from clearhold.features.measurement.explain import AmountChange, smallest_change
+from clearhold.features.measurement.rescored import rescored
+from clearhold.features.policy.card_book import TransferCard, card_version
+from clearhold.features.scorers.card_check import read_card
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.store.data_dir import StartupError
+from clearhold.store.duck.database import open_to_read
+from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.scorings import newest_of
 
 EXIT_DIFFERS: Final = 1
 EXIT_NOTHING: Final = 2

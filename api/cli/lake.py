@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from store.analysts.status import LakeStatus, damaged_files, lake_status
-from store.clock import SystemClock
-from store.data_dir import LAYOUT
+from clearhold.store.analysts.status import LakeStatus, damaged_files, lake_status
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import LAYOUT
 
 LATE_AFTER_S: Final = 60.0
 EXIT_LATE: Final = 1

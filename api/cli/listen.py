@@ -10,14 +10,14 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from api.cli.options import Operator, Url, check_address, token_option
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
-from api.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
-from features.core.instants import format_instant
-from features.webhooks.event_types import SUBSCRIBABLE
-from features.webhooks.signature import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
-from store.clock import SystemClock
-from store.ids import random_bytes
+from clearhold.api.cli.options import Operator, Url, check_address, token_option
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.api.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
+from clearhold.features.core.instants import format_instant
+from clearhold.features.webhooks.event_types import SUBSCRIBABLE
+from clearhold.features.webhooks.signature import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
+from clearhold.store.clock import SystemClock
+from clearhold.store.ids import random_bytes
 
 EXIT_STOPPED: Final = 1
 EXIT_NOT_STARTED: Final = 2

@@ -8,14 +8,27 @@ from typing import Annotated, Final
 
 import typer
 
-from api.app import serve as run_service
-from api.cli import aside, backup, calibrate, check, explain, lake, listen, rebuild, replay, rules, sql, subject, verify
-from api.cli.docs import openapi_text
-from api.settings import MOST_SCORERS, Settings
-from api.telemetry.program_collector import MOST_PROGRAMS
-from features.core.build import BUILD
-from store.data_dir import StartupError
-from store.logs import configure_logs
+from clearhold.api.app import serve as run_service
+from clearhold.api.cli import (
+    aside,
+    backup,
+    calibrate,
+    check,
+    explain,
+    lake,
+    listen,
+    rebuild,
+    replay,
+    rules,
+    sql,
+    subject,
+    verify,
+)
+from clearhold.api.cli.docs import openapi_text
+from clearhold.api.settings import MOST_SCORERS, Settings
+from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
+from clearhold.store.data_dir import StartupError
+from clearhold.store.logs import configure_logs
 
 CANNOT_START: Final = 2
 
@@ -63,7 +76,7 @@ verify.register(app)
 
 def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - a flag's callback
     if is_wanted:
-        typer.echo(f"clearhold {version('clearhold')}, {BUILD}")
+        typer.echo(f"clearhold {version('clearhold')}")
         raise typer.Exit
 
 

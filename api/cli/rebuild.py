@@ -13,21 +13,21 @@ import duckdb
 import typer
 from rich.console import Console
 
-from api.settings import lake_seconds_in, master_key_file_in, redis_url_in
-from flows.lake import copy_lake
-from flows.rebuild import Rebuilt, committed_in
-from flows.rebuild import rebuild as rebuild_database
-from store.clock import SystemClock
-from store.data_dir import DataDir, StartupError
-from store.joining.identity import has_history_in
-from store.joining.joining import Joining
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.lake.log_segments import LogSegments
-from store.lake.segment_files import DamagedSegmentError
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader
-from store.redis_log.target import redis_target
+from clearhold.api.settings import lake_seconds_in, master_key_file_in, redis_url_in
+from clearhold.flows.lake import copy_lake
+from clearhold.flows.rebuild import Rebuilt, committed_in
+from clearhold.flows.rebuild import rebuild as rebuild_database
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.joining.identity import has_history_in
+from clearhold.store.joining.joining import Joining
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segment_files import DamagedSegmentError
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.target import redis_target
 
 EXIT_NOT_REBUILT: Final = 2
 

@@ -16,10 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from api.cli.event_check import FAULTY, CheckedLine, FileCheck
-from api.cli.options import OptionalUrl, check_header
-from api.client.event_lines import ByteStream, LineReader
-from api.client.event_replay import (
+from clearhold.api.cli.event_check import FAULTY, CheckedLine, FileCheck
+from clearhold.api.cli.options import OptionalUrl, check_header
+from clearhold.api.client.event_lines import ByteStream, LineReader
+from clearhold.api.client.event_replay import (
     DEFAULT_BATCH,
     DEFAULT_MAX_TRIES,
     FIRST_REFUSALS,
@@ -30,7 +30,7 @@ from api.client.event_replay import (
     Tally,
     Target,
 )
-from store.clock import SystemClock
+from clearhold.store.clock import SystemClock
 
 EXIT_NOT_ALL_ACCEPTED: Final = 1
 EXIT_NOT_STARTED: Final = 2

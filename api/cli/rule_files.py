@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple, NoReturn
 import msgspec
 import yaml
 
-from api.http.request_schema import RequestSchema
-from api.rules.schemas import WrittenRule, rule_failures
-from features.core.rules import Rule, RuleStatus
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.rules.schemas import WrittenRule, rule_failures
+from clearhold.features.core.rules import Rule, RuleStatus
 
 MAX_FILE_BYTES: Final = 1 << 20
 MAX_RULES: Final = 200

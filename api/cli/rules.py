@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from api.cli.options import Operator, Url, token_option
-from api.cli.rule_files import RuleFileError, read_rules
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
-from features.core.backtests import MOST_DAYS, Backtest, FullBacktest
-from features.core.measured import Measured
-from features.core.rules import Rule, RuleStatus, rule_hash
-from features.rules.words import sentence_of
+from clearhold.api.cli.options import Operator, Url, token_option
+from clearhold.api.cli.rule_files import RuleFileError, read_rules
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.features.core.backtests import MOST_DAYS, Backtest, FullBacktest
+from clearhold.features.core.measured import Measured
+from clearhold.features.core.rules import Rule, RuleStatus, rule_hash
+from clearhold.features.rules.words import sentence_of
 
 EXIT_WRONG: Final = 1
 EXIT_NOT_STARTED: Final = 2

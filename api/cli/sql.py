@@ -15,12 +15,12 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from api.cli.sql_output import Format, write_answer
-from api.cli.sql_prompt import run_prompt
-from flows.own_python import import_environment, module_command
-from store.analysts.aside import run_aside
-from store.analysts.session import AnalystSession, NoLakeError, QueryError
-from store.data_dir import LAYOUT
+from clearhold.api.cli.sql_output import Format, write_answer
+from clearhold.api.cli.sql_prompt import run_prompt
+from clearhold.flows.own_python import import_environment, module_command
+from clearhold.store.analysts.aside import run_aside
+from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryError
+from clearhold.store.data_dir import LAYOUT
 
 EXIT_FAILED: Final = 1
 EXIT_NOTHING: Final = 2

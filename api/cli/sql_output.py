@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from store.analysts.session import Answer
+from clearhold.store.analysts.session import Answer
 
 MOST_SHOWN: Final = 500
 PLAIN_WIDTH: Final = 400

@@ -7,8 +7,8 @@ from typing import Final
 
 import typer
 
-from api.cli.sql_output import Format, write_answer
-from store.analysts.session import AnalystSession, QueryError
+from clearhold.api.cli.sql_output import Format, write_answer
+from clearhold.store.analysts.session import AnalystSession, QueryError
 
 HISTORY: Final = ".clearhold_sql_history"
 MOST_LINES: Final = 1_000

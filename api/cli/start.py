@@ -1,7 +1,7 @@
 """The ``clearhold`` program: it loads its commands, and runs the one that is named."""
 
-from flows.own_python import loaded
+from clearhold.flows.own_python import loaded
 
 
 def main() -> None:
-    loaded("api.cli.main").main()
+    loaded("clearhold.api.cli.main").main()

@@ -14,11 +14,11 @@ import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from api.cli.options import Operator, Url, token_option
-from api.client.client import ClearholdClient, RefusedError, UnreachableError
-from store.record.export_check import public_keys_of
-from store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult
-from store.subjects.things import SubjectKind
+from clearhold.api.cli.options import Operator, Url, token_option
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.store.record.export_check import public_keys_of
+from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult
+from clearhold.store.subjects.things import SubjectKind
 
 EXIT_BROKEN: Final = 1
 EXIT_NOTHING: Final = 2

@@ -13,9 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
-from store.record.notes import Checkpoint, NoteError, opened_note
-from store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult, is_subject_export
+from clearhold.store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
+from clearhold.store.record.notes import Checkpoint, NoteError, opened_note
+from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult, is_subject_export
 
 EXIT_BROKEN: Final = 1
 EXIT_NOT_STARTED: Final = 2

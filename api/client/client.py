@@ -16,9 +16,9 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from features.core.backtests import Backtest
-from features.core.rules import Rule
-from features.webhooks.event_types import EventType
+from clearhold.features.core.backtests import Backtest
+from clearhold.features.core.rules import Rule
+from clearhold.features.webhooks.event_types import EventType
 
 ANSWER_TIMEOUT_S: Final = 10.0
 EXPORT_TIMEOUT_S: Final = 120.0

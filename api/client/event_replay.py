@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from api.client.client import (
+from clearhold.api.client.client import (
     TRY_AGAIN_STATUSES,
     ClearholdClient,
     Posted,
@@ -22,7 +22,7 @@ from api.client.client import (
     is_http,
     pause_after,
 )
-from api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
+from clearhold.api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 
 DEFAULT_BATCH: Final = 500
 MOST_IN_BATCH: Final = 1_000  # what the batch route takes

@@ -15,7 +15,7 @@ from typing import Final, Self
 import httpx
 import msgspec
 
-from api.client.client import (
+from clearhold.api.client.client import (
     TRY_AGAIN_STATUSES,
     ClearholdClient,
     Delivery,
@@ -23,9 +23,9 @@ from api.client.client import (
     UnreachableError,
     pause_after,
 )
-from features.webhooks.signature import delivery_headers
-from features.webhooks.urls import LISTENED_URL
-from store.clock import Clock
+from clearhold.features.webhooks.signature import delivery_headers
+from clearhold.features.webhooks.urls import LISTENED_URL
+from clearhold.store.clock import Clock
 
 PAGE: Final = 100
 MOST_PAGES: Final = 100

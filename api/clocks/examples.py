@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.alerts.examples import ALERT
-from api.policies.examples import POLICY
+from clearhold.api.alerts.examples import ALERT
+from clearhold.api.policies.examples import POLICY
 
 OVERDUE: Final[dict[str, Any]] = {
     "asOf": "2026-03-06T09:00:00.000Z",

@@ -5,17 +5,17 @@ from typing import Final
 from litestar import get
 from litestar.di import NamedDependency
 
-from api.area import Area, Resources
-from api.clocks.examples import OVERDUE
-from api.clocks.schemas import Overdue, OverdueQuery
-from api.clocks.service import ClockService
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.programs.service import ProgramService
-from features.core.principal import KeyScope
-from store.duck.alerts import Alerts
+from clearhold.api.area import Area, Resources
+from clearhold.api.clocks.examples import OVERDUE
+from clearhold.api.clocks.schemas import Overdue, OverdueQuery
+from clearhold.api.clocks.service import ClockService
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.alerts import Alerts
 
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from api.lists.lists import instant_text
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.rows.alerts import AlertRow
-from features.policy.bodies import ClockPolicy
+from clearhold.api.lists.lists import instant_text
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.policy.bodies import ClockPolicy
 
 
 class OverdueQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

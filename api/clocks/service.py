@@ -4,14 +4,14 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.clocks.schemas import Overdue, OverdueQuery, to_overdue_alert
-from api.programs.service import ProgramService
-from features.core.instants import format_instant
-from features.core.principal import Principal
-from features.policy.in_force import clock_in_force
-from store.clock import Clock
-from store.control.policies import Policies
-from store.duck.alerts import Alerts
+from clearhold.api.clocks.schemas import Overdue, OverdueQuery, to_overdue_alert
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.policy.in_force import clock_in_force
+from clearhold.store.clock import Clock
+from clearhold.store.control.policies import Policies
+from clearhold.store.duck.alerts import Alerts
 
 MOST_SHOWN: Final = 1_000
 

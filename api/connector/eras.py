@@ -12,8 +12,8 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, Final
 
-from api.connector.messages import RpcCode, RpcError, RpcRequest, value_of
-from api.http.envelope import header_values
+from clearhold.api.connector.messages import RpcCode, RpcError, RpcRequest, value_of
+from clearhold.api.http.envelope import header_values
 
 MODERN: Final = "2026-07-28"
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")

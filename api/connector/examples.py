@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.connector.eras import CALL_TOOL, INITIALIZE, LEGACY
-from api.connector.untrusted import NOTICE
+from clearhold.api.connector.eras import CALL_TOOL, INITIALIZE, LEGACY
+from clearhold.api.connector.untrusted import NOTICE
 
 CALLS: Final[dict[str, Any]] = {
     "call a tool": {

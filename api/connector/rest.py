@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 import msgspec
 from litestar.types import ASGIApp
 
-from api.http.envelope import request_id
-from api.http.operation import JSON
-from api.telemetry.observe import OBSERVED
-from features.core.errors import ErrorCode, RiskError
-from store.traces import TRACEPARENT
+from clearhold.api.http.envelope import request_id
+from clearhold.api.http.operation import JSON
+from clearhold.api.telemetry.observe import OBSERVED
+from clearhold.features.core.errors import ErrorCode, RiskError
+from clearhold.store.traces import TRACEPARENT
 
 PASSED_ON: Final = frozenset({b"authorization", b"x-operator", TRACEPARENT.encode()})
 _FIRST_REFUSAL: Final = 300

@@ -4,13 +4,13 @@ from typing import Any, Final
 
 from litestar import Response, post
 
-from api.area import Area
-from api.connector.examples import CALLS, REPLY
-from api.connector.service import reply_to
-from api.http.envelope import ApiRequest
-from api.http.gate import checked, principal_of
-from api.http.operation import JSON, Access, Operation, RateClass, RawBody
-from features.core.principal import KeyScope
+from clearhold.api.area import Area
+from clearhold.api.connector.examples import CALLS, REPLY
+from clearhold.api.connector.service import reply_to
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import checked, principal_of
+from clearhold.api.http.operation import JSON, Access, Operation, RateClass, RawBody
+from clearhold.features.core.principal import KeyScope
 
 _MESSAGE: Final[dict[str, Any]] = {
     "type": "object",

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import ID_LIMIT, IdempotencyKeyText, PageLimit, Prose
-from api.http.glossary import PROPERTIES
-from features.core.vocabulary import ActorType, AlertDecision, Route
+from clearhold.api.http.fields import ID_LIMIT, IdempotencyKeyText, PageLimit, Prose
+from clearhold.api.http.glossary import PROPERTIES
+from clearhold.features.core.vocabulary import ActorType, AlertDecision, Route
 
 WEEK: Final = "^[0-9]{4}-W[0-9]{2}$"
 ACTOR_ID: Final = r"^[^/\x00-\x1f\x7f-\x9f]+$(?!\n)"

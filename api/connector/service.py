@@ -11,8 +11,8 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from api.connector import eras
-from api.connector.eras import (
+from clearhold.api.connector import eras
+from clearhold.api.connector.eras import (
     LEGACY,
     LEGACY_METHODS,
     STATUS_OF_MODERN,
@@ -21,7 +21,7 @@ from api.connector.eras import (
     check_modern,
     is_modern,
 )
-from api.connector.messages import (
+from clearhold.api.connector.messages import (
     NO_REPLY,
     Reply,
     RpcCode,
@@ -32,15 +32,15 @@ from api.connector.messages import (
     result_reply,
     value_of,
 )
-from api.connector.rest import Rest
-from api.connector.tools import INSTRUCTIONS, TOOL_OF, TOOLS, Tool
-from api.connector.untrusted import separated
-from api.http.auth import operator_of
-from api.http.envelope import request_id
-from api.http.errors import status_of
-from features.core.errors import RiskError
-from features.core.principal import Principal
-from store.traces import TRACEPARENT
+from clearhold.api.connector.rest import Rest
+from clearhold.api.connector.tools import INSTRUCTIONS, TOOL_OF, TOOLS, Tool
+from clearhold.api.connector.untrusted import separated
+from clearhold.api.http.auth import operator_of
+from clearhold.api.http.envelope import request_id
+from clearhold.api.http.errors import status_of
+from clearhold.features.core.errors import RiskError
+from clearhold.features.core.principal import Principal
+from clearhold.store.traces import TRACEPARENT
 
 SERVER: Final = {"name": "clearhold", "title": "Clearhold", "version": version("clearhold")}
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}

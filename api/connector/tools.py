@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from api.connector.rest import Rest
-from api.connector.schemas import (
+from clearhold.api.connector.rest import Rest
+from clearhold.api.connector.schemas import (
     ActorArguments,
     AlertArguments,
     DecisionArguments,
@@ -19,11 +19,11 @@ from api.connector.schemas import (
     WeekArguments,
     input_schema,
 )
-from api.http.request_schema import RequestSchema
-from api.preflight.schemas import PreflightRequest, preflight_rules
-from features.core.errors import RiskError
-from features.core.principal import KeyScope
-from features.core.vocabulary import WAITING
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.preflight.schemas import PreflightRequest, preflight_rules
+from clearhold.features.core.errors import RiskError
+from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.vocabulary import WAITING
 
 INSTRUCTIONS: Final = (
     "Clearhold scores money movement for a bank and keeps the queue of alerts. Work an alert in this order: "

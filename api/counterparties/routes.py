@@ -6,18 +6,18 @@ from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area, Resources
-from api.counterparties.examples import COUNTERPARTY
-from api.counterparties.schemas import Counterparty, CounterpartyQuery
-from api.counterparties.service import CounterpartyService
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.parties import Counterparties
+from clearhold.api.area import Area, Resources
+from clearhold.api.counterparties.examples import COUNTERPARTY
+from clearhold.api.counterparties.schemas import Counterparty, CounterpartyQuery
+from clearhold.api.counterparties.service import CounterpartyService
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.parties import Counterparties
 
 _READ: Final = Operation(
     id="getCounterparty",

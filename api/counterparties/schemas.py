@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from api.http.fields import BankId
-from api.lists.lists import instant_text
-from features.bank.masking import masked_raw
-from features.core.program import Simulated
-from features.core.rows.parties import CounterpartyRow
+from clearhold.api.http.fields import BankId
+from clearhold.api.lists.lists import instant_text
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.parties import CounterpartyRow
 
 
 class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

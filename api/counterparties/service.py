@@ -8,11 +8,11 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.counterparties.schemas import Counterparty, to_counterparty
-from api.programs.service import ProgramService, several_programs
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.principal import Principal
-from store.duck.parties import Counterparties
+from clearhold.api.counterparties.schemas import Counterparty, to_counterparty
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.parties import Counterparties
 
 UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import TENANT_ID
+from clearhold.api.programs.examples import TENANT_ID
 
 ALERT_ID: Final = "7d0f6f6e-4a0a-5d5e-9c1b-0e5b8a2f4c11"
 

@@ -7,20 +7,20 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
-from api.area import Area, Resources
-from api.dispositions.examples import DISPOSITION
-from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery
-from api.dispositions.service import DispositionService
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.lists.exports import Downloads, ExportFormat
-from api.lists.lists import next_link
-from api.lists.operations import export_operation, list_operation
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.dispositions import Dispositions
+from clearhold.api.area import Area, Resources
+from clearhold.api.dispositions.examples import DISPOSITION
+from clearhold.api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery
+from clearhold.api.dispositions.service import DispositionService
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.lists.exports import Downloads, ExportFormat
+from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.operations import export_operation, list_operation
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.dispositions import Dispositions
 
 _TAG: Final = "dispositions"
 

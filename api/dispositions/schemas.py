@@ -5,13 +5,13 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.vocabulary import AlertDecision
-from store.duck.dispositions import StoredDisposition
+from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import AlertDecision
+from clearhold.store.duck.dispositions import StoredDisposition
 
 
 class DispositionFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

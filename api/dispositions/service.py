@@ -9,14 +9,20 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery, to_disposition
-from api.lists.cursors import Place, place_key
-from api.lists.list_reader import BATCH, ListReader, batches_of
-from api.lists.lists import instant_in
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.principal import Principal
-from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
+from clearhold.api.dispositions.schemas import (
+    Disposition,
+    DispositionFilters,
+    DispositionPage,
+    DispositionsQuery,
+    to_disposition,
+)
+from clearhold.api.lists.cursors import Place, place_key
+from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
 
 UNKNOWN_DISPOSITION: Final = "Unknown disposition on this tenant."
 

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from api.docs_page.curl import command_of
-from api.docs_page.schemas import about, section_of, type_of, value_anchor
-from api.http.html import Html, joined, node, paragraphs, prose, table
+from clearhold.api.docs_page.curl import command_of
+from clearhold.api.docs_page.schemas import about, section_of, type_of, value_anchor
+from clearhold.api.http.html import Html, joined, node, paragraphs, prose, table
 
 Object = Mapping[str, Any]
 

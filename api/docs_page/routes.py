@@ -6,11 +6,11 @@ from typing import Final
 from litestar import Response, get
 from litestar.response import Redirect
 
-from api.area import Area
-from api.docs_page.page import CONTENT_SECURITY_POLICY, page_of
-from api.http.conditional import ETAG, published
-from api.http.envelope import ApiRequest
-from api.http.operation import Access, Operation
+from clearhold.api.area import Area
+from clearhold.api.docs_page.page import CONTENT_SECURITY_POLICY, page_of
+from clearhold.api.http.conditional import ETAG, published
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.operation import Access, Operation
 
 HTML: Final = "text/html"
 

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.auth import OPERATOR_NAME
-from api.http.fields import RULE_OF_PATTERN
-from api.http.html import Html, joined, node, prose, table
+from clearhold.api.http.auth import OPERATOR_NAME
+from clearhold.api.http.fields import RULE_OF_PATTERN
+from clearhold.api.http.html import Html, joined, node, prose, table
 
 Schema = Mapping[str, Any]
 

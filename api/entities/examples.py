@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 
 ENTITY: Final[dict[str, Any]] = {
     "id": "enti_2zExample0001",

@@ -6,18 +6,18 @@ from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area, Resources
-from api.entities.examples import ENTITY
-from api.entities.schemas import Entity, EntityQuery
-from api.entities.service import EntityService
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.parties import Entities
+from clearhold.api.area import Area, Resources
+from clearhold.api.entities.examples import ENTITY
+from clearhold.api.entities.schemas import Entity, EntityQuery
+from clearhold.api.entities.service import EntityService
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.parties import Entities
 
 _READ: Final = Operation(
     id="getEntity",

@@ -4,13 +4,13 @@ from typing import Any
 
 import msgspec
 
-from api.http.fields import BankId
-from api.lists.lists import instant_text
-from features.bank.masking import masked_raw
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.rows.parties import EntityRow
-from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+from clearhold.api.http.fields import BankId
+from clearhold.api.lists.lists import instant_text
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.parties import EntityRow
+from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 
 
 class EntityQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

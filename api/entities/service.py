@@ -8,11 +8,11 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.entities.schemas import Entity, to_entity
-from api.programs.service import ProgramService, several_programs
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.principal import Principal
-from store.duck.parties import Entities
+from clearhold.api.entities.schemas import Entity, to_entity
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.parties import Entities
 
 UNKNOWN_ENTITY: Final = "Unknown entity on this tenant."
 

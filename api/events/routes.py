@@ -6,20 +6,20 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area, Resources
-from api.events.examples import EVENT, EVENT_SUMMARY
-from api.events.schemas import Event, EventPage, EventQuery, EventsQuery
-from api.events.service import EventService
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import next_link
-from api.lists.operations import list_operation
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.events import Events
+from clearhold.api.area import Area, Resources
+from clearhold.api.events.examples import EVENT, EVENT_SUMMARY
+from clearhold.api.events.schemas import Event, EventPage, EventQuery, EventsQuery
+from clearhold.api.events.service import EventService
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.operations import list_operation
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.events import Events
 
 _TAG: Final = "events"
 

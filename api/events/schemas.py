@@ -4,14 +4,14 @@ from typing import Annotated
 
 import msgspec
 
-from api.http.fields import BankId, CursorText, Moment, PageLimit, ProgramIds
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT
-from features.core.event_results import MEANING_OF_RESULT, EventResult, SubjectType
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.rows.events import EventRow
-from store.duck.events import Consequences
+from clearhold.api.http.fields import BankId, CursorText, Moment, PageLimit, ProgramIds
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT
+from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult, SubjectType
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.events import EventRow
+from clearhold.store.duck.events import Consequences
 
 _RESULT_MEANING = " ".join(f"{result}: {meaning}" for result, meaning in MEANING_OF_RESULT.items())
 _REASON = "One sentence on the result; null when there is nothing to say."

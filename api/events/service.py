@@ -10,16 +10,16 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.events.schemas import Event, EventPage, EventsQuery, EventSummary, to_delivery, to_event, to_summary
-from api.lists.cursors import UNREADABLE, Place, unusable_cursor
-from api.lists.list_reader import ListReader
-from api.lists.lists import instant_in
-from api.programs.service import ProgramService, several_programs
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.event_results import TAKES_EFFECT
-from features.core.principal import Principal
-from features.core.rows.events import EventRow
-from store.duck.events import EventFilter, Events
+from clearhold.api.events.schemas import Event, EventPage, EventsQuery, EventSummary, to_delivery, to_event, to_summary
+from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
+from clearhold.api.lists.list_reader import ListReader
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.event_results import TAKES_EFFECT
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.events import EventRow
+from clearhold.store.duck.events import EventFilter, Events
 
 _OFFSET: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
 _OFFSET_LIMIT: Final = 2**63

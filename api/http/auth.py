@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.envelope import header_values
-from api.http.operation import Access, Operation
-from features.core.errors import (
+from clearhold.api.http.envelope import header_values
+from clearhold.api.http.operation import Access, Operation
+from clearhold.features.core.errors import (
     ErrorCode,
     FieldCode,
     FieldError,
@@ -23,7 +23,7 @@ from features.core.errors import (
     InvalidRequestError,
     UnauthorizedError,
 )
-from features.core.principal import (
+from clearhold.features.core.principal import (
     KEY_OPERATOR_PREFIX,
     OUT_OF_REACH,
     SOURCE_OF_MODE,
@@ -31,13 +31,13 @@ from features.core.principal import (
     Principal,
     PrincipalKind,
 )
-from features.core.program import Program
-from store.clock import Clock
-from store.control.entries import Tenant
-from store.control.key_usage import KeyUsage
-from store.control.keys import StoredKey
-from store.control.tenancy import Tenancy
-from store.keys.secrets import token_digest
+from clearhold.features.core.program import Program
+from clearhold.store.clock import Clock
+from clearhold.store.control.entries import Tenant
+from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.keys import StoredKey
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.keys.secrets import token_digest
 
 MISSING_BEARER: Final = "The bearer token is missing. Send it as Authorization: Bearer TOKEN; no other header is read."
 UNREADABLE_BEARER: Final = "The bearer token is not readable. Send one header, as Authorization: Bearer TOKEN."

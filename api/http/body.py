@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from litestar.types import Receive
 
-from api.http.body_budget import BodyBudget, BodyShare
-from api.http.envelope import header_values
-from features.core.errors import ErrorCode, InvalidRequestError, RiskError
+from clearhold.api.http.body_budget import BodyBudget, BodyShare
+from clearhold.api.http.envelope import header_values
+from clearhold.features.core.errors import ErrorCode, InvalidRequestError, RiskError
 
 BODY_PART_WITHIN_S: Final = 10.0
 BODY_WITHIN_S: Final = 30.0

@@ -6,7 +6,7 @@ Errors  UnavailableError for a body that finds no room
 
 from typing import Final, Self
 
-from features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.errors import ErrorCode, UnavailableError
 
 SMALL_BYTES: Final = 65_536
 MOST_BYTES: Final = 256 * 1024 * 1024

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from litestar import Response
 
-from api.http.envelope import ApiRequest, header_values
-from features.core.errors import FieldCode, invalid
+from clearhold.api.http.envelope import ApiRequest, header_values
+from clearhold.features.core.errors import FieldCode, invalid
 
 MAX_AGE_S: Final = 300
 PUBLIC: Final = f"public, max-age={MAX_AGE_S}"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from api.http.fields import COUNTRY, RULE_OF_PATTERN
-from api.http.validation import Failure
-from features.core.countries import COUNTRIES
-from features.core.errors import FieldCode
+from clearhold.api.http.fields import COUNTRY, RULE_OF_PATTERN
+from clearhold.api.http.validation import Failure
+from clearhold.features.core.countries import COUNTRIES
+from clearhold.features.core.errors import FieldCode
 
 
 def country_failures(path: str, sent: object) -> Iterable[Failure]:

@@ -9,8 +9,8 @@ import re
 from collections.abc import Awaitable
 from typing import Any, Final, TypeVar
 
-from api.http.envelope import header_values
-from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, UnavailableError
+from clearhold.api.http.envelope import header_values
+from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, UnavailableError
 
 HEADER: Final = "X-Deadline-Ms"
 LONGEST_MS: Final = 60_000

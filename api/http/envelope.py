@@ -11,9 +11,9 @@ from litestar import Request
 from litestar.types import Message, Scope
 from msgspec import UNSET, UnsetType
 
-from api.http.rate_limits import rate_headers
-from features.core.errors import ErrorCode, FieldError
-from store.ids import new_id
+from clearhold.api.http.rate_limits import rate_headers
+from clearhold.features.core.errors import ErrorCode, FieldError
+from clearhold.store.ids import new_id
 
 INTERFACE_VERSION: Final = "2026-09-17"
 CONTENT_SECURITY_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"

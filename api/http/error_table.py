@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.errors import ErrorCode
+from clearhold.features.core.errors import ErrorCode
 
 
 class ErrorEntry(msgspec.Struct, frozen=True):

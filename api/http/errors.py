@@ -14,9 +14,9 @@ from litestar.exceptions import HTTPException
 from litestar.status_codes import HTTP_400_BAD_REQUEST, HTTP_500_INTERNAL_SERVER_ERROR
 from msgspec import UNSET
 
-from api.http.envelope import ApiRequest, ErrorEnvelope, request_id
-from api.http.error_table import ERRORS
-from features.core.errors import ErrorCode, RiskError, UnavailableError
+from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
+from clearhold.api.http.error_table import ERRORS
+from clearhold.features.core.errors import ErrorCode, RiskError, UnavailableError
 
 INTERNAL: Final = RiskError("Internal error.", ErrorCode.INTERNAL_ERROR)
 

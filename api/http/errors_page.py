@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from api.http.error_table import ANYWHERE, ERRORS
-from features.core.errors import FieldCode
+from clearhold.api.http.error_table import ANYWHERE, ERRORS
+from clearhold.features.core.errors import FieldCode
 
 _INTRODUCTION: Final = """# Errors
 

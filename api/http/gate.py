@@ -17,19 +17,19 @@ from litestar.response.base import ASGIResponse
 from litestar.status_codes import HTTP_204_NO_CONTENT
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from api.http.auth import Authenticator, NamedPrograms, operator_of
-from api.http.body import read_body
-from api.http.body_budget import BodyBudget
-from api.http.conditional import if_match_of
-from api.http.deadline import answer_by_of
-from api.http.envelope import INTERFACE_VERSION, header_values
-from api.http.floods import Floods
-from api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
-from api.http.operation import OPT, PROVEN, Access, Operation
-from api.http.origins import Origins
-from api.http.rate_limits import RateLimits
-from api.http.request_schema import RequestSchema
-from features.core.errors import (
+from clearhold.api.http.auth import Authenticator, NamedPrograms, operator_of
+from clearhold.api.http.body import read_body
+from clearhold.api.http.body_budget import BodyBudget
+from clearhold.api.http.conditional import if_match_of
+from clearhold.api.http.deadline import answer_by_of
+from clearhold.api.http.envelope import INTERFACE_VERSION, header_values
+from clearhold.api.http.floods import Floods
+from clearhold.api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
+from clearhold.api.http.operation import OPT, PROVEN, Access, Operation
+from clearhold.api.http.origins import Origins
+from clearhold.api.http.rate_limits import RateLimits
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.features.core.errors import (
     ErrorCode,
     FieldCode,
     FieldError,
@@ -38,8 +38,8 @@ from features.core.errors import (
     UnauthorizedError,
     invalid,
 )
-from features.core.principal import Principal, PrincipalKind
-from store.clock import Clock
+from clearhold.features.core.principal import Principal, PrincipalKind
+from clearhold.store.clock import Clock
 
 MAX_QUERY_PARAMETERS: Final = 500  # Every list of a query may be full, and each of its values repeat the name.
 TENANT: Final = "tenant"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED
+from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED
 
 _ID: Final = "By which the author knows the rule: lower-case letters and digits with inner - and _."
 _NOTE: Final = "What its author writes beside it."

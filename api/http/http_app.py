@@ -9,10 +9,10 @@ from litestar.di import Provide
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ControllerRouterHandler
 
-from api.http.envelope import stamp_headers
-from api.http.errors import render_error
-from api.http.fast_route import SERVICES
-from api.http.openapi import document_of
+from clearhold.api.http.envelope import stamp_headers
+from clearhold.api.http.errors import render_error
+from clearhold.api.http.fast_route import SERVICES
+from clearhold.api.http.openapi import document_of
 
 
 def http_app(

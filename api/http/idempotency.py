@@ -17,12 +17,12 @@ import rfc8785
 import structlog
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http.deadline import in_time
-from api.http.envelope import header_values, request_id
-from api.http.errors import status_of
-from api.http.operation import Operation
-from api.telemetry.metrics import Outcome, note
-from features.core.errors import (
+from clearhold.api.http.deadline import in_time
+from clearhold.api.http.envelope import header_values, request_id
+from clearhold.api.http.errors import status_of
+from clearhold.api.http.operation import Operation
+from clearhold.api.telemetry.metrics import Outcome, note
+from clearhold.features.core.errors import (
     ConflictError,
     ErrorCode,
     FieldCode,
@@ -30,9 +30,9 @@ from features.core.errors import (
     InvalidRequestError,
     UnavailableError,
 )
-from features.core.ids import derived_id
-from features.core.principal import Principal
-from store.idempotency import Claimed, IdempotencyClaims, InFlight, OtherRequest, StoredAnswer
+from clearhold.features.core.ids import derived_id
+from clearhold.features.core.principal import Principal
+from clearhold.store.idempotency import Claimed, IdempotencyClaims, InFlight, OtherRequest, StoredAnswer
 
 REPLAYED: Final = "Idempotent-Replayed"
 

@@ -13,12 +13,12 @@ import msgspec
 from litestar import Litestar
 from litestar.routes import HTTPRoute
 
-from api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
-from api.http.error_table import ERRORS
-from api.http.fields import MIDNIGHT
-from api.http.gate import TENANT
-from api.http.openapi_schemas import Schemas, in_words, schemas_of, simplified
-from api.http.openapi_texts import (
+from clearhold.api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.fields import MIDNIGHT
+from clearhold.api.http.gate import TENANT
+from clearhold.api.http.openapi_schemas import Schemas, in_words, schemas_of, simplified
+from clearhold.api.http.openapi_texts import (
     ADMIN_INFO,
     CALLED_WITH,
     CONVENTIONS,
@@ -37,10 +37,10 @@ from api.http.openapi_texts import (
     TITLE,
     USUAL_HEADERS,
 )
-from api.http.operation import JSON, OPT, PROVEN, Access, Operation
-from api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
-from api.http.tags import ADMIN_TAGS, TAGS
-from features.core.errors import ErrorCode
+from clearhold.api.http.operation import JSON, OPT, PROVEN, Access, Operation
+from clearhold.api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
+from clearhold.api.http.tags import ADMIN_TAGS, TAGS
+from clearhold.features.core.errors import ErrorCode
 
 Described = tuple[str, str, Operation]
 """Path, method, operation."""

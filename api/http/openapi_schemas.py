@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.envelope import ErrorEnvelope
-from api.http.error_table import ERRORS
-from api.http.fields import MIDNIGHT, MOMENT, URL
-from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
-from api.http.operation import Operation
-from api.http.request_schema import RequestSchema
-from features.core.errors import ErrorCode
+from clearhold.api.http.envelope import ErrorEnvelope
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.fields import MIDNIGHT, MOMENT, URL
+from clearhold.api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
+from clearhold.api.http.operation import Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.features.core.errors import ErrorCode
 
 REFS: Final = "#/components/schemas/{name}"
 _TEXT: Final = {"type": "string"}

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from api.http.auth import OPERATOR_NAME
-from api.http.conditional import IF_MATCH
-from api.http.deadline import HEADER, LONGEST_MS
-from api.http.envelope import INTERFACE_VERSION
-from api.http.error_table import ANYWHERE
-from api.http.idempotency import REPLAYED
-from api.http.operation import Access
-from features.core.errors import ErrorCode, FieldCode
+from clearhold.api.http.auth import OPERATOR_NAME
+from clearhold.api.http.conditional import IF_MATCH
+from clearhold.api.http.deadline import HEADER, LONGEST_MS
+from clearhold.api.http.envelope import INTERFACE_VERSION
+from clearhold.api.http.error_table import ANYWHERE
+from clearhold.api.http.idempotency import REPLAYED
+from clearhold.api.http.operation import Access
+from clearhold.features.core.errors import ErrorCode, FieldCode
 
 TITLE: Final = "Clearhold"
 

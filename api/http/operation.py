@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.error_table import ERRORS
-from api.http.request_schema import RequestSchema
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
 
 OPT: Final = "operation"
 BODY_LIMIT: Final = 256 * 1024

@@ -11,8 +11,8 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from api.http.envelope import header_values
-from features.core.errors import ErrorCode, ForbiddenError
+from clearhold.api.http.envelope import header_values
+from clearhold.features.core.errors import ErrorCode, ForbiddenError
 
 OTHER_ORIGIN: Final = "Pages of this origin may not call. CLEARHOLD_CONNECTOR_ORIGINS lists those that may."
 OTHER_HOST: Final = "On this machine the header Host must be localhost, or the host of CLEARHOLD_BASE_URL."

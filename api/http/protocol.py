@@ -19,12 +19,12 @@ from msgspec import UNSET
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from api.http.body import BODY_IS_THERE
-from api.http.connections import Connections
-from api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
-from api.http.error_table import ERRORS
-from features.core.errors import ErrorCode
-from store.ids import new_id
+from clearhold.api.http.body import BODY_IS_THERE
+from clearhold.api.http.connections import Connections
+from clearhold.api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
+from clearhold.api.http.error_table import ERRORS
+from clearhold.features.core.errors import ErrorCode
+from clearhold.store.ids import new_id
 
 HEAD_LIMIT: Final = 65_536
 FRAMING_LIMIT: Final = 16_384

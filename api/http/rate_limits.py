@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from ipaddress import IPv6Address
 from typing import Any, Final
 
-from api.http.operation import RateClass
-from features.core.errors import RateLimitedError
-from features.core.instants import SECOND_US
-from features.core.principal import Principal
-from store.clock import Clock
-from store.data_dir import StartupError
+from clearhold.api.http.operation import RateClass
+from clearhold.features.core.errors import RateLimitedError
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.principal import Principal
+from clearhold.store.clock import Clock
+from clearhold.store.data_dir import StartupError
 
 RATE_LIMITS: Final = "CLEARHOLD_RATE_LIMITS"
 DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {

@@ -16,8 +16,8 @@ from typing import Any, Final, Generic, TypeVar
 import jsonschema_rs
 import msgspec
 
-from api.http.validation import BODY, Failure, failures_of, path_of, refusal
-from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
+from clearhold.api.http.validation import BODY, Failure, failures_of, path_of, refusal
+from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
 S = TypeVar("S", bound=msgspec.Struct)
 Rules = Callable[[Mapping[str, Any]], Iterable[Failure]]

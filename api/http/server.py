@@ -16,9 +16,9 @@ from typing import Any, Final
 import uvicorn
 from litestar.types import ASGIApp
 
-from api.http.connections import Connections
-from api.http.protocol import Protocol
-from store.data_dir import StartupError
+from clearhold.api.http.connections import Connections
+from clearhold.api.http.protocol import Protocol
+from clearhold.store.data_dir import StartupError
 
 DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75

@@ -5,7 +5,7 @@ Unit    lengths are those of the frame, which the page scales with its text; one
 
 from collections.abc import Sequence
 
-from api.http.html import Html, joined, node
+from clearhold.api.http.html import Html, joined, node
 
 
 def figure(

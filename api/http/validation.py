@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from api.http.fields import CENTS, RULE_OF_PATTERN
-from features.core.errors import FieldCode, FieldError, InvalidRequestError
+from clearhold.api.http.fields import CENTS, RULE_OF_PATTERN
+from clearhold.features.core.errors import FieldCode, FieldError, InvalidRequestError
 
 BODY: Final = "body"  # The path of the body itself.
 SHOWN_FAILURES: Final = 20

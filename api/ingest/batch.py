@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
-from features.bank.file_formats import format_fault
-from features.core.errors import FieldCode, invalid
+from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
+from clearhold.features.bank.file_formats import format_fault
+from clearhold.features.core.errors import FieldCode, invalid
 
 MOST_EVENTS: Final = 1_000
 MOST_LINE_BYTES: Final = 1_048_576

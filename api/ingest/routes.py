@@ -8,17 +8,17 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import Scope
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
-from api.http.gate import checked
-from api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
-from api.ingest.batch import MOST_EVENTS, LineReceipt
-from api.ingest.service import IngestService
-from api.telemetry.metrics import EventCounts, Outcome, note, note_events
-from features.bank.event_examples import EXAMPLES
-from features.bank.event_schema import EVENT_SCHEMA
-from features.core.errors import ErrorCode
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
+from clearhold.api.http.gate import checked
+from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
+from clearhold.api.ingest.batch import MOST_EVENTS, LineReceipt
+from clearhold.api.ingest.service import IngestService
+from clearhold.api.telemetry.metrics import EventCounts, Outcome, note, note_events
+from clearhold.features.bank.event_examples import EXAMPLES
+from clearhold.features.bank.event_schema import EVENT_SCHEMA
+from clearhold.features.core.errors import ErrorCode
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

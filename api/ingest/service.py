@@ -13,18 +13,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 from zlib import crc32
 
-from api.http.envelope import header_values
-from api.ingest.batch import LineReceipt, lines_of, read_line
-from api.log.pending_entries import EventKey, PendingEntries
-from features.bank.envelope import EnvelopeError, read_envelope
-from features.core.errors import ErrorCode, UnauthorizedError
-from features.core.event_results import EventResult
-from features.sandbox.feed import ComposedEvents
-from features.shard.questions import Owner, SeenEvents
-from store.clock import Clock
-from store.control.credentials import IngestTarget
-from store.control.tenancy import Tenancy
-from store.redis_log.appender import LogAppender
+from clearhold.api.http.envelope import header_values
+from clearhold.api.ingest.batch import LineReceipt, lines_of, read_line
+from clearhold.api.log.pending_entries import EventKey, PendingEntries
+from clearhold.features.bank.envelope import EnvelopeError, read_envelope
+from clearhold.features.core.errors import ErrorCode, UnauthorizedError
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.sandbox.feed import ComposedEvents
+from clearhold.features.shard.questions import Owner, SeenEvents
+from clearhold.store.clock import Clock
+from clearhold.store.control.credentials import IngestTarget
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.redis_log.appender import LogAppender
 
 UNVERIFIED: Final = "The event's signature could not be verified."
 

@@ -6,11 +6,11 @@ import msgspec
 from litestar import Response, get
 from litestar.di import NamedDependency
 
-from api.area import Area
-from api.http.conditional import ETAG, published
-from api.http.envelope import ApiRequest
-from api.http.operation import Access, Operation
-from store.keys.signing_keys import SigningKeys
+from clearhold.api.area import Area
+from clearhold.api.http.conditional import ETAG, published
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.operation import Access, Operation
+from clearhold.store.keys.signing_keys import SigningKeys
 
 JWKS: Final = "application/jwk-set+json"
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.examples import PROGRAM_ID
 
 KEY: Final[dict[str, Any]] = {
     "id": "5f0c2d1e-6c4e-4a7b-9a53-0d5f3a1f8a11",

@@ -6,15 +6,15 @@ from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.keys.examples import KEY, NEW_KEY
-from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
-from api.keys.service import KeyService
-from features.core.errors import ErrorCode
+from clearhold.api.area import Area
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.keys.examples import KEY, NEW_KEY
+from clearhold.api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
+from clearhold.api.keys.service import KeyService
+from clearhold.features.core.errors import ErrorCode
 
 _TAG: Final = "keys"
 

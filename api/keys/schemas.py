@@ -5,10 +5,10 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import Name
-from features.core.instants import format_instant
-from features.core.principal import KeyMode, KeyScope
-from store.control.keys import StoredKey
+from clearhold.api.http.fields import Name
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import KeyMode, KeyScope
+from clearhold.store.control.keys import StoredKey
 
 Scopes = Annotated[
     tuple[KeyScope, ...], msgspec.Meta(max_length=len(KeyScope), extra_json_schema={"uniqueItems": True})

@@ -6,11 +6,11 @@ Errors  NotFoundError for a key or program that is not this tenant's
 import structlog
 from msgspec import structs
 
-from api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, to_api_key
-from features.core.principal import Principal
-from store.control.key_usage import KeyUsage
-from store.control.keys import StoredKey
-from store.control.registry import Registry
+from clearhold.api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, to_api_key
+from clearhold.features.core.principal import Principal
+from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.keys import StoredKey
+from clearhold.store.control.registry import Registry
 
 log = structlog.get_logger()
 

@@ -6,13 +6,13 @@ from litestar import post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area
-from api.http.envelope import ApiRequest
-from api.http.gate import effect_id_of, principal_of
-from api.http.operation import Access, Operation
-from api.kris.schemas import SnapshotTaken
-from api.kris.service import KriService
-from features.core.errors import ErrorCode
+from clearhold.api.area import Area
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import effect_id_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.kris.schemas import SnapshotTaken
+from clearhold.api.kris.service import KriService
+from clearhold.features.core.errors import ErrorCode
 
 _SNAPSHOT: Final = Operation(
     id="takeKriSnapshot",

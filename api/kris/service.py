@@ -5,11 +5,11 @@ Errors  UnavailableError when the snapshot is not committed in time
 
 import structlog
 
-from api.kris.schemas import SnapshotTaken
-from api.log.commands import CommandLog
-from features.core.kris import SnapshotEntry
-from features.core.log_entry import EntryKind
-from features.core.principal import Principal
+from clearhold.api.kris.schemas import SnapshotTaken
+from clearhold.api.log.commands import CommandLog
+from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import Principal
 
 log = structlog.get_logger()
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.examples import PROGRAM_ID
 
 LABEL: Final[dict[str, Any]] = {
     "id": "6b1d4f0e-9a2c-4c7e-8b5d-1e3f7a0c9d11",

@@ -5,21 +5,21 @@ from typing import Final
 from litestar import Response, get, post
 from litestar.di import NamedDependency
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.labels.examples import LABEL, NEW_LABEL
-from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
-from api.labels.service import LabelService
-from api.lists.lists import next_link
-from api.lists.operations import list_operation
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.labels import Labels
-from store.duck.transfers import Transfers
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.labels.examples import LABEL, NEW_LABEL
+from clearhold.api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
+from clearhold.api.labels.service import LabelService
+from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.operations import list_operation
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.labels import Labels
+from clearhold.store.duck.transfers import Transfers
 
 _TAG: Final = "labels"
 

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.rows.alerts import LabelRow
-from features.core.vocabulary import LabelSource, LabelValue
+from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.vocabulary import LabelSource, LabelValue
 
 
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

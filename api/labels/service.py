@@ -7,20 +7,20 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
 import structlog
 from anyio import to_thread
 
-from api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel, to_label
-from api.lists.cursors import Place, place_key
-from api.lists.list_reader import ListReader
-from api.lists.lists import instant_in
-from api.log.commands import CommandLog
-from api.log.refusals import UnknownTransferError
-from api.programs.service import ProgramService, several_programs
-from features.core.commands import LabelEntry
-from features.core.log_entry import EntryKind
-from features.core.principal import Principal
-from features.core.rows.alerts import LabelRow
-from features.core.vocabulary import LabelSource
-from store.duck.labels import LabelFilter, Labels
-from store.duck.transfers import Transfers
+from clearhold.api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel, to_label
+from clearhold.api.lists.cursors import Place, place_key
+from clearhold.api.lists.list_reader import ListReader
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.log.commands import CommandLog
+from clearhold.api.log.refusals import UnknownTransferError
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.features.core.commands import LabelEntry
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.vocabulary import LabelSource
+from clearhold.store.duck.labels import LabelFilter, Labels
+from clearhold.store.duck.transfers import Transfers
 
 log = structlog.get_logger()
 

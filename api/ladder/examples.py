@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from api.programs.examples import PROGRAM_ID
-from features.policy.seeds import LADDER_V1, LADDER_VERSION
+from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.features.policy.seeds import LADDER_V1, LADDER_VERSION
 
 _LADDER: Final[dict[str, Any]] = msgspec.to_builtins(LADDER_V1)
 LADDER: Final[dict[str, Any]] = {"version": LADDER_VERSION, "ladder": _LADDER}

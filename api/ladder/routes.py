@@ -5,21 +5,21 @@ from typing import Final
 from litestar import Response, get, post
 from litestar.di import NamedDependency
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, principal_of, query_of
-from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
-from api.http.request_schema import RequestSchema
-from api.ladder.examples import EVALUATION_REQUEST, LADDER, LIMIT_EVALUATION, RESCREEN_DUE
-from api.ladder.schemas import EvaluationRequest, LadderInForce, LadderQuery, RescreenPage, RescreenQuery
-from api.ladder.service import LadderService
-from api.lists.lists import next_link
-from api.preflight.schemas import transfer_rules
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from features.landing.preflight import LimitEvaluation
-from store.duck.rescreening import Rescreening
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, principal_of, query_of
+from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.ladder.examples import EVALUATION_REQUEST, LADDER, LIMIT_EVALUATION, RESCREEN_DUE
+from clearhold.api.ladder.schemas import EvaluationRequest, LadderInForce, LadderQuery, RescreenPage, RescreenQuery
+from clearhold.api.ladder.service import LadderService
+from clearhold.api.lists.lists import next_link
+from clearhold.api.preflight.schemas import transfer_rules
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.features.landing.preflight import LimitEvaluation
+from clearhold.store.duck.rescreening import Rescreening
 
 _TAG: Final = "ladder"
 

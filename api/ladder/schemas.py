@@ -4,15 +4,15 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import BankId, CursorText, PageLimit, ProgramIds
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT, instant_text
-from api.preflight.schemas import TransferRequest
-from features.core.instants import DAY_US
-from features.core.program import Simulated
-from features.core.vocabulary import Band
-from features.policy.bodies import LimitLadder
-from store.duck.rescreening import DueEntity
+from clearhold.api.http.fields import BankId, CursorText, PageLimit, ProgramIds
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.api.preflight.schemas import TransferRequest
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.policy.bodies import LimitLadder
+from clearhold.store.duck.rescreening import DueEntity
 
 
 class LadderQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -7,18 +7,18 @@ Errors  NotFoundError for a program that is not this tenant's; InvalidRequestErr
 import msgspec
 from anyio import to_thread
 
-from api.ladder.schemas import EvaluationRequest, LadderInForce, RescreenPage, RescreenQuery, to_due
-from api.lists.cursors import Place, cursor_for, place_of
-from api.preflight.schemas import proposed
-from api.programs.service import ProgramService
-from features.core.principal import Principal
-from features.landing.preflight import LimitEvaluation
-from features.policy.bodies import LADDER, LimitLadder
-from features.policy.in_force import ladder_in_force, version_in_force
-from features.shard.questions import EvaluateLadder, Owner
-from store.clock import Clock
-from store.control.policies import Policies
-from store.duck.rescreening import FIRST, Rescreening
+from clearhold.api.ladder.schemas import EvaluationRequest, LadderInForce, RescreenPage, RescreenQuery, to_due
+from clearhold.api.lists.cursors import Place, cursor_for, place_of
+from clearhold.api.preflight.schemas import proposed
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.principal import Principal
+from clearhold.features.landing.preflight import LimitEvaluation
+from clearhold.features.policy.bodies import LADDER, LimitLadder
+from clearhold.features.policy.in_force import ladder_in_force, version_in_force
+from clearhold.features.shard.questions import EvaluateLadder, Owner
+from clearhold.store.clock import Clock
+from clearhold.store.control.policies import Policies
+from clearhold.store.duck.rescreening import FIRST, Rescreening
 
 
 class LadderService:

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.actions.examples import ACTION
-from api.programs.examples import PROGRAM_ID
+from clearhold.api.actions.examples import ACTION
+from clearhold.api.programs.examples import PROGRAM_ID
 
 _NOTE: Final = "The pilot is over; agreed with the program on 1 March."
 NEW_LIMIT: Final[dict[str, Any]] = {"kind": "ach_debit_daily", "capCents": "25000000", "note": _NOTE}

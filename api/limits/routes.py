@@ -6,19 +6,19 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.actions.routes import action_service
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.limits.examples import CHANGED_LIMIT, LIMIT_ACTION, LIMITS, NEW_LIMIT
-from api.limits.schemas import LimitAction, LimitHistoryPage, LimitHistoryQuery, Limits, NewLimit, limit_rules
-from api.limits.service import LimitService
-from api.lists.lists import next_link
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from store.duck.actions import Actions
+from clearhold.api.actions.routes import action_service
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.limits.examples import CHANGED_LIMIT, LIMIT_ACTION, LIMITS, NEW_LIMIT
+from clearhold.api.limits.schemas import LimitAction, LimitHistoryPage, LimitHistoryQuery, Limits, NewLimit, limit_rules
+from clearhold.api.limits.service import LimitService
+from clearhold.api.lists.lists import next_link
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.store.duck.actions import Actions
 
 _TAG: Final = "limits"
 

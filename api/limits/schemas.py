@@ -8,14 +8,14 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from api.actions.schemas import Action
-from api.http.fields import CentsText, CursorText, PageLimit, Prose
-from api.http.validation import Failure
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT
-from features.core.errors import FieldCode
-from features.core.instants import format_instant
-from features.core.limits import (
+from clearhold.api.actions.schemas import Action
+from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
+from clearhold.api.http.validation import Failure
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.limits import (
     COUNTED_KINDS,
     MOST_CAP,
     CapKind,
@@ -26,7 +26,7 @@ from features.core.limits import (
     cap_of,
     digits_of,
 )
-from features.core.money import parse_cents
+from clearhold.features.core.money import parse_cents
 
 _KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from api.actions.service import ActionService
-from api.limits.schemas import (
+from clearhold.api.actions.service import ActionService
+from clearhold.api.limits.schemas import (
     LimitAction,
     LimitHistoryPage,
     LimitHistoryQuery,
@@ -22,16 +22,16 @@ from api.limits.schemas import (
     to_pending,
     to_values,
 )
-from api.lists.cursors import Place, cursor_for, place_key, place_of
-from api.programs.service import ProgramService
-from features.actions.set_limit import change_of
-from features.core.actions import ActionType
-from features.core.instants import format_instant
-from features.core.limits import CapVersion
-from features.core.principal import Principal
-from features.shard.questions import Owner, ReadLimits
-from store.clock import Clock
-from store.duck.actions import Actions
+from clearhold.api.lists.cursors import Place, cursor_for, place_key, place_of
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.actions.set_limit import change_of
+from clearhold.features.core.actions import ActionType
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.limits import CapVersion
+from clearhold.features.core.principal import Principal
+from clearhold.features.shard.questions import Owner, ReadLimits
+from clearhold.store.clock import Clock
+from clearhold.store.duck.actions import Actions
 
 PROGRAM: Final = "program"
 

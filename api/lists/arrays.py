@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from api.lists.cursors import Place, cursor_for, place_key, place_of
+from clearhold.api.lists.cursors import Place, cursor_for, place_key, place_of
 
 MAX_PART_BYTES: Final = 4 * 1024 * 1024
 """A part has at least one item, however long that is."""

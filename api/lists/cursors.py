@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
+from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
 VERSION: Final = 1
 UNREADABLE: Final = "Validation failed: cursor must be a nextCursor of this list"

@@ -23,8 +23,8 @@ import msgspec
 from anyio import CancelScope, CapacityLimiter, to_thread
 from litestar.types import Receive, Scope, Send
 
-from features.core.errors import ErrorCode, RateLimitedError
-from features.core.principal import Principal
+from clearhold.features.core.errors import ErrorCode, RateLimitedError
+from clearhold.features.core.principal import Principal
 
 AT_A_TIME: Final = 2
 IN_ALL: Final = 8

@@ -9,8 +9,8 @@ from typing import Final, Generic, Protocol, Self, TypeVar
 import msgspec
 from anyio import to_thread
 
-from api.lists.cursors import Place, cursor_for, place_of
-from features.core.principal import Principal
+from clearhold.api.lists.cursors import Place, cursor_for, place_of
+from clearhold.features.core.principal import Principal
 
 BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause of some 25 ms.
 

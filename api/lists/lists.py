@@ -6,15 +6,15 @@ from urllib.parse import urlencode
 
 from litestar import Response
 
-from api.http.conditional import PRIVATE, published
-from api.http.envelope import ApiRequest
-from api.http.fields import MIDNIGHT, MOMENT, RULE_OF_PATTERN
-from api.http.gate import query_pairs
-from api.http.operation import JSON
-from api.http.validation import Failure
-from api.lists.arrays import ArrayPart
-from features.core.errors import FieldCode
-from features.core.instants import DAY_US, format_instant, parse_instant
+from clearhold.api.http.conditional import PRIVATE, published
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.fields import MIDNIGHT, MOMENT, RULE_OF_PATTERN
+from clearhold.api.http.gate import query_pairs
+from clearhold.api.http.operation import JSON
+from clearhold.api.http.validation import Failure
+from clearhold.api.lists.arrays import ArrayPart
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import DAY_US, format_instant, parse_instant
 
 DEFAULT_LIMIT: Final = 25
 FROM_BEFORE_TO: Final = "must be before to"

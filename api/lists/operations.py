@@ -5,12 +5,12 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.exports import MEDIA_TYPES, examples_of
-from api.lists.lists import moments_exist
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.exports import MEDIA_TYPES, examples_of
+from clearhold.api.lists.lists import moments_exist
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
 
 _EXPORT_LIMITS: Final = (
     "An export that fails midway breaks off the connection without a clean end. "

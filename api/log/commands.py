@@ -15,17 +15,17 @@ from typing import Final, Protocol
 import msgspec
 from anyio import to_thread
 
-from api.log.pending_entries import PendingEntries
-from api.log.refusals import refusal_of
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.log_entry import EntryKind, shard_of
-from features.core.principal import Principal
-from features.core.rows.alerts import EntryResultRow
-from store.clock import Clock
-from store.duck.entry_results import EntryResults
-from store.ids import IdFactory
-from store.redis_log.appender import LogAppender
-from store.redis_log.commit_waiter import CommitWaiter
+from clearhold.api.log.pending_entries import PendingEntries
+from clearhold.api.log.refusals import refusal_of
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import EntryResultRow
+from clearhold.store.clock import Clock
+from clearhold.store.duck.entry_results import EntryResults
+from clearhold.store.ids import IdFactory
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
 
 COMMITTED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."

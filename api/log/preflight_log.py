@@ -11,17 +11,17 @@ from typing import Final
 import msgspec
 import structlog
 
-from api.http.deadline import TooLateError
-from api.log.pending_entries import PendingEntries
-from api.log.recorded_preflights import RecordedPreflights
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.ids import is_derived
-from features.core.instants import SECOND_US
-from features.core.log_entry import EntryKind, shard_of
-from features.core.preflight import PreflightRecord
-from features.core.principal import Principal
-from features.windows.id_index import IdIndex, key_of
-from store.redis_log.appender import LogAppender
+from clearhold.api.http.deadline import TooLateError
+from clearhold.api.log.pending_entries import PendingEntries
+from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.ids import is_derived
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.preflight import PreflightRecord
+from clearhold.features.core.principal import Principal
+from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.store.redis_log.appender import LogAppender
 
 STATE_BEHIND_AFTER_US: Final = 2 * SECOND_US
 STARTING: Final = "The service is starting. Nothing was recorded; try again."

@@ -10,12 +10,12 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from features.core.errors import UnavailableError
-from features.core.preflight import PreflightRecord
-from features.core.principal import Principal
-from store.duck.preflights import Preflights
-from store.lake.raw_events import RawEvents
-from store.redis_log.progress import LogProgress
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.preflight import PreflightRecord
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.preflights import Preflights
+from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.redis_log.progress import LogProgress
 
 UNCOMMITTED_LIMIT: Final = 65_536
 """Pre-flights a shard that may be durable and not yet committed."""

@@ -6,9 +6,9 @@ The flow decides on refusals, against the state as it is when the entry is appli
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from features.core.commands import EntryResult, ResultKind
-from features.core.errors import ConflictError, ErrorCode, InvalidRequestError, NotFoundError, RiskError
-from features.core.rows.alerts import EntryResultRow
+from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.errors import ConflictError, ErrorCode, InvalidRequestError, NotFoundError, RiskError
+from clearhold.features.core.rows.alerts import EntryResultRow
 
 
 class UnknownAlertError(NotFoundError):

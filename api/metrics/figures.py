@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import repeat
 from typing import Final
 
-from api.metrics.schemas import (
+from clearhold.api.metrics.schemas import (
     ApprovedWithoutWaiting,
     Calibration,
     DecisionHours,
@@ -15,11 +15,11 @@ from api.metrics.schemas import (
     MetricsCoverage,
     TimeToDecision,
 )
-from features.bank.event_families import READ_FAMILIES
-from features.core.day_totals import DayTotals
-from features.core.event_results import EventResult
-from features.core.instants import DAY_US, format_instant
-from features.core.measured import measured, rounded
+from clearhold.features.bank.event_families import READ_FAMILIES
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.measured import measured, rounded
 
 _HOUR_S: Final = 3_600
 

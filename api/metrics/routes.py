@@ -5,19 +5,19 @@ from typing import Final
 from litestar import Response, get
 from litestar.di import NamedDependency
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import next_link, whole_days
-from api.metrics.examples import METRICS
-from api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
-from api.metrics.service import MetricsService
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.metrics_days import MetricsDays
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import next_link, whole_days
+from clearhold.api.metrics.examples import METRICS
+from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
+from clearhold.api.metrics.service import MetricsService
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.metrics_days import MetricsDays
 
 _TAG: Final = "metrics"
 _READ: Final = Operation(

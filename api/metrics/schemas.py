@@ -4,12 +4,12 @@ from typing import Annotated
 
 import msgspec
 
-from api.http.fields import CursorText, Midnight, PageLimit, ProgramIds
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT
-from features.core.event_results import EventResult
-from features.core.measured import Measured
-from features.core.program import Simulated
+from clearhold.api.http.fields import CursorText, Midnight, PageLimit, ProgramIds
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.measured import Measured
+from clearhold.features.core.program import Simulated
 
 
 class MetricsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

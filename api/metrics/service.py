@@ -12,20 +12,20 @@ from typing import Final
 from anyio import to_thread
 from msgspec.structs import replace
 
-from api.lists.cursors import Place, cursor_for, place_of
-from api.lists.lists import instant_in
-from api.metrics.figures import to_metrics
-from api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
-from api.programs.service import ProgramService
-from features.core.day_totals import DayTotals, sum_of
-from features.core.errors import FieldCode, invalid
-from features.core.instants import DAY_US
-from features.core.principal import KeyMode, Principal
-from features.core.program import Program
-from features.core.vocabulary import ProgramSource
-from features.shard.questions import Owner, ReadDays
-from store.clock import Clock
-from store.duck.metrics_days import MetricsDays, StoredDay
+from clearhold.api.lists.cursors import Place, cursor_for, place_of
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.metrics.figures import to_metrics
+from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.day_totals import DayTotals, sum_of
+from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.principal import KeyMode, Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.shard.questions import Owner, ReadDays
+from clearhold.store.clock import Clock
+from clearhold.store.duck.metrics_days import MetricsDays, StoredDay
 
 AT_A_TIME: Final = 32
 """Programs whose owners are asked together."""

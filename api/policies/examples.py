@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import TENANT_ID
+from clearhold.api.programs.examples import TENANT_ID
 
 POLICY: Final[dict[str, Any]] = {
     "id": "b2e7c5d1-0f3a-5e8b-9d4c-6a1f2e7b8c11",

@@ -7,24 +7,24 @@ from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.actions.examples import ACTION
-from api.actions.routes import action_service
-from api.actions.schemas import Action
-from api.area import Area, Resources
-from api.http.conditional import ETAG, PRIVATE, published
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of, query_of
-from api.http.operation import JSON, Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import published_part
-from api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
-from api.policies.rules import policy_failures
-from api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
-from api.policies.service import PolicyService
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.policies import PolicyTable
+from clearhold.api.actions.examples import ACTION
+from clearhold.api.actions.routes import action_service
+from clearhold.api.actions.schemas import Action
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.conditional import ETAG, PRIVATE, published
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import published_part
+from clearhold.api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
+from clearhold.api.policies.rules import policy_failures
+from clearhold.api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
+from clearhold.api.policies.service import PolicyService
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.policies import PolicyTable
 
 _TAG: Final = "policies"
 

@@ -9,15 +9,15 @@ from typing import Any, Final
 import jsonschema_rs
 import msgspec
 
-from api.http.countries import country_failures
-from api.http.validation import Failure, failures_of
-from features.catalogue.kris import KRIS
-from features.core.canonical import MAX_INTEGER
-from features.core.errors import FieldCode
-from features.core.vocabulary import Band
-from features.detectors.table import DETECTOR_OF
-from features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
-from features.policy.retention import FLOORS
+from clearhold.api.http.countries import country_failures
+from clearhold.api.http.validation import Failure, failures_of
+from clearhold.features.catalogue.kris import KRIS
+from clearhold.features.core.canonical import MAX_INTEGER
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.detectors.table import DETECTOR_OF
+from clearhold.features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
+from clearhold.features.policy.retention import FLOORS
 
 WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION)
 WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {

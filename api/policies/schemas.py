@@ -6,12 +6,12 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
-from features.core.instants import format_instant
-from features.policy.bodies import PolicyVersion as StoredPolicy
-from features.policy.bodies import RulesBody
-from features.policy.seeds import policy_id_of
-from store.duck.policies import ProgramVersion
+from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
+from clearhold.features.core.instants import format_instant
+from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
+from clearhold.features.policy.bodies import RulesBody
+from clearhold.features.policy.seeds import policy_id_of
+from clearhold.store.duck.policies import ProgramVersion
 
 NO_RULES: Final = RulesBody(rules=())
 

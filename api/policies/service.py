@@ -12,11 +12,11 @@ import structlog
 from anyio import to_thread
 from msgspec.structs import replace
 
-from api.actions.schemas import Action
-from api.actions.service import ActionService
-from api.lists.arrays import ArrayPart, array_part
-from api.lists.cursors import Place
-from api.policies.schemas import (
+from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.service import ActionService
+from clearhold.api.lists.arrays import ArrayPart, array_part
+from clearhold.api.lists.cursors import Place
+from clearhold.api.policies.schemas import (
     Activation,
     NewPolicy,
     PoliciesQuery,
@@ -26,17 +26,17 @@ from api.policies.schemas import (
     to_policy,
     without_body,
 )
-from api.programs.service import ProgramService
-from features.core.actions import ActionType
-from features.core.canonical import canonical, digest_of
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.instants import format_instant, parse_instant
-from features.core.principal import Principal
-from features.policy.bodies import CHALLENGER, RULES, SCORECARD, SHADOW, RulesBody, decode_body, prefix_of
-from features.policy.bodies import PolicyVersion as StoredPolicy
-from store.control.registry import Registry
-from store.control.rules import reached_rules_in
-from store.duck.policies import PolicyTable, ProgramVersion
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.actions import ActionType
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant, parse_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.policy.bodies import CHALLENGER, RULES, SCORECARD, SHADOW, RulesBody, decode_body, prefix_of
+from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.rules import reached_rules_in
+from clearhold.store.duck.policies import PolicyTable, ProgramVersion
 
 log = structlog.get_logger()
 

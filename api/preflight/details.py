@@ -5,13 +5,13 @@ Errors  NotFoundError for a pre-flight that is not this tenant's; UnavailableErr
 
 from typing import Final
 
-from api.log.recorded_preflights import RecordedPreflights
-from api.preflight.schemas import PreflightDetail
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.instants import format_instant
-from features.core.preflight import Preflight
-from features.core.principal import Principal
+from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.api.preflight.schemas import PreflightDetail
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.preflight import Preflight
+from clearhold.features.core.principal import Principal
 
 UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
 

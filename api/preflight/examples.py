@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID
-from api.transfers.examples import REASON, STRUCTURING_REASON
+from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON
 
 PREFLIGHT_REQUEST: Final[dict[str, Any]] = {
     "programId": PROGRAM_ID,

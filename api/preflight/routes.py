@@ -8,29 +8,29 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import Scope
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
-from api.http.gate import body_of, checked, effect_id_of, principal_of, query_of
-from api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
-from api.http.request_schema import RequestSchema
-from api.preflight.details import PreflightDetails
-from api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST, PREFLIGHT_STATS
-from api.preflight.schemas import (
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
+from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of, query_of
+from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.preflight.details import PreflightDetails
+from clearhold.api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST, PREFLIGHT_STATS
+from clearhold.api.preflight.schemas import (
     PreflightDetail,
     PreflightRequest,
     PreflightStats,
     PreflightStatsQuery,
     preflight_rules,
 )
-from api.preflight.service import PreflightService
-from api.preflight.stats import PreflightStatistics
-from api.programs.service import ProgramService
-from api.telemetry.metrics import Outcome, note
-from features.core.errors import ErrorCode
-from features.core.preflight import Preflight
-from features.core.principal import KeyScope
-from store.duck.preflights import Preflights
+from clearhold.api.preflight.service import PreflightService
+from clearhold.api.preflight.stats import PreflightStatistics
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.telemetry.metrics import Outcome, note
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.preflight import Preflight
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.preflights import Preflights
 
 _SUBMIT: Final = Operation(
     id="submitPreflight",

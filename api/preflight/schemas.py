@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.countries import country_failures
-from api.http.fields import (
+from clearhold.api.http.countries import country_failures
+from clearhold.api.http.fields import (
     MOMENT,
     RULE_OF_PATTERN,
     AccountLast4,
@@ -22,11 +22,11 @@ from api.http.fields import (
     Slug,
     Text,
 )
-from api.http.validation import Failure
-from features.core.errors import FieldCode
-from features.core.instants import parse_instant
-from features.core.preflight import Preflight, ProposedTransfer
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.api.http.validation import Failure
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.preflight import Preflight, ProposedTransfer
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 
 class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

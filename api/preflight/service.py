@@ -18,18 +18,18 @@ from typing import Any, Final
 
 import msgspec
 
-from api.http.deadline import TooLateError, in_time
-from api.log.preflight_log import PreflightLog
-from api.preflight.schemas import PreflightRequest, proposed
-from api.programs.service import ProgramService
-from features.core.errors import ConflictError, ErrorCode
-from features.core.ids import derived_id
-from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
-from features.core.principal import Principal
-from features.core.program import Program
-from features.shard.questions import Owner, ProposalScore, ScoreProposal, unscored
-from store.clock import Clock
-from store.ids import IdFactory
+from clearhold.api.http.deadline import TooLateError, in_time
+from clearhold.api.log.preflight_log import PreflightLog
+from clearhold.api.preflight.schemas import PreflightRequest, proposed
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ConflictError, ErrorCode
+from clearhold.features.core.ids import derived_id
+from clearhold.features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.shard.questions import Owner, ProposalScore, ScoreProposal, unscored
+from clearhold.store.clock import Clock
+from clearhold.store.ids import IdFactory
 
 APPEND_SHARE: Final = 0.25
 """How much of the time left is kept for the append while the owner answers, if it does not probably need more."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from anyio import to_thread
 
-from api.preflight.schemas import (
+from clearhold.api.preflight.schemas import (
     DecisionCounts,
     LatencySummary,
     PreflightGrades,
@@ -15,11 +15,11 @@ from api.preflight.schemas import (
     PreflightStatsQuery,
     Share,
 )
-from api.programs.service import ProgramService
-from features.core.instants import DAY_US
-from features.core.principal import Principal
-from store.clock import Clock
-from store.duck.preflights import PreflightCounts, Preflights
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.principal import Principal
+from clearhold.store.clock import Clock
+from clearhold.store.duck.preflights import PreflightCounts, Preflights
 
 _DECIMALS: Final = 4
 

@@ -7,17 +7,17 @@ from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import only
-from api.programs.examples import PROGRAM
-from api.programs.service import ProgramService
-from features.core.errors import ErrorCode
-from features.core.program import Program
-from features.core.vocabulary import ProgramSource
+from clearhold.api.area import Area
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import only
+from clearhold.api.programs.examples import PROGRAM
+from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import ProgramSource
 
 _Sources = Annotated[tuple[ProgramSource, ...], msgspec.Meta(min_length=1, max_length=len(ProgramSource))]
 

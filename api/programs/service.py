@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, NotFoundError
-from features.core.principal import Principal
-from features.core.program import Program
-from features.core.vocabulary import ProgramSource
-from store.control.registry import UNKNOWN_PROGRAM
-from store.control.tenancy import Tenancy
+from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, NotFoundError
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.store.control.registry import UNKNOWN_PROGRAM
+from clearhold.store.control.tenancy import Tenancy
 
 UNKNOWN_SLUG: Final = "No program of this tenant has this programSlug. GET /api/programs lists the slugs."
 

@@ -7,16 +7,16 @@ Errors  NotFoundError for an actor or program that is not this tenant's; Invalid
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from api.counterparties.service import UNKNOWN_COUNTERPARTY
-from api.entities.service import UNKNOWN_ENTITY
-from api.programs.service import ProgramService, several_programs
-from api.proofs.schemas import NewProof, ProofSubject
-from features.core.errors import ConflictError, ErrorCode, NotFoundError
-from features.core.principal import Principal
-from features.core.rows.scores import ScoreRow
-from features.state.program import AGENTS_SLUG
-from store.duck.parties import Counterparties, Entities
-from store.duck.scores import Scores
+from clearhold.api.counterparties.service import UNKNOWN_COUNTERPARTY
+from clearhold.api.entities.service import UNKNOWN_ENTITY
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.proofs.schemas import NewProof, ProofSubject
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.store.duck.scores import Scores
 
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
 UNSCORED: Final = "This actor has no score yet, and what was not measured cannot be proved."

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.examples import PROGRAM_ID
 
 NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
 CLAIMS: Final[dict[str, Any]] = {

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import BankId
-from features.core.program import Simulated
-from features.core.vocabulary import Band
+from clearhold.api.http.fields import BankId
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import Band
 
 
 class ProofSubject(StrEnum):

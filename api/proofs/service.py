@@ -9,18 +9,18 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from api.programs.service import ProgramService
-from api.proofs.actors import ScoredActors
-from api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
-from api.proofs.token import checked_token, signed_token
-from features.core.errors import ConflictError, ErrorCode
-from features.core.instants import SECOND_US
-from features.core.principal import Principal
-from features.core.rows.scores import ScoreRow
-from features.core.vocabulary import Band
-from store.clock import Clock
-from store.keys.key_schedule import KeyPurpose
-from store.keys.signing_keys import SigningKeys
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.proofs.actors import ScoredActors
+from clearhold.api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
+from clearhold.api.proofs.token import checked_token, signed_token
+from clearhold.features.core.errors import ConflictError, ErrorCode
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.vocabulary import Band
+from clearhold.store.clock import Clock
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.signing_keys import SigningKeys
 
 LIFETIME_S: Final = 24 * 60 * 60
 NO_ISSUER: Final = (

@@ -16,8 +16,8 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from api.proofs.schemas import Fault, ProofClaims
-from store.keys.key_schedule import SigningKey
+from clearhold.api.proofs.schemas import Fault, ProofClaims
+from clearhold.store.keys.key_schedule import SigningKey
 
 ALGORITHM: Final = "EdDSA"
 TYPE: Final = "score-proof+jwt"

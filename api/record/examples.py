@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.dispositions.examples import DISPOSITION
-from features.core.canonical import Chain, LineKind, canonical, link_hash, record_line
+from clearhold.api.dispositions.examples import DISPOSITION
+from clearhold.features.core.canonical import Chain, LineKind, canonical, link_hash, record_line
 
 _ORIGIN: Final = "risk.bank.example/first-bank/dispositions"
 _ROOT: Final = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -7,15 +7,15 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from api.lists.lists import moments_exist, next_link
-from api.record.examples import CHAIN_REPORT, CHECKPOINT, CHECKPOINT_PAGE, RECORD_LINE, RECORD_PROOF
-from api.record.schemas import (
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
+from clearhold.api.lists.lists import moments_exist, next_link
+from clearhold.api.record.examples import CHAIN_REPORT, CHECKPOINT, CHECKPOINT_PAGE, RECORD_LINE, RECORD_PROOF
+from clearhold.api.record.schemas import (
     ChainReport,
     CheckpointPage,
     CheckpointQuery,
@@ -26,15 +26,15 @@ from api.record.schemas import (
     RecordProof,
     VerifyQuery,
 )
-from api.record.service import RecordService
-from api.stores import Stores
-from features.core.canonical import canonical
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.policies import PolicyTable
-from store.duck.shown_rows import ShownRows
-from store.record.reader import RecordReader
-from store.record.verification import Verification
+from clearhold.api.record.service import RecordService
+from clearhold.api.stores import Stores
+from clearhold.features.core.canonical import canonical
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.shown_rows import ShownRows
+from clearhold.store.record.reader import RecordReader
+from clearhold.store.record.verification import Verification
 
 _TAG: Final = "record"
 _NOTE_MEDIA: Final = "text/plain"

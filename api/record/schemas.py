@@ -6,15 +6,15 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from api.http.fields import CursorText, Moment, PageLimit
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT, instant_text
-from features.core.canonical import Chain, LineKind
-from features.core.instants import format_instant
-from store.duck.shown_rows import RowsCheck
-from store.record.checkpoints import InclusionProof
-from store.record.rows import RecordCheckpointRow
-from store.record.verification import Break, ChainCheck
+from clearhold.api.http.fields import CursorText, Moment, PageLimit
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.features.core.canonical import Chain, LineKind
+from clearhold.features.core.instants import format_instant
+from clearhold.store.duck.shown_rows import RowsCheck
+from clearhold.store.record.checkpoints import InclusionProof
+from clearhold.store.record.rows import RecordCheckpointRow
+from clearhold.store.record.verification import Break, ChainCheck
 
 _ACTIONS: Final = "actions"
 Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]

@@ -10,11 +10,11 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from api.lists.cursors import UNREADABLE, Place, unusable_cursor
-from api.lists.exports import Concurrency
-from api.lists.list_reader import ListReader, batches_of
-from api.lists.lists import instant_in, only
-from api.record.schemas import (
+from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
+from clearhold.api.lists.exports import Concurrency
+from clearhold.api.lists.list_reader import ListReader, batches_of
+from clearhold.api.lists.lists import instant_in, only
+from clearhold.api.record.schemas import (
     ChainReport,
     CheckpointPage,
     CheckpointQuery,
@@ -26,14 +26,14 @@ from api.record.schemas import (
     to_checkpoint,
     to_proof,
 )
-from features.core.canonical import Chain
-from features.core.principal import Principal
-from store.duck.shown_rows import ShownRows
-from store.record.checkpoint_log import CheckpointPlace
-from store.record.checkpoints import RecordCheckpoints
-from store.record.reader import RecordFilter, RecordReader
-from store.record.rows import RecordCheckpointRow
-from store.record.verification import LastVerifications, Verification
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.shown_rows import ShownRows
+from clearhold.store.record.checkpoint_log import CheckpointPlace
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.reader import RecordFilter, RecordReader
+from clearhold.store.record.rows import RecordCheckpointRow
+from clearhold.store.record.verification import LastVerifications, Verification
 
 LINES_A_BATCH: Final = 1_000
 

@@ -9,21 +9,28 @@ from typing import Final
 import duckdb
 from anyio import to_thread
 
-from api.programs.service import ProgramService, several_programs
-from api.reports.conversions import alerts_of, current_of, dispositions_of, points_of, summary_of, transitions_of
-from api.reports.periods import period_of
-from api.reports.schemas import ActorQuery, ActorReport, SignalTrend
-from features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
-from features.core.instants import format_instant
-from features.core.principal import Principal
-from features.core.vocabulary import ActorType
-from features.state.program import AGENTS_SLUG
-from store.clock import Clock
-from store.duck.parties import Counterparties, Entities
-from store.duck.report_actors import ReportActors
-from store.duck.report_alerts import ReportAlerts
-from store.duck.report_scores import ReportScores, SignalCount, Span, Subject
-from store.duck.report_transfers import ReportTransfers
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.reports.conversions import (
+    alerts_of,
+    current_of,
+    dispositions_of,
+    points_of,
+    summary_of,
+    transitions_of,
+)
+from clearhold.api.reports.periods import period_of
+from clearhold.api.reports.schemas import ActorQuery, ActorReport, SignalTrend
+from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.vocabulary import ActorType
+from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.clock import Clock
+from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.store.duck.report_actors import ReportActors
+from clearhold.store.duck.report_alerts import ReportAlerts
+from clearhold.store.duck.report_scores import ReportScores, SignalCount, Span, Subject
+from clearhold.store.duck.report_transfers import ReportTransfers
 
 MOST_LISTED: Final = 200
 """Of each list of a report, the newest."""

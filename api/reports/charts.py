@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from api.http.html import Html, node
-from api.http.svg import figure, line, number, text
-from features.core.bands import HOLD_FROM, REVIEW_FROM
+from clearhold.api.http.html import Html, node
+from clearhold.api.http.svg import figure, line, number, text
+from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM
 
 WIDTH: Final = 340
 HEIGHT: Final = 150

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from api.reports.schemas import (
+from clearhold.api.reports.schemas import (
     ActorAlert,
     ActorDisposition,
     BandTransition,
@@ -17,14 +17,14 @@ from api.reports.schemas import (
     TransferBands,
     TransfersSummary,
 )
-from features.core.day_totals import DayTotals
-from features.core.instants import format_instant
-from features.core.reason import Reason
-from features.core.rows.alerts import AlertRow, DispositionRow
-from features.core.rows.scores import ScoreRow
-from features.core.vocabulary import AlertDecision, AlertStatus, Band, Route
-from store.duck.report_alerts import AlertCount
-from store.duck.report_scores import BandChange
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route
+from clearhold.store.duck.report_alerts import AlertCount
+from clearhold.store.duck.report_scores import BandChange
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 

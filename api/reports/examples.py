@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.examples import PROGRAM_ID
 
 _TRANSFERS: Final[dict[str, Any]] = {
     "count": 42,

@@ -9,16 +9,16 @@ from typing import Final
 
 import msgspec
 
-from api.http.html import Html, joined, node
-from api.reports.charts import Bar, columns, rows, score_line
-from api.reports.page_style import policy_of, style_of
-from api.reports.schemas import WeeklyKri, WeeklyReport
-from api.reports.weekly import WeekOfProgram
-from api.reports.weekly_summary import money
-from features.catalogue.kris import KRIS
-from features.core.instants import datetime_of, parse_instant
-from features.core.kris import KriStatus, KriUnit
-from features.core.vocabulary import WAITING, Band
+from clearhold.api.http.html import Html, joined, node
+from clearhold.api.reports.charts import Bar, columns, rows, score_line
+from clearhold.api.reports.page_style import policy_of, style_of
+from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
+from clearhold.api.reports.weekly import WeekOfProgram
+from clearhold.api.reports.weekly_summary import money
+from clearhold.features.catalogue.kris import KRIS
+from clearhold.features.core.instants import datetime_of, parse_instant
+from clearhold.features.core.kris import KriStatus, KriUnit
+from clearhold.features.core.vocabulary import WAITING, Band
 
 MOST_DETECTORS: Final = 8
 _SHAPES: Final = {KriStatus.OK: "●", KriStatus.WATCH: "▲", KriStatus.BREACH: "■", KriStatus.UNMEASURED: "○"}

@@ -7,7 +7,7 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import Final
 
-from api.http.html import Html
+from clearhold.api.http.html import Html
 
 _LIGHT: Final = (
     "--ink:#1a2129;--soft:#5b6672;--rule:#c9d0d8;--paper:#fff;--panel:#f4f6f8;--bar:#3d6a94;--clear:#3f8361;"

@@ -8,13 +8,13 @@ Errors  InvalidRequestError for a bound that is no UTC midnight, for a period th
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from api.http.fields import RULE_OF_PATTERN, WEEK
-from api.http.validation import Failure
-from api.lists.lists import FROM_BEFORE_TO, instant_in
-from features.core.errors import FieldCode, invalid
-from features.core.instants import DAY_US, DAYS_7
-from features.core.weeks import IsoWeek, parse_week, week_of
-from store.duck.report_scores import Span
+from clearhold.api.http.fields import RULE_OF_PATTERN, WEEK
+from clearhold.api.http.validation import Failure
+from clearhold.api.lists.lists import FROM_BEFORE_TO, instant_in
+from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.features.core.instants import DAY_US, DAYS_7
+from clearhold.features.core.weeks import IsoWeek, parse_week, week_of
+from clearhold.store.duck.report_scores import Span
 
 DEFAULT_DAYS: Final = 30
 MOST_DAYS: Final = 366

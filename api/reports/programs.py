@@ -10,23 +10,23 @@ import duckdb
 import msgspec
 from anyio import to_thread
 
-from api.programs.service import ProgramService
-from api.reports.conversions import by_detector, current_of, summary_of, transitions_of
-from api.reports.periods import period_of
-from api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery
-from features.core.day_totals import DayTotals
-from features.core.instants import DAY_US, format_instant
-from features.core.kris import KriName, KriStatus, KriValue
-from features.core.principal import Principal
-from features.core.program import Program
-from features.core.rows.kris import KriSnapshotRow
-from features.core.vocabulary import Band
-from features.shard.questions import Owner, ReadDays
-from store.clock import Clock
-from store.duck.kri_snapshots import KriSnapshots
-from store.duck.report_alerts import ReportAlerts
-from store.duck.report_scores import ReportScores, Span, Subject
-from store.duck.report_snapshots import ReportSnapshots
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.reports.conversions import by_detector, current_of, summary_of, transitions_of
+from clearhold.api.reports.periods import period_of
+from clearhold.api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.kris import KriName, KriStatus, KriValue
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.shard.questions import Owner, ReadDays
+from clearhold.store.clock import Clock
+from clearhold.store.duck.kri_snapshots import KriSnapshots
+from clearhold.store.duck.report_alerts import ReportAlerts
+from clearhold.store.duck.report_scores import ReportScores, Span, Subject
+from clearhold.store.duck.report_snapshots import ReportSnapshots
 
 MOST_POINTS: Final = 200
 MOST_TRANSITIONS: Final = 200

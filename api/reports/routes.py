@@ -6,22 +6,29 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import JSON, Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import whole_days
-from api.programs.service import ProgramService
-from api.reports.actors import ActorReports
-from api.reports.examples import ACTOR_REPORT, PROGRAM_REPORT, WEEKLY_REPORT
-from api.reports.page import page_of
-from api.reports.periods import week_exists
-from api.reports.programs import ProgramReports
-from api.reports.schemas import ActorQuery, ActorReport, ProgramReport, ProgramReportQuery, WeeklyQuery, WeeklyReport
-from api.reports.weekly import WeeklyReports
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import whole_days
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.reports.actors import ActorReports
+from clearhold.api.reports.examples import ACTOR_REPORT, PROGRAM_REPORT, WEEKLY_REPORT
+from clearhold.api.reports.page import page_of
+from clearhold.api.reports.periods import week_exists
+from clearhold.api.reports.programs import ProgramReports
+from clearhold.api.reports.schemas import (
+    ActorQuery,
+    ActorReport,
+    ProgramReport,
+    ProgramReportQuery,
+    WeeklyQuery,
+    WeeklyReport,
+)
+from clearhold.api.reports.weekly import WeeklyReports
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
 
 _TAG: Final = "reports"
 _HTML: Final = "text/html"

@@ -4,11 +4,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from api.http.fields import WEEK, BankId, Midnight
-from features.core.kris import KriStatus, KriUnit, KriValue
-from features.core.program import Simulated
-from features.core.reason import Reason
-from features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route
+from clearhold.api.http.fields import WEEK, BankId, Midnight
+from clearhold.features.core.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route
 
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 

@@ -12,11 +12,11 @@ import duckdb
 import msgspec
 from anyio import to_thread
 
-from api.programs.service import ProgramService
-from api.reports.conversions import by_detector, summary_of
-from api.reports.periods import reported_week
-from api.reports.programs import delta_of, kris_of, totals_of
-from api.reports.schemas import (
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.reports.conversions import by_detector, summary_of
+from clearhold.api.reports.periods import reported_week
+from clearhold.api.reports.programs import delta_of, kris_of, totals_of
+from clearhold.api.reports.schemas import (
     EnteredHold,
     PersonDecisionHours,
     WeeklyAlerts,
@@ -25,23 +25,23 @@ from api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
-from api.reports.weekly_summary import weekly_paragraphs
-from features.core.day_totals import DayTotals, sum_of
-from features.core.instants import DAY_US, DAYS_7, format_instant
-from features.core.kris import KriStatus, KriValue
-from features.core.principal import Principal
-from features.core.program import Program
-from features.core.vocabulary import AlertStatus, Band
-from features.core.weeks import FIRST_WEEK, IsoWeek, week_of
-from features.policy.book import SEEDED
-from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from features.shard.questions import Owner
-from store.clock import Clock
-from store.control.policies import Policies
-from store.duck.kri_snapshots import KriSnapshots
-from store.duck.report_alerts import AlertCount, ReportAlerts
-from store.duck.report_scores import ReportScores, Span
-from store.duck.report_snapshots import ReportSnapshots, ScorePoint
+from clearhold.api.reports.weekly_summary import weekly_paragraphs
+from clearhold.features.core.day_totals import DayTotals, sum_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
+from clearhold.features.core.kris import KriStatus, KriValue
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import AlertStatus, Band
+from clearhold.features.core.weeks import FIRST_WEEK, IsoWeek, week_of
+from clearhold.features.policy.book import SEEDED
+from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from clearhold.features.shard.questions import Owner
+from clearhold.store.clock import Clock
+from clearhold.store.control.policies import Policies
+from clearhold.store.duck.kri_snapshots import KriSnapshots
+from clearhold.store.duck.report_alerts import AlertCount, ReportAlerts
+from clearhold.store.duck.report_scores import ReportScores, Span
+from clearhold.store.duck.report_snapshots import ReportSnapshots, ScorePoint
 
 WEEKS_SHOWN: Final = 12
 OTHER_SCORERS: Final = (ers_v1.VERSION, crs_v1.VERSION, ars_v1.VERSION, prs_v1.VERSION)

@@ -5,11 +5,11 @@ only (ruling 32). What is not measured is called so, and nothing is guessed.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from api.reports.schemas import DetectorCount, EnteredHold, WeeklyReport, WeeklyScore
-from features.core.instants import parse_instant
-from features.core.kris import KriStatus
-from features.core.vocabulary import WAITING
-from features.scorers.prs_v1 import MEASURED_FLOOR
+from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyReport, WeeklyScore
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.kris import KriStatus
+from clearhold.features.core.vocabulary import WAITING
+from clearhold.features.scorers.prs_v1 import MEASURED_FLOOR
 
 _NAMED: Final = 5
 _CENTS: Final = 100

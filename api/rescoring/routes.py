@@ -6,14 +6,14 @@ from litestar import post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area
-from api.http.envelope import ApiRequest
-from api.http.gate import effect_id_of, principal_of
-from api.http.operation import Access, Operation
-from api.rescoring.schemas import TransfersRescored
-from api.rescoring.service import RescoringService
-from features.core.backfill import ActorsRescored
-from features.core.errors import ErrorCode
+from clearhold.api.area import Area
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import effect_id_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.rescoring.schemas import TransfersRescored
+from clearhold.api.rescoring.service import RescoringService
+from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.errors import ErrorCode
 
 _TRANSFERS: Final = Operation(
     id="rescoreTransfers",

@@ -3,10 +3,10 @@
 Errors  UnavailableError when the service stops meanwhile
 """
 
-from api.area import Rescoring
-from api.rescoring.schemas import TransfersRescored
-from features.core.backfill import ActorsRescored
-from features.core.principal import Principal
+from clearhold.api.area import Rescoring
+from clearhold.api.rescoring.schemas import TransfersRescored
+from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.principal import Principal
 
 
 class RescoringService:

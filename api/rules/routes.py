@@ -7,19 +7,19 @@ from litestar import Response, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.actions.examples import ACTION
-from api.actions.routes import action_service
-from api.actions.schemas import Action
-from api.area import Area, Resources
-from api.http.conditional import ETAG, PRIVATE, etag_of, published
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of, replaces_of
-from api.http.operation import JSON, Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.lists import published_part
-from api.programs.service import ProgramService
-from api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
-from api.rules.schemas import (
+from clearhold.api.actions.examples import ACTION
+from clearhold.api.actions.routes import action_service
+from clearhold.api.actions.schemas import Action
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.conditional import ETAG, PRIVATE, etag_of, published
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of, replaces_of
+from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.lists import published_part
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
+from clearhold.api.rules.schemas import (
     FIELDS,
     BacktestRequest,
     NewRule,
@@ -31,12 +31,12 @@ from api.rules.schemas import (
     WrittenRule,
     rule_failures,
 )
-from api.rules.service import RuleService
-from features.core.backtests import Backtest, ShadowReport
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from features.core.rules import Rule
-from store.control.rule_registry import RuleRegistry
+from clearhold.api.rules.service import RuleService
+from clearhold.features.core.backtests import Backtest, ShadowReport
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.rules import Rule
+from clearhold.store.control.rule_registry import RuleRegistry
 
 _TAG: Final = "rules"
 _ENCODE: Final = msgspec.json.Encoder().encode

@@ -6,14 +6,14 @@ from uuid import UUID
 
 import msgspec
 
-from api.http.fields import CursorText, PageLimit, ProgramIds, Prose
-from api.http.validation import Failure
-from features.core.backtests import MOST_DAYS
-from features.core.errors import FieldCode
-from features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleScope, RuleStatus
-from features.core.vocabulary import Severity
-from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
-from features.rules.language import faults_of
+from clearhold.api.http.fields import CursorText, PageLimit, ProgramIds, Prose
+from clearhold.api.http.validation import Failure
+from clearhold.features.core.backtests import MOST_DAYS
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleScope, RuleStatus
+from clearhold.features.core.vocabulary import Severity
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
+from clearhold.features.rules.language import faults_of
 
 MAX_RULE_BYTES: Final = 16 * 1024
 """Two hundred rules are a version, which every program of the tenant gets."""

@@ -13,25 +13,25 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from api.actions.schemas import Action
-from api.actions.service import ActionService, Change
-from api.area import Backtests
-from api.lists.arrays import ArrayPart, array_part
-from api.lists.cursors import Place
-from api.lists.exports import Concurrency
-from api.programs.service import ProgramService
-from api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, RulesVersionsQuery, to_rule
-from features.core.actions import ActionStatus, ActionType
-from features.core.backtests import MOST_DAYS, Backtest, ShadowReport
-from features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
-from features.core.principal import Principal
-from features.core.rules import Rule, rule_hash
-from features.policy.bodies import PolicyVersion
-from features.rules.backtest import not_in_shadow
-from store.control.policies import number_of
-from store.control.rule_registry import NOT_ACTIVE, RuleRegistry
-from store.control.rules import StoredRule, reached_rules_in
-from store.ids import IdFactory
+from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.service import ActionService, Change
+from clearhold.api.area import Backtests
+from clearhold.api.lists.arrays import ArrayPart, array_part
+from clearhold.api.lists.cursors import Place
+from clearhold.api.lists.exports import Concurrency
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, RulesVersionsQuery, to_rule
+from clearhold.features.core.actions import ActionStatus, ActionType
+from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
+from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule, rule_hash
+from clearhold.features.policy.bodies import PolicyVersion
+from clearhold.features.rules.backtest import not_in_shadow
+from clearhold.store.control.policies import number_of
+from clearhold.store.control.rule_registry import NOT_ACTIVE, RuleRegistry
+from clearhold.store.control.rules import StoredRule, reached_rules_in
+from clearhold.store.ids import IdFactory
 
 log = structlog.get_logger()
 

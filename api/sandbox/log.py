@@ -3,14 +3,14 @@
 Errors  UnavailableError when the log does not take them, and while the service starts
 """
 
-from api.ingest.service import IngestService
-from api.log.commands import COMMITTED_WITHIN_S
-from features.core.log_entry import shard_of
-from features.sandbox.feed import ComposedEvents
-from features.shard.questions import Owner, SeenEvents
-from store.redis_log.appender import LogAppender
-from store.redis_log.commit_waiter import CommitWaiter
-from store.redis_log.progress import LogProgress
+from clearhold.api.ingest.service import IngestService
+from clearhold.api.log.commands import COMMITTED_WITHIN_S
+from clearhold.features.core.log_entry import shard_of
+from clearhold.features.sandbox.feed import ComposedEvents
+from clearhold.features.shard.questions import Owner, SeenEvents
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.progress import LogProgress
 
 
 class SandboxLog:

@@ -6,14 +6,14 @@ from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, principal_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.ingest.routes import ingest_service
-from api.programs.service import ProgramService
-from api.sandbox.examples import (
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.ingest.routes import ingest_service
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.sandbox.examples import (
     EVENT_REQUEST,
     LISTING,
     RESULT,
@@ -21,8 +21,8 @@ from api.sandbox.examples import (
     SCENARIO_REQUEST,
     TRANSFER_REQUEST,
 )
-from api.sandbox.log import SandboxLog
-from api.sandbox.schemas import (
+from clearhold.api.sandbox.log import SandboxLog
+from clearhold.api.sandbox.schemas import (
     LISTINGS,
     EventRequest,
     ReturnRequest,
@@ -33,13 +33,13 @@ from api.sandbox.schemas import (
     event_rules,
     transfer_rules,
 )
-from api.sandbox.service import SandboxReads, SandboxService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.events import Events
-from store.duck.parties import Entities
-from store.duck.transfers import Transfers
-from store.redis_log.commit_waiter import CommitWaiter
+from clearhold.api.sandbox.service import SandboxReads, SandboxService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.events import Events
+from clearhold.store.duck.parties import Entities
+from clearhold.store.duck.transfers import Transfers
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
 
 _TAG: Final = "sandbox"
 

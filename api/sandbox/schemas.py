@@ -5,21 +5,21 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from api.http.countries import country_failures
-from api.http.fields import BankId, CentsText
-from api.http.validation import Failure
-from api.preflight.schemas import CounterpartyRequest
-from api.reports.conversions import signals_of
-from api.reports.schemas import ScoreSignal
-from features.bank.event_types import event_type as read_type
-from features.core.bands import band_of
-from features.core.errors import FieldCode
-from features.core.program import Simulated
-from features.core.vocabulary import AchType, Band, Direction, Rail
-from features.sandbox.order import OrderedCounterparty, TransferOrder
-from features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
-from features.sandbox.scenarios import SCENARIOS
-from store.duck.transfers import StoredTransfer
+from clearhold.api.http.countries import country_failures
+from clearhold.api.http.fields import BankId, CentsText
+from clearhold.api.http.validation import Failure
+from clearhold.api.preflight.schemas import CounterpartyRequest
+from clearhold.api.reports.conversions import signals_of
+from clearhold.api.reports.schemas import ScoreSignal
+from clearhold.features.bank.event_types import event_type as read_type
+from clearhold.features.core.bands import band_of
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
+from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder
+from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
+from clearhold.features.sandbox.scenarios import SCENARIOS
+from clearhold.store.duck.transfers import StoredTransfer
 
 MOST_SEED: Final = 2**31 - 1
 NOBODY: Final = "Sandbox Counterparty"

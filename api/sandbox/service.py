@@ -21,11 +21,11 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from api.lists.exports import Concurrency
-from api.log.refusals import UnknownTransferError
-from api.programs.service import ProgramService
-from api.sandbox.log import SandboxLog
-from api.sandbox.schemas import (
+from clearhold.api.lists.exports import Concurrency
+from clearhold.api.log.refusals import UnknownTransferError
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.sandbox.log import SandboxLog
+from clearhold.api.sandbox.schemas import (
     EventRequest,
     ReturnRequest,
     SandboxResult,
@@ -34,16 +34,16 @@ from api.sandbox.schemas import (
     ordered,
     to_score,
 )
-from api.transfers.bank_object import object_of
-from features.core.directory import ACCOUNT_PREFIX
-from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
-from features.core.principal import Principal
-from features.core.program import Program
-from features.core.vocabulary import AchType, Direction, Rail
-from features.detectors.program import DETECTORS
-from features.sandbox.feed import ComposedEvents, event_id
-from features.sandbox.order import compose_transfer
-from features.sandbox.returning import (
+from clearhold.api.transfers.bank_object import object_of
+from clearhold.features.core.directory import ACCOUNT_PREFIX
+from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.detectors.program import DETECTORS
+from clearhold.features.sandbox.feed import ComposedEvents, event_id
+from clearhold.features.sandbox.order import compose_transfer
+from clearhold.features.sandbox.returning import (
     ACH_RETURN_CODE,
     CHECK_RETURN_REASON,
     ReturnableTransfer,
@@ -52,15 +52,15 @@ from features.sandbox.returning import (
     never_returned,
     return_tag,
 )
-from features.sandbox.scenario import compose
-from features.sandbox.scenarios import SCENARIOS
-from features.sandbox.sent_event import compose_event
-from store.clock import Clock
-from store.duck.events import Events
-from store.duck.parties import Entities
-from store.duck.transfers import Transfers
-from store.ids import IdFactory
-from store.lake.raw_events import RawEvents
+from clearhold.features.sandbox.scenario import compose
+from clearhold.features.sandbox.scenarios import SCENARIOS
+from clearhold.features.sandbox.sent_event import compose_event
+from clearhold.store.clock import Clock
+from clearhold.store.duck.events import Events
+from clearhold.store.duck.parties import Entities
+from clearhold.store.duck.transfers import Transfers
+from clearhold.store.ids import IdFactory
+from clearhold.store.lake.raw_events import RawEvents
 
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in DETECTORS)
 """Their alerts come with a snapshot of the program, whose turn is not the sandbox's doing."""

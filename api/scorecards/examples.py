@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.scorecards import scorecard_sha256
-from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 
 _CARD: Final = msgspec.structs.replace(
     DEFAULT_CARD,

@@ -7,18 +7,18 @@ from litestar import Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.actions.examples import ACTION
-from api.actions.routes import action_service
-from api.actions.schemas import Action
-from api.area import Area, Resources
-from api.http.conditional import ETAG, PRIVATE, published
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of
-from api.http.operation import JSON, Access, Operation
-from api.http.request_schema import RequestSchema
-from api.programs.service import ProgramService
-from api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
-from api.scorecards.schemas import (
+from clearhold.api.actions.examples import ACTION
+from clearhold.api.actions.routes import action_service
+from clearhold.api.actions.schemas import Action
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.conditional import ETAG, PRIVATE, published
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of
+from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
+from clearhold.api.scorecards.schemas import (
     NewScorecard,
     NewScorecardReport,
     ScorecardActivation,
@@ -27,12 +27,12 @@ from api.scorecards.schemas import (
     card_failures,
     report_failures,
 )
-from api.scorecards.service import ScorecardService
-from features.core.comparisons import ShadowComparison
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.control.scorecard_registry import ScorecardRegistry
-from store.duck.shadow_scores import ShadowScores
+from clearhold.api.scorecards.service import ScorecardService
+from clearhold.features.core.comparisons import ShadowComparison
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.control.scorecard_registry import ScorecardRegistry
+from clearhold.store.duck.shadow_scores import ShadowScores
 
 _TAG: Final = "scorecards"
 _ENCODE: Final = msgspec.json.Encoder().encode

@@ -7,16 +7,16 @@ from uuid import UUID
 import jsonschema_rs
 import msgspec
 
-from api.http.fields import Prose
-from api.http.validation import Failure, failures_of
-from features.core.errors import FieldCode
-from features.core.instants import format_instant
-from features.core.scorecards import Scorecard, scorecard_sha256
-from features.policy.bodies import PolicyVersion
-from features.scorers.card_check import faults_of
-from features.scorers.cards import score_version
-from features.scorers.trs_v1.scorer import SCORER
-from store.control.scorecards import StoredReport
+from clearhold.api.http.fields import Prose
+from clearhold.api.http.validation import Failure, failures_of
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
+from clearhold.features.policy.bodies import PolicyVersion
+from clearhold.features.scorers.card_check import faults_of
+from clearhold.features.scorers.cards import score_version
+from clearhold.features.scorers.trs_v1.scorer import SCORER
+from clearhold.store.control.scorecards import StoredReport
 
 MAX_CARD_BYTES: Final = 16 * 1024
 """Every program of the tenant gets the card."""

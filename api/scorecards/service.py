@@ -12,11 +12,11 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from api.actions.schemas import Action
-from api.actions.service import ActionService, Change
-from api.lists.exports import Concurrency
-from api.programs.service import ProgramService
-from api.scorecards.schemas import (
+from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.service import ActionService, Change
+from clearhold.api.lists.exports import Concurrency
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.scorecards.schemas import (
     NewScorecard,
     ScorecardActivation,
     ScorecardReport,
@@ -24,21 +24,21 @@ from api.scorecards.schemas import (
     to_report,
     to_version,
 )
-from features.core.actions import ActionType
-from features.core.canonical import canonical, digest_of
-from features.core.comparisons import ShadowComparison
-from features.core.errors import FieldCode, invalid
-from features.core.instants import DAY_US, format_instant
-from features.core.principal import Principal
-from features.core.scorecards import scorecard_sha256
-from features.policy.bodies import PolicyVersion
-from features.policy.comparison import to_comparison
-from features.scorers.cards import score_version
-from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
-from features.scorers.trs_v1.scorer import VERSION as DEFAULT
-from store.clock import Clock
-from store.control.scorecard_registry import ScorecardRegistry, card_in, follows_tenant
-from store.duck.shadow_scores import ShadowScores
+from clearhold.features.core.actions import ActionType
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.comparisons import ShadowComparison
+from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.policy.bodies import PolicyVersion
+from clearhold.features.policy.comparison import to_comparison
+from clearhold.features.scorers.cards import score_version
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+from clearhold.features.scorers.trs_v1.scorer import VERSION as DEFAULT
+from clearhold.store.clock import Clock
+from clearhold.store.control.scorecard_registry import ScorecardRegistry, card_in, follows_tenant
+from clearhold.store.duck.shadow_scores import ShadowScores
 
 log = structlog.get_logger()
 

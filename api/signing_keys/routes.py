@@ -6,14 +6,14 @@ from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, principal_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.signing_keys.schemas import NewSigningKey, SigningKeyState
-from api.signing_keys.service import SigningKeyService
-from features.core.errors import ErrorCode
+from clearhold.api.area import Area
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, principal_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.signing_keys.schemas import NewSigningKey, SigningKeyState
+from clearhold.api.signing_keys.service import SigningKeyService
+from clearhold.features.core.errors import ErrorCode
 
 _TAG: Final = "administration"
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from features.core.instants import format_instant
-from store.keys.key_schedule import KeyPurpose, KeyState, SigningKey
+from clearhold.features.core.instants import format_instant
+from clearhold.store.keys.key_schedule import KeyPurpose, KeyState, SigningKey
 
 
 class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,10 +6,10 @@ Errors  NotFoundError for an unknown kid; ConflictError while a new key of the p
 import structlog
 from anyio import to_thread
 
-from api.signing_keys.schemas import NewSigningKey, SigningKeyState, to_signing_key
-from features.core.principal import Principal
-from store.keys.key_schedule import KeyState
-from store.keys.signing_keys import SigningKeys
+from clearhold.api.signing_keys.schemas import NewSigningKey, SigningKeyState, to_signing_key
+from clearhold.features.core.principal import Principal
+from clearhold.store.keys.key_schedule import KeyState
+from clearhold.store.keys.signing_keys import SigningKeys
 
 log = structlog.get_logger()
 

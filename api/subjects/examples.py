@@ -3,10 +3,10 @@
 from hashlib import sha256
 from typing import Final
 
-from api.entities.examples import ENTITY
-from api.programs.examples import PROGRAM_ID, TENANT_ID
-from store.subjects.lines import END, FORMAT, MANIFEST, line_of
-from store.subjects.tables import ORDER
+from clearhold.api.entities.examples import ENTITY
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, line_of
+from clearhold.store.subjects.tables import ORDER
 
 _MANIFEST: Final = line_of(
     MANIFEST,

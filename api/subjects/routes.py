@@ -7,24 +7,24 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
-from api.area import Area, Resources
-from api.counterparties.schemas import CounterpartyQuery
-from api.entities.schemas import EntityQuery
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from api.programs.service import ProgramService
-from api.record.routes import policy_bodies
-from api.subjects.examples import SUBJECT_EXPORT
-from api.subjects.schemas import SubjectLine
-from api.subjects.service import SubjectService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.parties import Counterparties, Entities
-from store.subjects.reader import SubjectReader
-from store.subjects.things import SubjectKind
+from clearhold.api.area import Area, Resources
+from clearhold.api.counterparties.schemas import CounterpartyQuery
+from clearhold.api.entities.schemas import EntityQuery
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.record.routes import policy_bodies
+from clearhold.api.subjects.examples import SUBJECT_EXPORT
+from clearhold.api.subjects.schemas import SubjectLine
+from clearhold.api.subjects.service import SubjectService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.store.subjects.reader import SubjectReader
+from clearhold.store.subjects.things import SubjectKind
 
 _TAG: Final = "record"
 _NAME: Final = "subject"

@@ -10,16 +10,16 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
-from api.counterparties.service import UNKNOWN_COUNTERPARTY
-from api.entities.service import UNKNOWN_ENTITY
-from api.lists.list_reader import batches_of
-from api.programs.service import ProgramService, several_programs
-from features.core.errors import ErrorCode, NotFoundError
-from features.core.principal import Principal
-from store.clock import Clock
-from store.duck.parties import Counterparties, Entities
-from store.subjects.reader import SubjectReader
-from store.subjects.things import Subject, SubjectKind
+from clearhold.api.counterparties.service import UNKNOWN_COUNTERPARTY
+from clearhold.api.entities.service import UNKNOWN_ENTITY
+from clearhold.api.lists.list_reader import batches_of
+from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import Principal
+from clearhold.store.clock import Clock
+from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.store.subjects.reader import SubjectReader
+from clearhold.store.subjects.things import Subject, SubjectKind
 
 LINES_A_BATCH: Final = 100
 

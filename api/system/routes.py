@@ -7,12 +7,12 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from msgspec import UNSET, UnsetType
 
-from api.area import Area
-from api.http.conditional import ETAG, published
-from api.http.envelope import ApiRequest, ErrorEnvelope, request_id
-from api.http.operation import JSON, Access, Operation
-from api.telemetry.readiness import READY, UP, Readiness, ReadinessReport, Replay
-from features.core.errors import ErrorCode
+from clearhold.api.area import Area
+from clearhold.api.http.conditional import ETAG, published
+from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
+from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.telemetry.readiness import READY, UP, Readiness, ReadinessReport, Replay
+from clearhold.features.core.errors import ErrorCode
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):

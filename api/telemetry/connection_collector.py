@@ -6,7 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from api.http.connections import Connections
+from clearhold.api.http.connections import Connections
 
 
 class ConnectionCollector(Collector):

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
-from store.redis_log.appender import LogAppender
-from store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.memory import RedisMemory
 
 KINDS_LIMIT: Final = 1_000
 """Kinds of request that are counted by tenant; further ones are counted under ``OTHER``."""

@@ -17,8 +17,8 @@ import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from api.http.server import address_of, listening_socket
-from store.data_dir import StartupError
+from clearhold.api.http.server import address_of, listening_socket
+from clearhold.store.data_dir import StartupError
 
 PATH: Final = "/metrics"
 USUAL_PORT: Final = 9464

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from litestar.types import ASGIApp, Receive, Send
 
-from api.http.envelope import header_values, request_id
-from api.http.gate import PRINCIPAL
-from api.telemetry.metrics import (
+from clearhold.api.http.envelope import header_values, request_id
+from clearhold.api.http.gate import PRINCIPAL
+from clearhold.api.telemetry.metrics import (
     BATCH,
     INGEST,
     OTHER,
@@ -23,9 +23,9 @@ from api.telemetry.metrics import (
     outcome_of,
     verdict_of,
 )
-from api.telemetry.request_log import RequestLog
-from features.core.principal import Principal
-from store.traces import TRACEPARENT, trace_id_of
+from clearhold.api.telemetry.request_log import RequestLog
+from clearhold.features.core.principal import Principal
+from clearhold.store.traces import TRACEPARENT, trace_id_of
 
 OBSERVED: Final = "clearhold.observed"
 """Where the scope has this wrapper, so that a request made on behalf of another one is observed as well."""

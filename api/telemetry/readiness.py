@@ -8,7 +8,7 @@ from typing import Final, Self
 import msgspec
 from anyio import to_thread
 
-from features.core.instants import format_instant
+from clearhold.features.core.instants import format_instant
 
 KEPT_S: Final = 1.0
 UP: Final = "up"

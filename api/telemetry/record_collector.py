@@ -11,11 +11,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from features.core.instants import SECOND_US
-from store.clock import Clock
-from store.record.checkpoint_log import CheckpointLog
-from store.record.checkpoints import RecordCheckpoints
-from store.record.verification import LastVerifications
+from clearhold.features.core.instants import SECOND_US
+from clearhold.store.clock import Clock
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.verification import LastVerifications
 
 
 class RecordCollector(Collector):

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import SECOND_US, format_instant
-from store.clock import Clock
+from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.store.clock import Clock
 
 FLUSH_AFTER_S: Final = 0.05
 UNPROVEN_PER_SECOND: Final = 20

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from features.core.errors import ErrorCode, NotFoundError, UnavailableError
-from features.core.log_entry import EntryKind
-from features.core.rows.transfers import TransferRow
-from store.lake.raw_events import RawEvents
+from clearhold.features.core.errors import ErrorCode, NotFoundError, UnavailableError
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.lake.raw_events import RawEvents
 
 UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
 LOST: Final = "The bank's object of this transfer is lost with a part of the log; lists and exports have the transfer."

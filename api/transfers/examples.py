@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from api.programs.examples import PROGRAM_ID, TENANT_ID
-from features.scorers.trs_v1.scorer import DEFAULT
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 
 REASON: Final[dict[str, Any]] = {
     "id": "TRS-CPY-01",

@@ -7,22 +7,29 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.lists.exports import Downloads
-from api.lists.lists import next_link
-from api.lists.operations import export_operation, list_operation
-from api.programs.service import ProgramService
-from api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
-from api.transfers.schemas import ExportQuery, Transfer, TransferPage, TransferQuery, TransfersQuery, TransferSummary
-from api.transfers.scoring_cards import ScoringCards
-from api.transfers.service import TransferService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.transfers import Transfers
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.exports import Downloads
+from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.operations import export_operation, list_operation
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
+from clearhold.api.transfers.schemas import (
+    ExportQuery,
+    Transfer,
+    TransferPage,
+    TransferQuery,
+    TransfersQuery,
+    TransferSummary,
+)
+from clearhold.api.transfers.scoring_cards import ScoringCards
+from clearhold.api.transfers.service import TransferService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.transfers import Transfers
 
 _TAG: Final = "transfers"
 

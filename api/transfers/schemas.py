@@ -4,15 +4,15 @@ from typing import Annotated, Any
 
 import msgspec
 
-from api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from api.lists.exports import ExportFormat
-from api.lists.list_reader import ListPage
-from api.lists.lists import DEFAULT_LIMIT, instant_text
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.core.reason import Reason
-from features.core.rows.transfers import TransferRow
-from features.core.vocabulary import Band
+from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
+from clearhold.api.lists.exports import ExportFormat
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.vocabulary import Band
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

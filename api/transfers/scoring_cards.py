@@ -3,12 +3,12 @@
 Errors  none: a version that the tenant does not have (lost with its log) has no digest
 """
 
-from api.transfers.schemas import ScoringCard
-from features.core.scorecards import scorecard_sha256
-from features.policy.card_book import card_version
-from features.scorers.trs_v1.scorer import DEFAULT
-from store.control.policies import Policies
-from store.control.scorecard_registry import card_in
+from clearhold.api.transfers.schemas import ScoringCard
+from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.policy.card_book import card_version
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT
+from clearhold.store.control.policies import Policies
+from clearhold.store.control.scorecard_registry import card_in
 
 
 class ScoringCards:

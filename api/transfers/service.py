@@ -11,13 +11,13 @@ import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
-from api.lists.cursors import Place
-from api.lists.list_reader import BATCH, ListReader, batches_of
-from api.lists.lists import instant_in
-from api.log.refusals import UnknownTransferError
-from api.programs.service import ProgramService
-from api.transfers.bank_object import object_of
-from api.transfers.schemas import (
+from clearhold.api.lists.cursors import Place
+from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
+from clearhold.api.lists.lists import instant_in
+from clearhold.api.log.refusals import UnknownTransferError
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.transfers.bank_object import object_of
+from clearhold.api.transfers.schemas import (
     ScoreInputs,
     ScoringCard,
     Transfer,
@@ -27,14 +27,14 @@ from api.transfers.schemas import (
     TransferSummary,
     to_summary,
 )
-from api.transfers.scoring_cards import ScoringCards
-from features.bank.masking import masked_raw
-from features.catalogue.features import values_by_name
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.principal import Principal
-from features.core.reason import Reason
-from store.duck.transfers import StoredTransfer, TransferFilter, Transfers
-from store.lake.raw_events import RawEvents
+from clearhold.api.transfers.scoring_cards import ScoringCards
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.catalogue.features import values_by_name
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.reason import Reason
+from clearhold.store.duck.transfers import StoredTransfer, TransferFilter, Transfers
+from clearhold.store.lake.raw_events import RawEvents
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from api.programs.examples import PROGRAM_ID, TENANT_ID
-from api.webhooks.schemas import WebhookPayload, to_payload
-from features.core.ids import WEBHOOK_EVENT_IDS
-from features.core.instants import parse_instant
-from features.core.kris import KriName, KriStatus, KriUnit, KriValue
-from features.webhooks.event_types import EventType
-from features.webhooks.payloads import (
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.webhooks.schemas import WebhookPayload, to_payload
+from clearhold.features.core.ids import WEBHOOK_EVENT_IDS
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.kris import KriName, KriStatus, KriUnit, KriValue
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,
     AlertOpened,
@@ -21,7 +21,7 @@ from features.webhooks.payloads import (
     PreflightScored,
     TransferScored,
 )
-from features.webhooks.row_events import body_of
+from clearhold.features.webhooks.row_events import body_of
 
 ENDPOINT_ID: Final = "7d1f2a90-43c8-4f4e-9f3d-6a1b2c3d4e5f"
 _ALERT_ID: Final = "8b5a7292-935c-5449-9007-d3908c04fe62"

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from api.programs.examples import PROGRAM_ID
-from api.webhooks.event_examples import ENDPOINT_ID, EXAMPLES
-from features.webhooks.event_types import EventType
+from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.webhooks.event_examples import ENDPOINT_ID, EXAMPLES
+from clearhold.features.webhooks.event_types import EventType
 
 NEW_WEBHOOK: Final = {
     "url": "https://hooks.bank.example/clearhold",

@@ -6,14 +6,14 @@ from litestar import delete, get, patch, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from api.area import Area, Resources
-from api.http.envelope import ApiRequest
-from api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
-from api.http.operation import Access, Operation
-from api.http.request_schema import RequestSchema
-from api.programs.service import ProgramService
-from api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, NEW_WEBHOOK, SECRET
-from api.webhooks.schemas import (
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, NEW_WEBHOOK, SECRET
+from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,
     NewWebhook,
     WebhookChange,
@@ -24,10 +24,10 @@ from api.webhooks.schemas import (
     WebhookRotation,
     WebhookSecret,
 )
-from api.webhooks.service import WebhookService
-from features.core.errors import ErrorCode
-from features.core.principal import KeyScope
-from store.duck.webhooks import WebhookDeliveries
+from clearhold.api.webhooks.service import WebhookService
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
+from clearhold.store.duck.webhooks import WebhookDeliveries
 
 _TAG: Final = "webhooks"
 _OF_ENDPOINT: Final = (ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.WEBHOOK_NOT_FOUND)

@@ -6,13 +6,13 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from api.http.fields import URL
-from features.core.instants import format_instant
-from features.core.program import Simulated
-from features.webhooks.delivery import AttemptError, DeliveryStatus
-from features.webhooks.event_types import SUBSCRIBABLE, EventType
-from store.control.webhooks import Endpoint
-from store.duck.webhooks import StoredDelivery
+from clearhold.api.http.fields import URL
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
+from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
+from clearhold.features.webhooks.event_types import SUBSCRIBABLE, EventType
+from clearhold.store.control.webhooks import Endpoint
+from clearhold.store.duck.webhooks import StoredDelivery
 
 DEFAULT_DELIVERIES: Final = 20
 DEFAULT_OVERLAP_HOURS: Final = 24

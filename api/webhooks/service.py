@@ -14,10 +14,10 @@ import structlog
 from anyio import to_thread
 from msgspec import UNSET
 
-from api.area import WebhookDispatch
-from api.programs.service import ProgramService
-from api.webhooks.event_examples import EXAMPLES
-from api.webhooks.schemas import (
+from clearhold.api.area import WebhookDispatch
+from clearhold.api.programs.service import ProgramService
+from clearhold.api.webhooks.event_examples import EXAMPLES
+from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,
     NewWebhook,
     WebhookChange,
@@ -30,14 +30,14 @@ from api.webhooks.schemas import (
     to_delivery,
     to_endpoint,
 )
-from features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
-from features.core.principal import Principal
-from features.webhooks.event_types import EventType
-from features.webhooks.urls import endpoint_url
-from store.control.webhook_registry import WebhookRegistry
-from store.control.webhooks import Endpoint, WebhookEndpoints, require_endpoint_of
-from store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from store.ids import IdFactory
+from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
+from clearhold.features.core.principal import Principal
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.urls import endpoint_url
+from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.control.webhooks import Endpoint, WebhookEndpoints, require_endpoint_of
+from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
+from clearhold.store.ids import IdFactory
 
 UNKNOWN_DELIVERY: Final = "Unknown delivery of this endpoint. GET /api/webhooks/{webhookId}/deliveries lists them."
 

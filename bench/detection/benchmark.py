@@ -29,10 +29,10 @@ from bench.detection.worlds import WORLDS, World
 from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
 from bench.workbench import PREFIX
-from features.catalogue.vector import FeatureVector
-from features.scorers.card_check import read_card
-from features.scorers.cards import compile_card
-from features.scorers.engine import CompiledCard
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.scorers.card_check import read_card
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.engine import CompiledCard
 
 BESIDE_THE_PROJECT: Final = CHECKOUT.parent / "shared" / "data"
 QUICK_ROWS: Final = 60_000

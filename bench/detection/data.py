@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from bench.convert.bank_rows import rows_in
-from features.core.instants import parse_instant
+from clearhold.features.core.instants import parse_instant
 
 LABEL_COLUMNS: Final = ("transfer_id", "is_bad", "typology", "scenario_id", "is_benign_lookalike")
 RECEIVER: Final = "-in"

@@ -12,9 +12,9 @@ from typing import Final
 from bench.detection.data import Case
 from bench.detection.measures import Share, in_hold, in_review_or_hold
 from bench.detection.report import AFTER_DAYS, AMOUNT, CARD, LARGER_FIRST, SCORE, VOLUMES_PER_THOUSAND, Findings
-from features.core.bands import band_of
-from features.core.vocabulary import Band
-from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+from clearhold.features.core.bands import band_of
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 
 LEAST_PER_THOUSAND: Final = 10
 MOST_UNSCORED: Final = 0.02

@@ -27,23 +27,23 @@ from bench.detection.benchmark import BESIDE_THE_PROJECT
 from bench.detection.data import Label, cut, labels_in, row_of
 from bench.detection.worlds import WORLDS, World
 from bench.workbench import PREFIX, TENANT
-from features.core.commands import DecisionEntry, LabelEntry, OperatorKind
-from features.core.ids import derived_id
-from features.core.instants import DAY_US, HOUR_US, parse_instant
-from features.core.log_entry import EntryKind, LogEntry, shard_of
-from features.core.program import Program
-from features.core.rows.alerts import AlertRow
-from features.core.rows.events import QuarantineRow
-from features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue
-from features.shard.shard import ShardState
-from store.analysts.writer import LakeWriter
-from store.data_dir import DEFAULT_SHARDS
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.ids import new_id
-from store.record.rows import FACT_TYPE
-from store.redis_log.offsets import SEQ_BITS
-from store.tables.row_tables import row_tables
+from clearhold.features.core.commands import DecisionEntry, LabelEntry, OperatorKind
+from clearhold.features.core.ids import derived_id
+from clearhold.features.core.instants import DAY_US, HOUR_US, parse_instant
+from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue
+from clearhold.features.shard.shard import ShardState
+from clearhold.store.analysts.writer import LakeWriter
+from clearhold.store.data_dir import DEFAULT_SHARDS
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.ids import new_id
+from clearhold.store.record.rows import FACT_TYPE
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.tables.row_tables import row_tables
 
 LABELLED_AFTER_US: Final = 30 * DAY_US
 DECIDED_A_DAY: Final = 12

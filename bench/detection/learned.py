@@ -14,16 +14,16 @@ import duckdb
 import numpy as np
 from sklearn.ensemble import IsolationForest
 
-from api.cli.calibration.fitting import fit_card
-from api.cli.calibration.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
 from bench.detection.data import Known, hash_of
-from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US
-from features.scorers.card_check import faults_of
-from features.scorers.cards import compile_card
-from features.scorers.engine import CompiledCard
-from features.scorers.trs_v1.scorer import DEFAULT, SCORER
-from store.duck.labelled_scorings import LabelledScorings
+from clearhold.api.cli.calibration.fitting import fit_card
+from clearhold.api.cli.calibration.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.scorers.card_check import faults_of
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT, SCORER
+from clearhold.store.duck.labelled_scorings import LabelledScorings
 
 FITTED: Final = "fitted"
 TREES: Final = 200

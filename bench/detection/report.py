@@ -34,9 +34,9 @@ from bench.detection.measures import (
     touched,
     volume_of,
 )
-from features.core.bands import band_of
-from features.core.instants import DAY_US
-from features.core.vocabulary import Band
+from clearhold.features.core.bands import band_of
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.vocabulary import Band
 
 VOLUMES_PER_THOUSAND: Final = (5, 10, 20, 35)
 SPAN_DAYS: Final = (7, 30, 90)

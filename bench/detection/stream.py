@@ -12,20 +12,20 @@ from typing import Final, cast
 
 import msgspec
 
-from api.client.client import ClearholdClient
-from api.client.event_lines import ByteStream, LineReader
-from api.client.event_replay import EventReplay, Tally, Target
 from bench.detection.data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import parse_instant
-from features.core.log_entry import EntryKind, LogEntry, shard_of
-from features.core.program import Program
-from features.core.rows.events import QuarantineRow
-from features.core.rows.transfers import TransferRow
-from features.shard.shard import ShardState
-from store.data_dir import DEFAULT_SHARDS
+from clearhold.api.client.client import ClearholdClient
+from clearhold.api.client.event_lines import ByteStream, LineReader
+from clearhold.api.client.event_replay import EventReplay, Tally, Target
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.shard.shard import ShardState
+from clearhold.store.data_dir import DEFAULT_SHARDS
 
 Done = Callable[[int], None]
 Scored = tuple[TransferFeaturesRow, TransferRow]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from bench.convert import amlsim, personas, synthfin
 from bench.convert.bank_rows import EventFiles
-from features.scorers.trs_v1 import flow, relationship
+from clearhold.features.scorers.trs_v1 import flow, relationship
 
 
 class World(NamedTuple):

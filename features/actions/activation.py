@@ -7,11 +7,11 @@ activated is looked at there as well, because rules and reports are not in the s
 
 from typing import Any
 
-from features.core.actions import ActionEntry, ActionType
-from features.core.commands import EntryResult
-from features.core.log_entry import EntryPosition
-from features.policy.bodies import prefix_of
-from features.state.program import ProgramState
+from clearhold.features.core.actions import ActionEntry, ActionType
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.policy.bodies import prefix_of
+from clearhold.features.state.program import ProgramState
 
 
 def objection_to_activation(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:

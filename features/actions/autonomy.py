@@ -10,20 +10,20 @@ from typing import Any, Final
 
 import msgspec
 
-from features.actions.rows import Transition, action_row, link_of_transition
-from features.core.actions import PLATFORM, ActionEntry, ActionStatus, ActionType
-from features.core.autonomy import AutonomyBody, AutonomyChange, AutonomyRequest, AutonomyTier
-from features.core.commands import EntryResult
-from features.core.ids import derived_id
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.landing.policies import emit_composed
-from features.policy.autonomy import changed, closable_detectors, is_narrower, without
-from features.policy.bodies import PolicyBody
-from features.policy.eligibility import eligible_detectors, is_overturned_recently
-from features.policy.in_force import given_policy, policy_in_force
-from features.state.action_book import ActionState
-from features.state.program import ProgramState
+from clearhold.features.actions.rows import Transition, action_row, link_of_transition
+from clearhold.features.core.actions import PLATFORM, ActionEntry, ActionStatus, ActionType
+from clearhold.features.core.autonomy import AutonomyBody, AutonomyChange, AutonomyRequest, AutonomyTier
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.ids import derived_id
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.landing.policies import emit_composed
+from clearhold.features.policy.autonomy import changed, closable_detectors, is_narrower, without
+from clearhold.features.policy.bodies import PolicyBody
+from clearhold.features.policy.eligibility import eligible_detectors, is_overturned_recently
+from clearhold.features.policy.in_force import given_policy, policy_in_force
+from clearhold.features.state.action_book import ActionState
+from clearhold.features.state.program import ProgramState
 
 _REPLACED: Final = "The autonomy of the program has changed since the request."
 _NOT_ELIGIBLE: Final = "The evidence does not hold any more for: {}."

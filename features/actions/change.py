@@ -6,12 +6,12 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from features.core.actions import ActionEntry
-from features.core.commands import EntryResult
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.state.action_book import ActionState
-from features.state.program import ProgramState
+from clearhold.features.core.actions import ActionEntry
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.state.action_book import ActionState
+from clearhold.features.state.program import ProgramState
 
 Recorded = dict[str, Any] | None
 

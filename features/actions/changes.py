@@ -3,13 +3,17 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from features.actions import autonomy, set_limit
-from features.actions.activation import objection_to_activation, objection_to_rule_change, objection_to_scorecard
-from features.actions.change import Change
-from features.core.actions import ActionEntry, ActionType
-from features.core.commands import EntryResult
-from features.core.log_entry import EntryPosition
-from features.state.program import ProgramState
+from clearhold.features.actions import autonomy, set_limit
+from clearhold.features.actions.activation import (
+    objection_to_activation,
+    objection_to_rule_change,
+    objection_to_scorecard,
+)
+from clearhold.features.actions.change import Change
+from clearhold.features.core.actions import ActionEntry, ActionType
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.state.program import ProgramState
 
 CHANGES: Final[Mapping[ActionType, Change]] = {
     ActionType.SET_AUTONOMY: Change(

@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 
-from features.core.actions import ActionStatus
-from features.core.canonical import Chain, canonical, digest_of
-from features.core.ids import derived_id
-from features.core.instants import format_instant
-from features.core.log_entry import EntryPosition
-from features.core.rows.actions import ActionRow
-from features.core.rows.record import ChainFactRow
-from features.state.action_book import ActionState
-from features.state.program import ProgramState
+from clearhold.features.core.actions import ActionStatus
+from clearhold.features.core.canonical import Chain, canonical, digest_of
+from clearhold.features.core.ids import derived_id
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.state.action_book import ActionState
+from clearhold.features.state.program import ProgramState
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):

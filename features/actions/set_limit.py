@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from features.core.actions import ActionEntry, ActionType
-from features.core.commands import EntryResult
-from features.core.limits import (
+from clearhold.features.core.actions import ActionEntry, ActionType
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.limits import (
     CapKind,
     CapVersion,
     LimitChange,
@@ -16,13 +16,13 @@ from features.core.limits import (
     cap_of,
     digits_of,
 )
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.landing.cap_usage import cap_usage
-from features.landing.policies import bring_into_force
-from features.policy.bodies import ActiveVersion, LimitsBody
-from features.state.action_book import ActionState
-from features.state.program import ProgramState
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.landing.cap_usage import cap_usage
+from clearhold.features.landing.policies import bring_into_force
+from clearhold.features.policy.bodies import ActiveVersion, LimitsBody
+from clearhold.features.state.action_book import ActionState
+from clearhold.features.state.program import ProgramState
 
 
 def change_of(change: dict[str, Any] | None) -> LimitChange:

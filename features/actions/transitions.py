@@ -8,10 +8,10 @@ Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 
 from typing import Any, Final
 
-from features.actions.changes import CHANGES, OBJECTIONS
-from features.actions.rows import Transition, action_row, link_of_transition
-from features.alerts.rows import result_row
-from features.core.actions import (
+from clearhold.features.actions.changes import CHANGES, OBJECTIONS
+from clearhold.features.actions.rows import Transition, action_row, link_of_transition
+from clearhold.features.alerts.rows import result_row
+from clearhold.features.core.actions import (
     ALWAYS_TWO_APPROVERS,
     ONE_IS_ENOUGH,
     PLATFORM,
@@ -21,12 +21,12 @@ from features.core.actions import (
     OutcomeEntry,
     same_person,
 )
-from features.core.commands import EntryResult, ResultKind
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.policy.in_force import policy_in_force
-from features.state.action_book import ActionState
-from features.state.program import ProgramState
+from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.policy.in_force import policy_in_force
+from clearhold.features.state.action_book import ActionState
+from clearhold.features.state.program import ProgramState
 
 OWN_APPROVAL: Final = "Whoever requested an action may not approve it."
 

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from features.agents.items import AgentItem, ProfileItem, SettlementItem
-from features.bank.fields import flag, instant, mapping, name
-from features.core.agents import SkipReason
-from features.core.vocabulary import VerificationStatus
+from clearhold.features.agents.items import AgentItem, ProfileItem, SettlementItem
+from clearhold.features.bank.fields import flag, instant, mapping, name
+from clearhold.features.core.agents import SkipReason
+from clearhold.features.core.vocabulary import VerificationStatus
 
 USDC_CONTRACTS: Final = frozenset(
     {

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from features.alerts.evidence import with_totals
-from features.alerts.evidence_bodies import Escalation
-from features.alerts.rows import alert_row
-from features.core.instants import format_instant
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.state.program import ProgramState
+from clearhold.features.alerts.evidence import with_totals
+from clearhold.features.alerts.evidence_bodies import Escalation
+from clearhold.features.alerts.rows import alert_row
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.state.program import ProgramState
 
 BY_CLOCK: Final = "clock"
 

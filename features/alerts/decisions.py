@@ -12,11 +12,18 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.evidence import appeal_evidence, text_of, with_totals
-from features.alerts.evidence_bodies import AppealedAlert, Escalation
-from features.alerts.labelling import note_label
-from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, disposition_rows, result_row
-from features.core.commands import (
+from clearhold.features.alerts.evidence import appeal_evidence, text_of, with_totals
+from clearhold.features.alerts.evidence_bodies import AppealedAlert, Escalation
+from clearhold.features.alerts.labelling import note_label
+from clearhold.features.alerts.rows import (
+    SignedDecision,
+    alert_body_row,
+    alert_id_of,
+    alert_row,
+    disposition_rows,
+    result_row,
+)
+from clearhold.features.core.commands import (
     AppealEntry,
     DecisionEntry,
     EntryResult,
@@ -25,18 +32,18 @@ from features.core.commands import (
     ResultKind,
     needs_person,
 )
-from features.core.instants import format_instant
-from features.core.log_entry import EntryPosition
-from features.core.principal import is_key_operator
-from features.core.rows.alerts import LabelRow
-from features.core.rows.emit import Emit
-from features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
-from features.detectors.amount import STRUCTURING
-from features.policy.in_force import InForce, policy_in_force
-from features.policy.routing import RouteReason, hours_us, tier_of
-from features.state.alert_book import AlertBook
-from features.state.alert_state import AlertState
-from features.state.program import ProgramState
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.principal import is_key_operator
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
+from clearhold.features.detectors.amount import STRUCTURING
+from clearhold.features.policy.in_force import InForce, policy_in_force
+from clearhold.features.policy.routing import RouteReason, hours_us, tier_of
+from clearhold.features.state.alert_book import AlertBook
+from clearhold.features.state.alert_state import AlertState
+from clearhold.features.state.program import ProgramState
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
 _RELEASE, _NO_ACTION = AlertDecision.RELEASE, AlertDecision.NO_ACTION

@@ -10,7 +10,7 @@ from typing import Any, Final, TypedDict, TypeVar
 
 import msgspec
 
-from features.alerts.evidence_bodies import (
+from clearhold.features.alerts.evidence_bodies import (
     AppealedAlert,
     AppealEvidence,
     Escalation,
@@ -21,19 +21,19 @@ from features.alerts.evidence_bodies import (
     MoneyPath,
     ProgramEvidence,
 )
-from features.alerts.rule_evidence import rule_evidence
-from features.catalogue.features import FEATURES, NAME_OF
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector
-from features.core.instants import format_instant
-from features.core.money import USD
-from features.core.reason import Reason
-from features.core.vocabulary import SubjectType
-from features.detectors.detector import DetectionContext, Finding
-from features.detectors.resting import FOLLOW_MONEY, actor_ids_of, rests_on
-from features.policy.in_force import InForce
-from features.policy.routing import RouteReason, Routing
-from features.state.alert_book import key_of_subject
-from features.state.alert_state import AlertState
+from clearhold.features.alerts.rule_evidence import rule_evidence
+from clearhold.features.catalogue.features import FEATURES, NAME_OF
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.money import USD
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.detector import DetectionContext, Finding
+from clearhold.features.detectors.resting import FOLLOW_MONEY, actor_ids_of, rests_on
+from clearhold.features.policy.in_force import InForce
+from clearhold.features.policy.routing import RouteReason, Routing
+from clearhold.features.state.alert_book import key_of_subject
+from clearhold.features.state.alert_state import AlertState
 
 _IN_CENTS: Final = frozenset(feature.column for feature in FEATURES if feature.unit.startswith("cents"))
 ALWAYS_SHOWN: Final = (

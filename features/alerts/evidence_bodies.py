@@ -5,8 +5,8 @@ Unit    cents are strings of digits, instants are texts; it holds ids and never 
 
 import msgspec
 
-from features.alerts.rule_evidence import RuleEvidence
-from features.core.reason import Reason
+from clearhold.features.alerts.rule_evidence import RuleEvidence
+from clearhold.features.core.reason import Reason
 
 Figure = str | int | float | bool | None
 

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 import msgspec
 
-from features.alerts.rows import derived_from
-from features.bank.disputes import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
-from features.bank.events import TransferSnapshot
-from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
-from features.core.log_entry import EntryPosition
-from features.core.rows.alerts import LabelRow
-from features.core.rows.emit import Emit
-from features.core.vocabulary import LabelSource, LabelValue, Rail
-from features.landing.landing_result import LandingResult
-from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState
+from clearhold.features.alerts.rows import derived_from
+from clearhold.features.bank.disputes import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.vocabulary import LabelSource, LabelValue, Rail
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import ReturnState
 
 _CHECK: Final = Rail.CHECK.value
 

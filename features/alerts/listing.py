@@ -8,19 +8,19 @@ Window  settlements of 90 days, as many as a search of the graph looks at
 
 from typing import Final
 
-from features.alerts.opening import AlertOpener
-from features.core.instants import DAYS_90
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.detectors.detector import DetectionContext
-from features.detectors.finding import listed_finding
-from features.landing.agents import Listed
-from features.landing.landing_result import known_result
-from features.landing.rescoring import score_again
-from features.landing.stored_transfer import StoredTransfer
-from features.state.parties import Actor
-from features.state.program import ProgramState
-from features.windows.edges import EDGES_A_NODE, node_of_actor
+from clearhold.features.alerts.opening import AlertOpener
+from clearhold.features.core.instants import DAYS_90
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.detectors.detector import DetectionContext
+from clearhold.features.detectors.finding import listed_finding
+from clearhold.features.landing.agents import Listed
+from clearhold.features.landing.landing_result import known_result
+from clearhold.features.landing.rescoring import score_again
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import EDGES_A_NODE, node_of_actor
 
 NO_ID: Final = ""
 

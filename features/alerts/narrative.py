@@ -11,18 +11,18 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.draft import Draft, Recommendation
-from features.alerts.evidence_bodies import Evidence, Figure
-from features.core.instants import format_instant
-from features.core.money import USD
-from features.core.rules import RuleAction
-from features.core.sentences import money, money_in
-from features.core.vocabulary import Band, Severity
-from features.detectors.detector import ReviewQuestion
-from features.detectors.rules import RULE_REVIEW
-from features.detectors.table import DETECTOR_OF
-from features.policy.routing import RULE_PREFIX
-from features.state.alert_state import AlertState
+from clearhold.features.alerts.draft import Draft, Recommendation
+from clearhold.features.alerts.evidence_bodies import Evidence, Figure
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.money import USD
+from clearhold.features.core.rules import RuleAction
+from clearhold.features.core.sentences import money, money_in
+from clearhold.features.core.vocabulary import Band, Severity
+from clearhold.features.detectors.detector import ReviewQuestion
+from clearhold.features.detectors.rules import RULE_REVIEW
+from clearhold.features.detectors.table import DETECTOR_OF
+from clearhold.features.policy.routing import RULE_PREFIX
+from clearhold.features.state.alert_state import AlertState
 
 SHOWN_TRANSFERS: Final = 20
 SHOWN_WHEN_CLOSED: Final = 3

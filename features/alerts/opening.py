@@ -15,24 +15,31 @@ from typing import Final
 
 import msgspec
 
-from features.alerts.draft import Draft
-from features.alerts.evidence import evidence_of, foreign_amount, refreshed, subject_key, text_of
-from features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
-from features.alerts.narrative import draft_of, policy_close
-from features.alerts.rows import SignedDecision, alert_body_row, alert_id_of, alert_row, derived_from, disposition_rows
-from features.alerts.rule_matches import emit_rule_matches
-from features.bank.return_codes import FROZEN_RETURN_CODE
-from features.core.instants import HOURS_48, format_instant
-from features.core.log_entry import EntryPosition
-from features.core.reason import Reason
-from features.core.rows.alerts import AlertRow
-from features.core.rows.emit import Emit, no_rows
-from features.core.sentences import money_in
-from features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
-from features.detectors.band import DETECTOR_OF_BAND
-from features.detectors.caps import cap_finding
-from features.detectors.detector import DetectionContext, Finding, Grade, worse_of
-from features.detectors.finding import (
+from clearhold.features.alerts.draft import Draft
+from clearhold.features.alerts.evidence import evidence_of, foreign_amount, refreshed, subject_key, text_of
+from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
+from clearhold.features.alerts.narrative import draft_of, policy_close
+from clearhold.features.alerts.rows import (
+    SignedDecision,
+    alert_body_row,
+    alert_id_of,
+    alert_row,
+    derived_from,
+    disposition_rows,
+)
+from clearhold.features.alerts.rule_matches import emit_rule_matches
+from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE
+from clearhold.features.core.instants import HOURS_48, format_instant
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.sentences import money_in
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
+from clearhold.features.detectors.band import DETECTOR_OF_BAND
+from clearhold.features.detectors.caps import cap_finding
+from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, worse_of
+from clearhold.features.detectors.finding import (
     FED_BY_RETURNS,
     band_finding,
     is_of_listed,
@@ -40,17 +47,17 @@ from features.detectors.finding import (
     reason_findings,
     return_findings,
 )
-from features.detectors.rules import matching_rules, rule_finding
-from features.detectors.table import TRIGGERS
-from features.landing.caps import crossed_by_landed
-from features.landing.landing_result import LandingResult
-from features.measurement.assessment import Assessment
-from features.policy.in_force import policy_in_force
-from features.policy.routing import Routing, RoutingInput, route
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.state.alert_state import NO_IDS, AlertState, packed_ids
-from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState
+from clearhold.features.detectors.rules import matching_rules, rule_finding
+from clearhold.features.detectors.table import TRIGGERS
+from clearhold.features.landing.caps import crossed_by_landed
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.policy.in_force import policy_in_force
+from clearhold.features.policy.routing import Routing, RoutingInput, route
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import ReturnState
 
 _HISTORY_AFTER_US: Final = HOURS_48
 _ACTORS = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})

@@ -4,17 +4,17 @@ from typing import Any
 
 import msgspec
 
-from features.alerts.draft import Draft
-from features.core.canonical import Chain, canonical, digest_of
-from features.core.commands import EntryResult, ResultKind
-from features.core.ids import ALERT_IDS
-from features.core.instants import format_instant
-from features.core.log_entry import EntryPosition
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
-from features.core.rows.record import ChainFactRow
-from features.core.vocabulary import AlertDecision
-from features.state.alert_state import AlertState
-from features.state.program import ProgramState
+from clearhold.features.alerts.draft import Draft
+from clearhold.features.core.canonical import Chain, canonical, digest_of
+from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.ids import ALERT_IDS
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.vocabulary import AlertDecision
+from clearhold.features.state.alert_state import AlertState
+from clearhold.features.state.program import ProgramState
 
 
 class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -5,11 +5,11 @@ Unit    cents are strings of digits, as everywhere in evidence; the rule's name 
 
 import msgspec
 
-from features.catalogue.feature import Feature
-from features.catalogue.vector import FeatureVector
-from features.core.rules import RuleValue, Scalar
-from features.policy.rule_set import RuleInForce
-from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
+from clearhold.features.catalogue.feature import Feature
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.rules import RuleValue, Scalar
+from clearhold.features.policy.rule_set import RuleInForce
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
 
 
 class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

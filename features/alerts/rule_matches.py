@@ -5,11 +5,11 @@ A rule that logs and one in testing are counted so. One that opens an alert is n
 
 from collections.abc import Sequence
 
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.core.rows.rules import RuleMatchRow
-from features.detectors.detector import DetectionContext
-from features.policy.rule_set import RuleInForce
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.detectors.detector import DetectionContext
+from clearhold.features.policy.rule_set import RuleInForce
 
 
 def emit_rule_matches(

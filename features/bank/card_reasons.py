@@ -5,7 +5,7 @@ Source  public issuer API references; unknown words become OTHER and the issuer'
 
 from typing import Final
 
-from features.core.vocabulary import CardReason
+from clearhold.features.core.vocabulary import CardReason
 
 _WORDS: Final[dict[CardReason, tuple[str, ...]]] = {
     CardReason.APPROVED: ("approved", "card_active", "webhook_approved", "network_fallback", "0000", "0002", "1830"),

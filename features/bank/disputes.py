@@ -9,7 +9,7 @@ Errors  none: an object that names no transfer or no outcome is None
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from features.bank.fields import mapping, text, word
+from clearhold.features.bank.fields import mapping, text, word
 
 
 class DisputeOutcome(StrEnum):

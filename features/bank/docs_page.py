@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from features.bank.event_examples import EXAMPLES
-from features.bank.event_families import TRANSFER_ID_PREFIXES
-from features.bank.event_fields import (
+from clearhold.features.bank.event_examples import EXAMPLES
+from clearhold.features.bank.event_families import TRANSFER_ID_PREFIXES
+from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
     DISPUTE_FIELDS,
@@ -14,11 +14,11 @@ from features.bank.event_fields import (
     TRANSFER_FIELDS,
     EventField,
 )
-from features.bank.event_states import STATES
-from features.bank.event_types import event_type
-from features.bank.signing_snippets import SNIPPETS
-from features.bank.statuses import STATUS_OF_CARD_SUFFIX
-from features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
+from clearhold.features.bank.event_states import STATES
+from clearhold.features.bank.event_types import event_type
+from clearhold.features.bank.signing_snippets import SNIPPETS
+from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
+from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
 
 _HEAD: Final = """# Bank events
 

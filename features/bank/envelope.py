@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.duplicate_keys import has_duplicate_keys
-from features.bank.file_formats import format_fault
-from features.core.errors import FieldCode, FieldError, InvalidRequestError
-from features.core.instants import parse_instant
+from clearhold.features.bank.duplicate_keys import has_duplicate_keys
+from clearhold.features.bank.file_formats import format_fault
+from clearhold.features.core.errors import FieldCode, FieldError, InvalidRequestError
+from clearhold.features.core.instants import parse_instant
 
 MAX_ID_LENGTH: Final = 255
 

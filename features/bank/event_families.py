@@ -5,7 +5,7 @@ Source  the bank's public event pages
 
 from typing import Final
 
-from features.core.vocabulary import Rail
+from clearhold.features.core.vocabulary import Rail
 
 RAIL_OF_FAMILY: Final = {
     "ach": Rail.ACH,

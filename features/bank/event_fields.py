@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from features.bank.field_kinds import (
+from clearhold.features.bank.field_kinds import (
     ACH_TYPE,
     CENTS,
     COUNTRY,
@@ -27,7 +27,7 @@ from features.bank.field_kinds import (
     VERIFICATION_STATUS,
     FieldKind,
 )
-from features.core.vocabulary import Rail
+from clearhold.features.core.vocabulary import Rail
 
 
 class EventField(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ The envelope is enforced when an event is taken in. Of ``data`` nothing is refus
 from collections.abc import Iterable
 from typing import Any, Final
 
-from features.bank.event_fields import (
+from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
     DISPUTE_FIELDS,
@@ -14,7 +14,7 @@ from features.bank.event_fields import (
     EventField,
     transfer_fields,
 )
-from features.core.vocabulary import Rail
+from clearhold.features.core.vocabulary import Rail
 
 Schema = dict[str, Any]
 

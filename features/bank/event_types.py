@@ -3,9 +3,9 @@
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_RESOURCES
-from features.bank.event_states import DELIVERY_OF_CHECKS, LISTED_TYPES
-from features.bank.transfers import EventKind
+from clearhold.features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_RESOURCES
+from clearhold.features.bank.event_states import DELIVERY_OF_CHECKS, LISTED_TYPES
+from clearhold.features.bank.transfers import EventKind
 
 _CACHED_TYPES: Final = 4_096
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from features.bank import fields
-from features.core.money import MAX_CENTS
+from clearhold.features.bank import fields
+from clearhold.features.core.money import MAX_CENTS
 
 NOT_AN_OBJECT: Final = "the event's data is not an object"
 

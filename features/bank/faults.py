@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.disputes import DISPUTE_OPENED
-from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
-from features.bank.event_fields import (
+from clearhold.features.bank.disputes import DISPUTE_OPENED
+from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
+from clearhold.features.bank.event_fields import (
     DISPUTE_FIELDS,
     FIELDS_OF_PARTY,
     FOR_ITS_AMOUNT,
@@ -21,14 +21,21 @@ from features.bank.event_fields import (
     EventField,
     transfer_fields,
 )
-from features.bank.event_types import EventType, event_type
-from features.bank.events import ANY_DECODER, EVENT_DECODER, BankEvent, BankObject, TransferSnapshot, TypedEvent
-from features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, FieldKind
-from features.bank.fields import mapping, text
-from features.core.event_results import EventResult, Fault
-from features.core.instants import parse_instant
-from features.core.log_entry import FUTURE_TOLERANCE_US
-from features.core.vocabulary import Rail
+from clearhold.features.bank.event_types import EventType, event_type
+from clearhold.features.bank.events import (
+    ANY_DECODER,
+    EVENT_DECODER,
+    BankEvent,
+    BankObject,
+    TransferSnapshot,
+    TypedEvent,
+)
+from clearhold.features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, FieldKind
+from clearhold.features.bank.fields import mapping, text
+from clearhold.features.core.event_results import EventResult, Fault
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import FUTURE_TOLERANCE_US
+from clearhold.features.core.vocabulary import Rail
 
 SHOWN_FIELDS: Final = 10
 CAMEL_CASE_ID: Final = b'Id":'

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank import fields
-from features.core.money import MAX_CENTS
-from features.core.vocabulary import AchType, EntityType, PepStatus, VerificationStatus
+from clearhold.features.bank import fields
+from clearhold.features.core.money import MAX_CENTS
+from clearhold.features.core.vocabulary import AchType, EntityType, PepStatus, VerificationStatus
 
 _TEXT_SCHEMA: Final = {"type": "string", "maxLength": fields.TEXT_LIMIT}
 

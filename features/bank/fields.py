@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from features.core.instants import parse_instant
-from features.core.money import MAX_CENTS, USD, parse_cents
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.money import MAX_CENTS, USD, parse_cents
 
 TEXT_LIMIT: Final = 255
 _ALPHA_2: Final = 2

@@ -5,8 +5,8 @@ Errors  none: an object without a usable id is None; any other field of an odd t
 
 from typing import Any, Final
 
-from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
-from features.bank.fields import (
+from clearhold.features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
+from clearhold.features.bank.fields import (
     country,
     country_in,
     currency,
@@ -19,10 +19,10 @@ from features.bank.fields import (
     texts,
     word,
 )
-from features.bank.masking import last_four
-from features.bank.transfers import country_of_counterparty
-from features.core.money import USD
-from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+from clearhold.features.bank.masking import last_four
+from clearhold.features.bank.transfers import country_of_counterparty
+from clearhold.features.core.money import USD
+from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 
 _ENTITY_TYPES: Final = frozenset(EntityType)
 _VERIFICATION_STATUSES: Final = frozenset(VerificationStatus)

@@ -6,20 +6,20 @@ Source  the bank's public object pages; checks are inverted, because "incoming d
 
 from typing import Any, Final
 
-from features.bank.card_reasons import normalised_reason
-from features.bank.events import BankObject, TransferSnapshot
-from features.bank.fields import country, country_in, currency, instant, mapping, name, text, word
-from features.bank.masking import last_four
-from features.bank.return_codes import is_dishonour, is_interbank_step, is_notice_of_change
-from features.bank.statuses import (
+from clearhold.features.bank.card_reasons import normalised_reason
+from clearhold.features.bank.events import BankObject, TransferSnapshot
+from clearhold.features.bank.fields import country, country_in, currency, instant, mapping, name, text, word
+from clearhold.features.bank.masking import last_four
+from clearhold.features.bank.return_codes import is_dishonour, is_interbank_step, is_notice_of_change
+from clearhold.features.bank.statuses import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
     STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
 )
-from features.core.instants import parse_instant
-from features.core.money import USD
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.money import USD
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 _ACH_TYPES: Final = frozenset(AchType)
 # Looked up once: Python 3.11 takes 0.1 µs for a member and 0.2 µs for its value, and each event asks for many.

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from features.catalogue.feature import Feature
-from features.catalogue.further_fields import FURTHER_FIELDS
-from features.catalogue.rhythm_fields import RHYTHM_FIELDS
-from features.catalogue.rule_fields import RULE_FIELDS
-from features.catalogue.vector import FeatureVector
+from clearhold.features.catalogue.feature import Feature
+from clearhold.features.catalogue.further_fields import FURTHER_FIELDS
+from clearhold.features.catalogue.rhythm_fields import RHYTHM_FIELDS
+from clearhold.features.catalogue.rule_fields import RULE_FIELDS
+from clearhold.features.catalogue.vector import FeatureVector
 
 FEATURES: Final[tuple[Feature, ...]] = (*RULE_FIELDS, *FURTHER_FIELDS, *RHYTHM_FIELDS)
 NAME_OF: Final = {feature.column: feature.name for feature in FEATURES}

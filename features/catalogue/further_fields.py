@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
-from features.catalogue.passing_fields import PASSING_FIELDS
-from features.catalogue.policy_fields import POLICY_FIELDS
+from clearhold.features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
+from clearhold.features.catalogue.passing_fields import PASSING_FIELDS
+from clearhold.features.catalogue.policy_fields import POLICY_FIELDS
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),

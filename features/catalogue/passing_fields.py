@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.catalogue.feature import Feature
+from clearhold.features.catalogue.feature import Feature
 
 PASSING_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(

@@ -5,7 +5,7 @@ Other transfers of the very instant count in no window of hours: they were booke
 
 from typing import Final
 
-from features.catalogue.feature import Feature
+from clearhold.features.catalogue.feature import Feature
 
 RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(

@@ -6,7 +6,7 @@ from ``further_fields.py``; ``column`` is the field of ``FeatureVector``.
 
 from typing import Final
 
-from features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
+from clearhold.features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
 
 RULE_FIELDS: Final = (
     Feature(

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from features.core.reason import Score
+from clearhold.features.core.reason import Score
 
 Value = int | float | str | bool | None
 

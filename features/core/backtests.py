@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.measured import Measured
+from clearhold.features.core.measured import Measured
 
 MOST_DAYS: Final = 90
 """As far back as a backtest goes, and as far as the one behind an activation has to go."""

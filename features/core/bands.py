@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band
 
 REVIEW_FROM: Final = 30
 HOLD_FROM: Final = 70

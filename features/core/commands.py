@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route
+from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route
 
 
 class OperatorKind(StrEnum):

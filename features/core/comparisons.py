@@ -6,7 +6,7 @@ Null    a share of nothing, and a test without a decision that differs, are null
 
 import msgspec
 
-from features.core.measured import Measured
+from clearhold.features.core.measured import Measured
 
 
 class BandMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

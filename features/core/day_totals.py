@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US, DAYS_60
+from clearhold.features.core.instants import DAY_US, DAYS_60
 
 FINAL_AFTER_DAYS: Final = DAYS_60 // DAY_US + 1
 """A label ok is provisional on the transfers of a period's last day and of the 60 days before it."""

@@ -7,10 +7,7 @@ import msgspec
 
 
 class InMemory(msgspec.Struct, eq=False, gc=False):
-    """An object of the state's memory: never decoded, in no cycle, the same as itself alone.
-
-    Classes made from it state no options of their own: the compiled build would lose them (``setup.py``).
-    """
+    """An object of the state's memory: never decoded, in no cycle, equal to itself alone."""
 
 
 def shared(value: Any) -> Any:

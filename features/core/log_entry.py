@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import SECOND_US
+from clearhold.features.core.instants import SECOND_US
 
 FUTURE_TOLERANCE_US: Final = 300 * SECOND_US
 """How far the bank's clock may be ahead of ours."""

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.wilson import wilson_interval
+from clearhold.features.core.wilson import wilson_interval
 
 _DECIMALS: Final = 6
 

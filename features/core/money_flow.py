@@ -8,7 +8,7 @@ Source  the bank's public event pages: an outgoing ACH debit pulls money in, an 
 from itertools import product
 from typing import Final
 
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 
 def _leaves(rail: Rail, direction: Direction, ach_type: AchType | None) -> bool:

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.program import Simulated
-from features.core.reason import Reason, Score
-from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 
 HARD_HIT: Final = "hard"
 SOFT_HIT: Final = "soft"

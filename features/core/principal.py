@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from features.core.errors import ErrorCode, ForbiddenError
-from features.core.vocabulary import ProgramSource
+from clearhold.features.core.errors import ErrorCode, ForbiddenError
+from clearhold.features.core.vocabulary import ProgramSource
 
 OUT_OF_REACH: Final = (
     "This API key may not touch this program: a test key touches simulated programs only, a live key bank-sourced "

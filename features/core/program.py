@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from features.core.instants import format_instant
-from features.core.vocabulary import ProgramSource
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.vocabulary import ProgramSource
 
 Simulated = Literal[True] | msgspec.UnsetType
 """A field that is true on what belongs to a simulated program, and absent on all else."""

@@ -7,7 +7,7 @@ Errors  ``class_of`` raises KeyError for words outside of ``Rail`` and ``Directi
 
 from typing import Final
 
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 RAIL_CLASSES: Final = tuple((rail.value, direction.value) for rail in Rail for direction in Direction)
 ACH_TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)

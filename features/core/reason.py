@@ -2,8 +2,8 @@
 
 import msgspec
 
-from features.core.bands import band_of
-from features.core.vocabulary import Band
+from clearhold.features.core.bands import band_of
+from clearhold.features.core.vocabulary import Band
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from features.core.canonical import canonical, digest_of
-from features.core.vocabulary import Severity
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.vocabulary import Severity
 
 
 class RuleScope(StrEnum):

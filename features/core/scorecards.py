@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from features.core.canonical import MAX_INTEGER, canonical, digest_of
+from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
 
 MAX_SIGNALS: Final = 100
 MAX_BINS: Final = 12

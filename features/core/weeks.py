@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from features.core.instants import DAYS_7, datetime_of, instant_of
+from clearhold.features.core.instants import DAYS_7, datetime_of, instant_of
 
 _WEEK: Final = re.compile(r"([0-9]{4})-W([0-9]{2})", re.ASCII)
 

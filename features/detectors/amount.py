@@ -5,17 +5,17 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 
 from typing import Final
 
-from features.catalogue.thresholds import (
+from clearhold.features.catalogue.thresholds import (
     MICRO_BELOW_CENTS,
     ROUND_FROM_CENTS,
     ROUND_STEP_CENTS,
     STRUCTURING_ZONE_FROM_PERCENT,
     lines_of,
 )
-from features.core.instants import DAYS_7, DAYS_30, HOURS_24
-from features.core.reason import Reason
-from features.core.vocabulary import SubjectType
-from features.detectors.detector import (
+from clearhold.features.core.instants import DAYS_7, DAYS_30, HOURS_24
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
     LOW,
@@ -28,10 +28,10 @@ from features.detectors.detector import (
     ReviewQuestion,
     Trigger,
 )
-from features.detectors.subjects import actor_subject, counterparty_subject, named_actor, transfer_subject
-from features.scorers.trs_v1 import amount as rules
-from features.state.parties import Actor, Counterparty
-from features.windows.edges import NOBODY
+from clearhold.features.detectors.subjects import actor_subject, counterparty_subject, named_actor, transfer_subject
+from clearhold.features.scorers.trs_v1 import amount as rules
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.windows.edges import NOBODY
 
 STRUCTURING: Final = "structuring_pattern"
 STRUCTURING_ENTITIES: Final = 2  # two accomplices with one counterparty are the smallest group

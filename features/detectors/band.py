@@ -7,8 +7,8 @@ Source  the bands' own promise: what is in review or hold is for a person to loo
 from collections.abc import Mapping
 from typing import Final
 
-from features.core.vocabulary import Band
-from features.detectors.detector import HIGH, LOW, Detector, Grade, ReviewQuestion
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.detectors.detector import HIGH, LOW, Detector, Grade, ReviewQuestion
 
 BAND_REVIEW: Final = "band_review"
 BAND_HOLD: Final = "band_hold"

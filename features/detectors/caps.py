@@ -8,9 +8,9 @@ Source  ``program_limit_breach`` of the interface; the caps are the bank's own
 
 from typing import Final
 
-from features.core.limits import CapKind
-from features.core.vocabulary import Severity, SubjectType
-from features.detectors.detector import (
+from clearhold.features.core.limits import CapKind
+from clearhold.features.core.vocabulary import Severity, SubjectType
+from clearhold.features.detectors.detector import (
     HARD,
     AlertSubject,
     DetectionContext,
@@ -19,7 +19,7 @@ from features.detectors.detector import (
     Finding,
     ReviewQuestion,
 )
-from features.landing.caps import CapCrossing, sentence_of
+from clearhold.features.landing.caps import CapCrossing, sentence_of
 
 PROGRAM_LIMIT_BREACH: Final = "program_limit_breach"
 LIMIT: Final = "limit"

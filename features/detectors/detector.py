@@ -10,16 +10,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector
-from features.core.kris import KriName
-from features.core.reason import Reason
-from features.core.vocabulary import Severity, SubjectType
-from features.landing.landing_result import LandingResult
-from features.landing.stored_transfer import StoredTransfer
-from features.measurement.assessment import Assessment
-from features.policy.rule_set import RuleInForce
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import Severity, SubjectType
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.policy.rule_set import RuleInForce
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
 
 ONCE: Final = 0
 """The window of an alert on a transfer: a detector opens one on it, with no end."""

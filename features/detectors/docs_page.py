@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from features.catalogue.features import NAME_OF
-from features.core.instants import DAY_US, HOUR_US
-from features.core.vocabulary import Severity
-from features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject
-from features.detectors.detector import ONCE, Detector, SubjectOf
-from features.detectors.flow import chain_end_subject
-from features.detectors.returns import returning_counterparty_subject, returning_entity_subject
-from features.detectors.subjects import (
+from clearhold.features.catalogue.features import NAME_OF
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.vocabulary import Severity
+from clearhold.features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject
+from clearhold.features.detectors.detector import ONCE, Detector, SubjectOf
+from clearhold.features.detectors.flow import chain_end_subject
+from clearhold.features.detectors.returns import returning_counterparty_subject, returning_entity_subject
+from clearhold.features.detectors.subjects import (
     account_subject,
     actor_subject,
     counterparty_subject,
@@ -19,7 +19,7 @@ from features.detectors.subjects import (
     shared_account_subject,
     transfer_subject,
 )
-from features.detectors.table import DETECTORS, SIGNALS_ONLY
+from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY
 
 SUBJECTS: Final[dict[SubjectOf, str]] = {
     micro_program_subject: "program",

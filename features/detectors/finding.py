@@ -6,12 +6,12 @@ A subject that one detector finds for several reasons is one finding, as severe 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from features.bank.return_codes import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
-from features.core.instants import DAYS_30, DAYS_60
-from features.core.reason import Reason
-from features.core.vocabulary import SubjectType
-from features.detectors.band import DETECTOR_OF_BAND, GRADE_OF_BAND
-from features.detectors.detector import (
+from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.core.instants import DAYS_30, DAYS_60
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.band import DETECTOR_OF_BAND, GRADE_OF_BAND
+from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
     ONCE,
@@ -23,16 +23,16 @@ from features.detectors.detector import (
     Trigger,
     worse_of,
 )
-from features.detectors.identity import SCREENING
-from features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
-from features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
-from features.detectors.table import DETECTOR_OF, TRIGGERS
-from features.scorers.scorecard import in_order
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState
-from features.windows.series import ALWAYS, Series
-from features.windows.series_kinds import SeriesKind, count_in
+from clearhold.features.detectors.identity import SCREENING
+from clearhold.features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
+from clearhold.features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
+from clearhold.features.detectors.table import DETECTOR_OF, TRIGGERS
+from clearhold.features.scorers.scorecard import in_order
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import ReturnState
+from clearhold.features.windows.series import ALWAYS, Series
+from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, SANCTIONS_RETURN})
 """The detectors that can find one transfer twice: when it lands, and when it is returned."""

@@ -5,11 +5,11 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 
 from typing import Final
 
-from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
-from features.core.instants import DAYS_7, DAYS_30, DAYS_60
-from features.core.reason import Reason
-from features.core.vocabulary import SubjectType
-from features.detectors.detector import (
+from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
+from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
     MEDIUM,
@@ -21,11 +21,11 @@ from features.detectors.detector import (
     SaidBefore,
     Trigger,
 )
-from features.detectors.subjects import actor_subject, payee_subject, payer_subject
-from features.landing.stored_transfer import StoredTransfer
-from features.measurement.passing import known_money
-from features.scorers.trs_v1 import flow as rules
-from features.windows.edges import node_of_actor
+from clearhold.features.detectors.subjects import actor_subject, payee_subject, payer_subject
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.measurement.passing import known_money
+from clearhold.features.scorers.trs_v1 import flow as rules
+from clearhold.features.windows.edges import node_of_actor
 
 ROUND_TRIP: Final = "round_trip"
 ROUND_TRIPS_HARD: Final = 3

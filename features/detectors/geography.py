@@ -5,10 +5,10 @@ Source  the reasons' own (``docs/reasons.md``); windows are [P]
 
 from typing import Final
 
-from features.core.instants import HOURS_24
-from features.detectors.detector import HARD, LOW, MEDIUM, ONCE, Detector, ReviewQuestion, Trigger
-from features.detectors.subjects import program_subject, transfer_subject
-from features.scorers.trs_v1 import geography as rules
+from clearhold.features.core.instants import HOURS_24
+from clearhold.features.detectors.detector import HARD, LOW, MEDIUM, ONCE, Detector, ReviewQuestion, Trigger
+from clearhold.features.detectors.subjects import program_subject, transfer_subject
+from clearhold.features.scorers.trs_v1 import geography as rules
 
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(

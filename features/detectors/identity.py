@@ -5,8 +5,8 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 
 from typing import Final
 
-from features.core.instants import DAYS_7, DAYS_30
-from features.detectors.detector import (
+from clearhold.features.core.instants import DAYS_7, DAYS_30
+from clearhold.features.detectors.detector import (
     HARD,
     MEDIUM,
     AlertSubject,
@@ -16,8 +16,8 @@ from features.detectors.detector import (
     ReviewQuestion,
     Trigger,
 )
-from features.detectors.subjects import actor_subject
-from features.scorers.trs_v1 import identity as rules
+from clearhold.features.detectors.subjects import actor_subject
+from clearhold.features.scorers.trs_v1 import identity as rules
 
 SCREENING: Final = "screening_stale_or_hit"
 UNVERIFIED_7D_CENTS: Final = 100_000

@@ -6,8 +6,8 @@ Bounds  the newest ``NAMED`` are named; where a transfer's amount, type or retur
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from features.state.program import ProgramState
-from features.state.transfer_table import Glance
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import Glance
 
 NAMED: Final = 100
 READ: Final = 500

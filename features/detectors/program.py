@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
-from features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
-from features.core.kris import KriName, KriValue
-from features.core.sentences import money
-from features.core.vocabulary import Severity
-from features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Figures, Grade, ReviewQuestion
-from features.state.program import ProgramState
+from clearhold.features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
+from clearhold.features.core.kris import KriName, KriValue
+from clearhold.features.core.sentences import money
+from clearhold.features.core.vocabulary import Severity
+from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Figures, Grade, ReviewQuestion
+from clearhold.features.state.program import ProgramState
 
 VOLUME_HIGH_PERCENT: Final = 150
 RUN_RATE_FROM_DAYS: Final = 7

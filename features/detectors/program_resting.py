@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Final, NamedTuple
 
-from features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
-from features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, month_of_day
-from features.detectors.places import NAMED, READ, Places, Resting, newest_of_program
-from features.detectors.program import ProgramFinding, ProgramSnapshot
-from features.landing.stored_transfer import StoredTransfer
-from features.state.kri_windows import RCK
-from features.state.program import ProgramState
-from features.state.transfer_table import Glance
+from clearhold.features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, month_of_day
+from clearhold.features.detectors.places import NAMED, READ, Places, Resting, newest_of_program
+from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.state.kri_windows import RCK
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import Glance
 
 
 class Parts(NamedTuple):

@@ -5,10 +5,10 @@ Source  the reasons' own (``docs/reasons.md``); windows are [P]
 
 from typing import Final
 
-from features.core.instants import DAYS_30, HOURS_24
-from features.detectors.detector import HIGH, MEDIUM, ONCE, Detector, ReviewQuestion, Trigger
-from features.detectors.subjects import actor_subject, shared_account_subject, transfer_subject
-from features.scorers.trs_v1 import relationship as rules
+from clearhold.features.core.instants import DAYS_30, HOURS_24
+from clearhold.features.detectors.detector import HIGH, MEDIUM, ONCE, Detector, ReviewQuestion, Trigger
+from clearhold.features.detectors.subjects import actor_subject, shared_account_subject, transfer_subject
+from clearhold.features.scorers.trs_v1 import relationship as rules
 
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(

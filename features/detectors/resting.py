@@ -9,32 +9,38 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from features.bank.return_codes import (
+from clearhold.features.bank.return_codes import (
     FROZEN_RETURN_CODE,
     PROBING_RETURN_CODES,
     STOP_RETURN_CODES,
     UNAUTHORIZED_RETURN_CODES,
 )
-from features.catalogue.thresholds import (
+from clearhold.features.catalogue.thresholds import (
     MICRO_BELOW_CENTS,
     SCATTER_GATHER_MIDDLES,
     SMALL_CARD_BELOW_CENTS,
     is_round,
     lines_of,
 )
-from features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from features.core.limits import CapKind
-from features.core.rail_classes import ACH_CLASSES, ACH_DEBIT, CARD_CLASSES, ORIGINATED_CLASS, OUTGOING_CLASSES
-from features.core.vocabulary import SubjectType
-from features.detectors.caps import LIMIT
-from features.detectors.detector import AlertSubject, DetectionContext, Finding
-from features.detectors.places import NAMED, READ, Place, Places, Resting, newest_of_program
-from features.landing.caps import period_of
-from features.state.program import ProgramState
-from features.state.transfer_table import Glance, ReturnState, priced
-from features.windows.edges import NOBODY, Edges, node_of_actor
-from features.windows.series import ALWAYS
-from features.windows.series_kinds import DECLINED, FRAUD_REASONS
+from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
+from clearhold.features.core.limits import CapKind
+from clearhold.features.core.rail_classes import (
+    ACH_CLASSES,
+    ACH_DEBIT,
+    CARD_CLASSES,
+    ORIGINATED_CLASS,
+    OUTGOING_CLASSES,
+)
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.caps import LIMIT
+from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
+from clearhold.features.detectors.places import NAMED, READ, Place, Places, Resting, newest_of_program
+from clearhold.features.landing.caps import period_of
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import Glance, ReturnState, priced
+from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
+from clearhold.features.windows.series import ALWAYS
+from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
 """The detectors that follow money from transfer to transfer; their evidence shows its way."""

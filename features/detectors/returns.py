@@ -5,9 +5,9 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 
 from typing import Final
 
-from features.core.instants import DAYS_30, DAYS_60, HOURS_48
-from features.core.reason import Reason
-from features.detectors.detector import (
+from clearhold.features.core.instants import DAYS_30, DAYS_60, HOURS_48
+from clearhold.features.core.reason import Reason
+from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
     MEDIUM,
@@ -17,8 +17,8 @@ from features.detectors.detector import (
     ReviewQuestion,
     Trigger,
 )
-from features.detectors.subjects import actor_subject, counterparty_subject, named_counterparty
-from features.scorers.trs_v1 import returns as rules
+from clearhold.features.detectors.subjects import actor_subject, counterparty_subject, named_counterparty
+from clearhold.features.scorers.trs_v1 import returns as rules
 
 UNAUTHORIZED_RETURN: Final = "unauthorized_return"
 UNAUTHORIZED_RETURNS: Final = 2

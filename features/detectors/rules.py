@@ -5,11 +5,18 @@ Window  none: a rule opens at most one alert on a transfer
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
-from features.core.vocabulary import SubjectType
-from features.detectors.detector import AlertSubject, DetectionContext, Detector, Finding, Grade, ReviewQuestion
-from features.policy.rule_set import RuleInForce
-from features.state.program import ProgramState
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.detector import (
+    AlertSubject,
+    DetectionContext,
+    Detector,
+    Finding,
+    Grade,
+    ReviewQuestion,
+)
+from clearhold.features.policy.rule_set import RuleInForce
+from clearhold.features.state.program import ProgramState
 
 RULE_REVIEW: Final = ReviewQuestion(
     unexplained="whether the transfer is of the kind that the bank wrote the rule for",

@@ -3,11 +3,11 @@
 A party that is unknown, or has no id from the bank, cannot be named: the subject is then the actor, else the transfer.
 """
 
-from features.core.reason import Reason
-from features.core.vocabulary import SubjectType
-from features.detectors.detector import AlertSubject, DetectionContext
-from features.state.parties import Actor, Counterparty
-from features.windows.edges import NOBODY
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.detector import AlertSubject, DetectionContext
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.windows.edges import NOBODY
 
 
 def transfer_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from features.detectors import (
+from clearhold.features.detectors import (
     amount,
     band,
     caps,
@@ -16,11 +16,11 @@ from features.detectors import (
     returns,
     timing,
 )
-from features.detectors.detector import Detector, Trigger
-from features.scorers.trs_v1 import amount as amount_rules
-from features.scorers.trs_v1 import habits
-from features.scorers.trs_v1 import identity as identity_rules
-from features.scorers.trs_v1 import relationship as relationship_rules
+from clearhold.features.detectors.detector import Detector, Trigger
+from clearhold.features.scorers.trs_v1 import amount as amount_rules
+from clearhold.features.scorers.trs_v1 import habits
+from clearhold.features.scorers.trs_v1 import identity as identity_rules
+from clearhold.features.scorers.trs_v1 import relationship as relationship_rules
 
 DETECTORS: Final[tuple[Detector, ...]] = (
     *amount.DETECTORS,

@@ -7,10 +7,10 @@ Source  the reasons' own (``docs/reasons.md``); windows and what a detector requ
 
 from typing import Final
 
-from features.catalogue.vector import pays
-from features.core.instants import DAYS_7, HOURS_24
-from features.core.vocabulary import Severity
-from features.detectors.detector import (
+from clearhold.features.catalogue.vector import pays
+from clearhold.features.core.instants import DAYS_7, HOURS_24
+from clearhold.features.core.vocabulary import Severity
+from clearhold.features.detectors.detector import (
     HIGH,
     MEDIUM,
     AlertSubject,
@@ -20,8 +20,8 @@ from features.detectors.detector import (
     ReviewQuestion,
     Trigger,
 )
-from features.detectors.subjects import actor_subject
-from features.scorers.trs_v1 import timing as rules
+from clearhold.features.detectors.subjects import actor_subject
+from clearhold.features.scorers.trs_v1 import timing as rules
 
 DORMANT_HIGH_DAYS: Final = 365
 

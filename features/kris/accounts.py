@@ -1,8 +1,8 @@
 """Accounts that were overdrafted, and freezes, of 30 days."""
 
-from features.core.kris import KriName
-from features.kris.reading import UNMEASURED, Reading
-from features.state.program import ProgramState
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import UNMEASURED, Reading
+from clearhold.features.state.program import ProgramState
 
 
 def account_events(program: ProgramState) -> dict[KriName, Reading]:

@@ -3,11 +3,11 @@
 from array import array
 from typing import Final
 
-from features.core.instants import HOUR_US
-from features.core.kris import KriName
-from features.kris.reading import UNMEASURED, Reading
-from features.state.program import ProgramState
-from features.state.waiting_alerts import p90_of
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import UNMEASURED, Reading
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.waiting_alerts import p90_of
 
 _NOTE: Final = "90th percentile by nearest rank."
 

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from features.catalogue.kris import KRIS, Kri
-from features.core.kris import KriUnit
-from features.policy.bodies import KriLine
-from features.policy.seeds import KRI_V1, KRI_VERSION
+from clearhold.features.catalogue.kris import KRIS, Kri
+from clearhold.features.core.kris import KriUnit
+from clearhold.features.policy.bodies import KriLine
+from clearhold.features.policy.seeds import KRI_V1, KRI_VERSION
 
 _HEAD: Final = f"""# Key risk indicators
 

@@ -8,19 +8,19 @@ from functools import lru_cache
 
 import msgspec
 
-from features.catalogue.kris import KRIS, Kri
-from features.core.kris import KriName, KriStatus, KriValue
-from features.kris.accounts import account_events
-from features.kris.aging import agings
-from features.kris.parties import entity_shares
-from features.kris.reading import Reading
-from features.kris.reserve import reserve_coverage
-from features.kris.returns import return_rates
-from features.kris.transfers import transfer_shares
-from features.kris.volume import volumes
-from features.policy.bodies import KriBody, KriLine
-from features.policy.in_force import clock_in_force, kris_in_force
-from features.state.program import ProgramState
+from clearhold.features.catalogue.kris import KRIS, Kri
+from clearhold.features.core.kris import KriName, KriStatus, KriValue
+from clearhold.features.kris.accounts import account_events
+from clearhold.features.kris.aging import agings
+from clearhold.features.kris.parties import entity_shares
+from clearhold.features.kris.reading import Reading
+from clearhold.features.kris.reserve import reserve_coverage
+from clearhold.features.kris.returns import return_rates
+from clearhold.features.kris.transfers import transfer_shares
+from clearhold.features.kris.volume import volumes
+from clearhold.features.policy.bodies import KriBody, KriLine
+from clearhold.features.policy.in_force import clock_in_force, kris_in_force
+from clearhold.features.state.program import ProgramState
 
 
 def measure_kris(program: ProgramState, now: int) -> dict[KriName, KriValue]:
@@ -54,7 +54,7 @@ def _value(kri: Kri, reading: Reading, line: KriLine, factor: float) -> KriValue
         value=None if reading.value is None else float(reading.value),
         n=reading.n,
         unit=kri.unit,
-        threshold=float(breach),  # seeds have integers, which the compiled build turns into floats
+        threshold=float(breach),
         status=status_of(reading.value, watch, breach, is_lower=kri.is_lower),
         note=msgspec.UNSET if reading.note is None else reading.note,
     )

@@ -1,9 +1,9 @@
 """Entities: how many were denied of those decided, and how many are past their screening cadence."""
 
-from features.core.kris import KriName
-from features.kris.reading import Reading, ratio
-from features.policy.in_force import ladder_in_force
-from features.state.program import ProgramState
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import Reading, ratio
+from clearhold.features.policy.in_force import ladder_in_force
+from clearhold.features.state.program import ProgramState
 
 
 def entity_shares(program: ProgramState, now: int) -> dict[KriName, Reading]:

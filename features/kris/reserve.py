@@ -4,14 +4,14 @@ Exposure is `debits of 2 banking days x overall rate + debits of 60 days x unaut
 least the mean of the fleet that the policy states. A debit that came back cannot come back again and is in neither.
 """
 
-from features.core.instants import DAYS_60, two_banking_days_before
-from features.core.kris import KriName
-from features.kris.reading import Reading, ratio
-from features.policy.bodies import KriBody
-from features.state.kri_windows import ACH_DEBITS
-from features.state.program import ProgramState
-from features.windows.series import AmountSeries
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.core.instants import DAYS_60, two_banking_days_before
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import Reading, ratio
+from clearhold.features.policy.bodies import KriBody
+from clearhold.features.state.kri_windows import ACH_DEBITS
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.series import AmountSeries
+from clearhold.features.windows.series_kinds import SeriesKind
 
 
 def reserve_coverage(

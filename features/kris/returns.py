@@ -6,12 +6,12 @@ Source  Nacha Operating Rules. Credits count in no rate of debits, dishonoured r
 
 from typing import Final
 
-from features.core.instants import DAYS_60
-from features.core.kris import KriName
-from features.kris.reading import Reading, ratio
-from features.state.kri_windows import ACH_CREDITS, ACH_DEBITS, RCK_DEBITS
-from features.state.program import ProgramState
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.core.instants import DAYS_60
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import Reading, ratio
+from clearhold.features.state.kri_windows import ACH_CREDITS, ACH_DEBITS, RCK_DEBITS
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.series_kinds import SeriesKind
 
 FEW_DEBITS: Final = 200
 _FEW: Final = f"Under {FEW_DEBITS} debits, one return can cross the line."

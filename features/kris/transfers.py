@@ -1,8 +1,8 @@
 """Shares of the transfers of 30 days: card declines, what was not declared, and the hold band."""
 
-from features.core.kris import KriName
-from features.kris.reading import Reading, ratio
-from features.state.kri_windows import (
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import Reading, ratio
+from clearhold.features.state.kri_windows import (
     AUTHORIZATIONS,
     COMPARABLE,
     DECLINES,
@@ -11,7 +11,7 @@ from features.state.kri_windows import (
     OUTSIDE,
     SCORED,
 )
-from features.state.program import ProgramState
+from clearhold.features.state.program import ProgramState
 
 
 def transfer_shares(program: ProgramState) -> dict[KriName, Reading]:

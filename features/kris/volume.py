@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from features.core.instants import DAY_US, DAYS_7, DAYS_30, month_of_day
-from features.core.kris import KriName
-from features.kris.reading import UNMEASURED, Reading, ratio
-from features.state.program import ProgramState
-from features.windows.series import EventTimes
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, month_of_day
+from clearhold.features.core.kris import KriName
+from clearhold.features.kris.reading import UNMEASURED, Reading, ratio
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.series import EventTimes
+from clearhold.features.windows.series_kinds import SeriesKind
 
 
 class Volume(NamedTuple):

@@ -16,29 +16,29 @@ from typing import Final
 
 import msgspec
 
-from features.core.bands import band_word
-from features.core.ids import SCORE_IDS
-from features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
-from features.core.log_entry import EntryPosition
-from features.core.reason import Reason, Score
-from features.core.rows.emit import Emit, no_rows
-from features.core.rows.scores import ScoreRow
-from features.landing.agent_inputs import agent_inputs
-from features.landing.landing_result import LandingResult
-from features.measurement.flow import dealing_with
-from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
-from features.policy.in_force import thresholds_of
-from features.scorers import ars_v1, crs_v1, ers_v1
-from features.scorers.crs_inputs import CounterpartyInputs
-from features.scorers.ers_inputs import EntityInputs
-from features.scorers.families import Family
-from features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
-from features.windows.edges import NOBODY, Edges
-from features.windows.near import NONE_NEAR, Near
-from features.windows.series import ALWAYS, Series
-from features.windows.series_kinds import SeriesKind, count_in
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.ids import SCORE_IDS
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.landing.agent_inputs import agent_inputs
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.measurement.flow import dealing_with
+from clearhold.features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
+from clearhold.features.policy.in_force import thresholds_of
+from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
+from clearhold.features.scorers.crs_inputs import CounterpartyInputs
+from clearhold.features.scorers.ers_inputs import EntityInputs
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.near import NONE_NEAR, Near
+from clearhold.features.windows.series import ALWAYS, Series
+from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {

@@ -10,21 +10,21 @@ from typing import Any, Final
 
 import msgspec
 
-from features.agents.items import AgentItem, ProfileItem
-from features.agents.reading import WALLET_PREFIX, address_of, counterparty_id_of
-from features.bank.events import EntitySnapshot
-from features.core.instants import DAY_US, DAYS_90
-from features.core.log_entry import EntryPosition, LogEntry, event_time
-from features.core.rows.agents import AgentRow
-from features.core.rows.emit import Emit
-from features.core.vocabulary import EntityType, VerificationStatus
-from features.landing.actor_scores import emit_entity_score
-from features.landing.party_rows import counterparty_row, entity_row
-from features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
-from features.state.entity_profile import UNKNOWN_PROFILE, stated_by
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
-from features.windows.edges import NOBODY
+from clearhold.features.agents.items import AgentItem, ProfileItem
+from clearhold.features.agents.reading import WALLET_PREFIX, address_of, counterparty_id_of
+from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.core.instants import DAY_US, DAYS_90
+from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
+from clearhold.features.core.rows.agents import AgentRow
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.vocabulary import EntityType, VerificationStatus
+from clearhold.features.landing.actor_scores import emit_entity_score
+from clearhold.features.landing.party_rows import counterparty_row, entity_row
+from clearhold.features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, stated_by
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY
 
 REVIEW_REASONS: Final = {
     HIT: ("wallet_screening_hit",),

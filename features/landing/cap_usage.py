@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from features.core.instants import DAY_US
-from features.core.limits import CapKind
-from features.core.rail_classes import OUTGOING_CLASSES
-from features.landing.caps import period_of
-from features.state.program import ProgramState
-from features.state.transfer_table import UNPRICED
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.limits import CapKind
+from clearhold.features.core.rail_classes import OUTGOING_CLASSES
+from clearhold.features.landing.caps import period_of
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import UNPRICED
 
 
 class CapUsage(NamedTuple):

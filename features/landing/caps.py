@@ -12,17 +12,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
-from features.core.limits import CapKind, CapVersion
-from features.core.money import USD
-from features.core.money_flow import originates_debit
-from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
-from features.core.reason import Reason
-from features.core.sentences import money
-from features.core.vocabulary import Direction
-from features.landing.stored_transfer import StoredTransfer
-from features.state.parties import Actor
-from features.state.program import ProgramState
+from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
+from clearhold.features.core.limits import CapKind, CapVersion
+from clearhold.features.core.money import USD
+from clearhold.features.core.money_flow import originates_debit
+from clearhold.features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.sentences import money
+from clearhold.features.core.vocabulary import Direction
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program import ProgramState
 
 _OUTGOING: Final = Direction.OUTGOING.value
 OR_MORE: Final = " or more (its US dollars are not stated)"

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from features.state.parties import Actor, Counterparty
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.windows.series_kinds import SeriesKind
 
 
 class Movement(msgspec.Struct, frozen=True, gc=False):

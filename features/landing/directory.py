@@ -9,14 +9,14 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.events import ANY_DECODER
-from features.bank.parties import read_account, read_counterparty, read_entity
-from features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
-from features.core.log_entry import EntryPosition, LogEntry, event_time
-from features.core.rows.emit import Emit
-from features.core.rows.parties import DirectoryRow
-from features.landing.party_rows import apply_account_event, apply_counterparty_event, apply_entity_event
-from features.state.program import ProgramState
+from clearhold.features.bank.events import ANY_DECODER
+from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
+from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
+from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.parties import DirectoryRow
+from clearhold.features.landing.party_rows import apply_account_event, apply_counterparty_event, apply_entity_event
+from clearhold.features.state.program import ProgramState
 
 Data = dict[str, Any]
 

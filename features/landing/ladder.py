@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.core.bands import band_of
-from features.core.instants import DAY_US, format_instant, month_of_day
-from features.core.preflight import HARD_HIT, SOFT_HIT, LimitHit
-from features.core.vocabulary import Band
-from features.policy.bodies import BandCaps, Ladder, LimitLadder
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
+from clearhold.features.core.bands import band_of
+from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
+from clearhold.features.core.preflight import HARD_HIT, SOFT_HIT, LimitHit
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
 
 ENTITY: Final = "entity"
 COUNTERPARTY: Final = "counterparty"

@@ -8,28 +8,28 @@ event's time on.
 from operator import attrgetter
 from typing import Final
 
-from features.bank.events import TransferSnapshot
-from features.catalogue.vector import is_rare_pair
-from features.core.event_results import EventResult
-from features.core.log_entry import EntryPosition
-from features.core.money import usd_cents_of
-from features.core.rail_classes import CARD_CLASSES, class_of
-from features.core.vocabulary import Rail
-from features.landing.landing_result import LandingResult
-from features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
-from features.landing.rescoring import known_from, record_change, score_again
-from features.landing.returns import change_return, first_return, merged_return
-from features.landing.stored_transfer import StoredTransfer
-from features.landing.subject_builder import build_subject
-from features.landing.transfer_records import first_record, has_moved, merged_record
-from features.measurement.assess import assess
-from features.measurement.assessment import Assessment
-from features.measurement.subject import Subject
-from features.state.card_table import card_key
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState
-from features.windows.edges import NOBODY
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.catalogue.vector import is_rare_pair
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.money import usd_cents_of
+from clearhold.features.core.rail_classes import CARD_CLASSES, class_of
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
+from clearhold.features.landing.rescoring import known_from, record_change, score_again
+from clearhold.features.landing.returns import change_return, first_return, merged_return
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.subject_builder import build_subject
+from clearhold.features.landing.transfer_records import first_record, has_moved, merged_record
+from clearhold.features.measurement.assess import assess
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.state.card_table import card_key
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import ReturnState
+from clearhold.features.windows.edges import NOBODY
 
 # What can change of a transfer's contribution to the windows; the fields whose change gives it a new score, beside its
 # return (ruling 6); and both.

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from features.core.event_results import EventResult
-from features.landing.stored_transfer import StoredTransfer
-from features.measurement.assessment import Assessment
-from features.state.parties import Actor, Counterparty
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.state.parties import Actor, Counterparty
 
 
 class LandingResult(msgspec.Struct, frozen=True, gc=False):

@@ -6,13 +6,13 @@ and leaving are one function with a sign, so that exactly what was entered leave
 
 from typing import Final
 
-from features.core.rail_classes import OUTGOING_CLASSES
-from features.landing.contribution import Attempt, Movement
-from features.state.parties import Actor, Counterparty, series_of_party, zone_of
-from features.state.program import ProgramState
-from features.windows.edges import NOBODY, Edges
-from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
+from clearhold.features.core.rail_classes import OUTGOING_CLASSES
+from clearhold.features.landing.contribution import Attempt, Movement
+from clearhold.features.state.parties import Actor, Counterparty, series_of_party, zone_of
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
 ENTER: Final = 1
 LEAVE: Final = -1

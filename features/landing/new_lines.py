@@ -5,9 +5,9 @@ Cost  once a threshold, of the program's transfers of seven days
 
 from collections.abc import Iterable
 
-from features.landing.movement import count_under
-from features.landing.stored_transfer import StoredTransfer
-from features.state.program import ProgramState
+from clearhold.features.landing.movement import count_under
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.state.program import ProgramState
 
 
 def start_counting(program: ProgramState, thresholds_cents: Iterable[int], *, since: int) -> None:

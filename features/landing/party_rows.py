@@ -9,24 +9,24 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
-from features.bank.masking import masked_text
-from features.bank.parties import read_account, read_counterparty, read_entity
-from features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
-from features.core.bands import band_word
-from features.core.commands import EntryResult, OwnerEntry, ResultKind
-from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
-from features.core.log_entry import EntryPosition, order_stated
-from features.core.rows.alerts import EntryResultRow
-from features.core.rows.emit import Emit
-from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
-from features.core.vocabulary import EntityType, PepStatus, VerificationStatus
-from features.landing.actor_scores import emit_counterparty_score, emit_entity_score
-from features.measurement.assessment import Assessment
-from features.state.entity_profile import UNKNOWN_PROFILE
-from features.state.owner_merge import OwnerLearnt, learn_owner
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
+from clearhold.features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
+from clearhold.features.bank.masking import masked_text
+from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
+from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.commands import EntryResult, OwnerEntry, ResultKind
+from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
+from clearhold.features.core.log_entry import EntryPosition, order_stated
+from clearhold.features.core.rows.alerts import EntryResultRow
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
+from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+from clearhold.features.landing.actor_scores import emit_counterparty_score, emit_entity_score
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.state.owner_merge import OwnerLearnt, learn_owner
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
 
 Data = dict[str, Any]
 Snapshot = TypeVar("Snapshot", EntitySnapshot, CounterpartySnapshot, AccountSnapshot)

@@ -2,19 +2,19 @@
 
 import msgspec
 
-from features.core.canonical import canonical, digest_of
-from features.core.log_entry import EntryPosition
-from features.core.policies import PolicyEntry
-from features.core.rows.emit import Emit
-from features.core.rows.policies import PolicyRow
-from features.core.rules import RuleMode
-from features.landing.new_lines import start_counting
-from features.policy.bodies import POLICY, SCORECARD, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
-from features.policy.card_book import CARD_PREFIXES
-from features.policy.in_force import effective_policy, thresholds_of, version_in_force
-from features.policy.rule_set import checked_body
-from features.state.program import ProgramState
-from features.windows.series import ALWAYS
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.policies import PolicyEntry
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rules import RuleMode
+from clearhold.features.landing.new_lines import start_counting
+from clearhold.features.policy.bodies import POLICY, SCORECARD, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
+from clearhold.features.policy.card_book import CARD_PREFIXES
+from clearhold.features.policy.in_force import effective_policy, thresholds_of, version_in_force
+from clearhold.features.policy.rule_set import checked_body
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.series import ALWAYS
 
 
 def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:

@@ -5,13 +5,13 @@ Window  all windows end at the instant of the request
 
 import msgspec
 
-from features.core.money import USD, usd_cents_of
-from features.core.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
-from features.core.rail_classes import class_of
-from features.core.reason import Reason, Score
-from features.core.vocabulary import Direction, Rail
-from features.landing.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
-from features.landing.ladder import (
+from clearhold.features.core.money import USD, usd_cents_of
+from clearhold.features.core.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
+from clearhold.features.core.rail_classes import class_of
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
+from clearhold.features.landing.ladder import (
     NOT_ON_FILE,
     LadderBands,
     LadderParties,
@@ -20,17 +20,17 @@ from features.landing.ladder import (
     ladder_hits,
     rescreen_of,
 )
-from features.landing.subject_builder import build_subject
-from features.measurement.assess import assess
-from features.measurement.assessment import Assessment
-from features.measurement.degraded import thin_in_question
-from features.policy.bodies import LimitLadder
-from features.policy.in_force import ladder_in_force
-from features.scorers.scorecard import in_order
-from features.state.open_preflights import CounterpartyDetails
-from features.state.parties import Actor, Counterparty, PartyDetails
-from features.state.program import ProgramState
-from features.windows.edges import NOBODY, node_of_actor
+from clearhold.features.landing.subject_builder import build_subject
+from clearhold.features.measurement.assess import assess
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.degraded import thin_in_question
+from clearhold.features.policy.bodies import LimitLadder
+from clearhold.features.policy.in_force import ladder_in_force
+from clearhold.features.scorers.scorecard import in_order
+from clearhold.features.state.open_preflights import CounterpartyDetails
+from clearhold.features.state.parties import Actor, Counterparty, PartyDetails
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY, node_of_actor
 
 
 class PreflightAssessment(msgspec.Struct, frozen=True):

@@ -7,19 +7,19 @@ contributes now.
 
 from typing import Final
 
-from features.bank.return_codes import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
-from features.core.rail_classes import ACH_TYPES, ORIGINATED_CLASS
-from features.core.vocabulary import Rail
-from features.landing.stored_transfer import StoredTransfer
-from features.landing.subject_builder import build_subject
-from features.landing.transfer_records import baseline_of
-from features.measurement.assess import assess
-from features.measurement.assessment import Assessment
-from features.measurement.subject import OwnContribution
-from features.state.program import ProgramState
-from features.state.transfer_table import UNPRICED, Counted, ReturnState
-from features.windows.edges import NOBODY
-from features.windows.series import ALWAYS
+from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.core.rail_classes import ACH_TYPES, ORIGINATED_CLASS
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.subject_builder import build_subject
+from clearhold.features.landing.transfer_records import baseline_of
+from clearhold.features.measurement.assess import assess
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.subject import OwnContribution
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import UNPRICED, Counted, ReturnState
+from clearhold.features.windows.edges import NOBODY
+from clearhold.features.windows.series import ALWAYS
 
 _CARD: Final = Rail.CARD.value
 

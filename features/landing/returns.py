@@ -4,23 +4,23 @@ A return counts from the moment it was delivered; a dishonoured one stops counti
 Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 """
 
-from features.bank.events import TransferSnapshot
-from features.bank.return_codes import (
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.return_codes import (
     ADMINISTRATIVE_RETURN_CODES,
     FROZEN_RETURN_CODE,
     PROBING_RETURN_CODES,
     STOP_RETURN_CODES,
     UNAUTHORIZED_RETURN_CODES,
 )
-from features.bank.statuses import RETURN_UNDONE_STATUSES
-from features.core.in_memory import shared
-from features.landing.contribution import ReturnedTransfer
-from features.landing.movement import ENTER, change_kind, change_times
-from features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
-from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState
-from features.windows.series import EventTimes
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
+from clearhold.features.core.in_memory import shared
+from clearhold.features.landing.contribution import ReturnedTransfer
+from clearhold.features.landing.movement import ENTER, change_kind, change_times
+from clearhold.features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import ReturnState
+from clearhold.features.windows.series import EventTimes
+from clearhold.features.windows.series_kinds import SeriesKind
 
 
 def first_return(snapshot: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:

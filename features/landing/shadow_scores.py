@@ -1,11 +1,11 @@
 """What a challenger makes of an assessed transfer: a row beside the champion's score, and nothing else."""
 
-from features.core.bands import band_word
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit, no_rows
-from features.core.rows.scores import ShadowScoreRow
-from features.landing.landing_result import LandingResult
-from features.state.program import ProgramState
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.scores import ShadowScoreRow
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.state.program import ProgramState
 
 
 def emit_shadow_score(

@@ -4,22 +4,29 @@
 transfer's parties, what the transfer contributes to the windows, and the row that the store keeps of it.
 """
 
-from features.core.bands import band_word
-from features.core.log_entry import EntryPosition
-from features.core.money import USD
-from features.core.money_flow import money_leaves
-from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
-from features.core.rows.transfers import TransferRow
-from features.landing.contribution import Attempt, Movement, ReturnedTransfer
-from features.measurement.assessment import Assessment
-from features.state.card_table import card_key
-from features.state.contributions import DayContribution
-from features.state.kri_windows import RCK
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
-from features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
-from features.windows.edges import NOBODY, node_of_actor
-from features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.money import USD
+from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.core.rail_classes import (
+    ACH_CREDIT,
+    ACH_DEBIT,
+    ACH_TYPES,
+    CARD_CLASSES,
+    ORIGINATED_CLASS,
+    RAIL_CLASSES,
+)
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.landing.contribution import Attempt, Movement, ReturnedTransfer
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.state.card_table import card_key
+from clearhold.features.state.contributions import DayContribution
+from clearhold.features.state.kri_windows import RCK
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
+from clearhold.features.windows.edges import NOBODY, node_of_actor
+from clearhold.features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
 
 
 class StoredTransfer:

@@ -1,12 +1,12 @@
 """Where the ``Subject`` of a measurement is built: for landing, pre-flight and rescoring alike."""
 
-from features.core.money_flow import money_leaves
-from features.landing.stored_transfer import payer_and_payee
-from features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
-from features.state.parties import Actor, Counterparty, PartyDetails
-from features.state.program import ProgramState
-from features.windows.edges import NOBODY, node_of_actor
-from features.windows.series_kinds import kinds_of
+from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.landing.stored_transfer import payer_and_payee
+from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
+from clearhold.features.state.parties import Actor, Counterparty, PartyDetails
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY, node_of_actor
+from clearhold.features.windows.series_kinds import kinds_of
 
 
 def build_subject(

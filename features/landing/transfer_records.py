@@ -4,17 +4,17 @@ Both builders write the fields by position, in the order of the NamedTuple: nami
 and one record is built for each event.
 """
 
-from features.bank.events import TransferSnapshot
-from features.bank.statuses import UNMOVED_STATUSES
-from features.core.log_entry import EntryPosition
-from features.core.money import USD, usd_cents_of
-from features.core.rail_classes import ACH_TYPES, class_of
-from features.measurement.assessment import Assessment
-from features.state.parties import Actor, Counterparty
-from features.state.program import ProgramState
-from features.state.transfer_table import NO_INSTANT, UNMEASURED, UNPRICED, UNSCORED, TransferRecord, priced
-from features.windows.baseline import BaselineValues
-from features.windows.histogram import bucket_of, middle_of
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.money import USD, usd_cents_of
+from clearhold.features.core.rail_classes import ACH_TYPES, class_of
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import NO_INSTANT, UNMEASURED, UNPRICED, UNSCORED, TransferRecord, priced
+from clearhold.features.windows.baseline import BaselineValues
+from clearhold.features.windows.histogram import bucket_of, middle_of
 
 
 def first_record(

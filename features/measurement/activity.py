@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US, two_banking_days_before
-from features.core.vocabulary import Rail
-from features.measurement.before import Before
-from features.measurement.groups import AchEntries, Amounts, Cards, Returns
-from features.measurement.subject import Subject
-from features.state.program_series import ProgramSeries
-from features.windows.edges import NOBODY
-from features.windows.series import ALWAYS
-from features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kinds, cents_in, count_in
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US, two_banking_days_before
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.measurement.before import Before
+from clearhold.features.measurement.groups import AchEntries, Amounts, Cards, Returns
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.edges import NOBODY
+from clearhold.features.windows.series import ALWAYS
+from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, attempt_kinds, cents_in, count_in
 
 NEWEST: Final = 64
 MEDIAN_FLOOR: Final = 5

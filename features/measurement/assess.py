@@ -1,13 +1,13 @@
 """The one assessment that the stream, pre-flight, backfill and backtest share: measure, then score."""
 
-from features.catalogue.vector import FeatureVector
-from features.measurement.assessment import Assessment
-from features.measurement.degraded import STATE_BEHIND, missing_at_landing
-from features.measurement.measure import measure
-from features.measurement.subject import Subject
-from features.scorers.engine import CompiledCard
-from features.state.program_series import Declared, ProgramSeries
-from features.windows.baseline import BaselineValues
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.degraded import STATE_BEHIND, missing_at_landing
+from clearhold.features.measurement.measure import measure
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.windows.baseline import BaselineValues
 
 
 def assess(

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector
-from features.core.reason import Score
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.reason import Score
 
 
 class Assessment(msgspec.Struct, frozen=True, gc=False):

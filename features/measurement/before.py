@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US, DAYS_30
-from features.measurement.subject import Subject
-from features.state.program_series import ProgramSeries
-from features.windows.series import AmountSeries
+from clearhold.features.core.instants import DAY_US, DAYS_30
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.series import AmountSeries
 
 _NO_AMOUNTS: Final = AmountSeries()
 

@@ -7,10 +7,10 @@ no baseline. There ``n`` and the confidence that follows from it are low already
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
-from features.core.vocabulary import Rail
-from features.measurement.subject import Subject
-from features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
 
 COUNTRY_MISSING: Final = "counterparty_country_missing"
 AMOUNT_NOT_IN_USD: Final = "amount_not_in_usd"

@@ -21,14 +21,14 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue.thresholds import (
+from clearhold.features.catalogue.thresholds import (
     ROUND_STEP_CENTS,
     lines_of,
 )
-from features.catalogue.vector import FeatureVector, is_attempt
-from features.core.vocabulary import Band, Rail
-from features.scorers.engine import CompiledCard
-from features.windows.series_kinds import (
+from clearhold.features.catalogue.vector import FeatureVector, is_attempt
+from clearhold.features.core.vocabulary import Band, Rail
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.windows.series_kinds import (
     SeriesKind,
     attempt_kinds,
     kinds_of,

@@ -9,11 +9,11 @@ Bounds  the newest 64 payments of the paying side, and of the receiving side in 
 
 from typing import Final
 
-from features.catalogue.thresholds import USUAL_WEEK_FACTOR
-from features.core.instants import DAY_US, DAYS_90
-from features.measurement.subject import Subject
-from features.state.program_series import ProgramSeries
-from features.windows.edges import EDGES_A_NODE, NOBODY, Edges
+from clearhold.features.catalogue.thresholds import USUAL_WEEK_FACTOR
+from clearhold.features.core.instants import DAY_US, DAYS_90
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.edges import EDGES_A_NODE, NOBODY, Edges
 
 KNOWN_AFTER_US: Final = 14 * DAY_US
 ALONE_US: Final = 5 * DAY_US  # wages of a week, with a weekend in the way

@@ -5,13 +5,13 @@ Errors  none: None for an actor that is unknown, or that the bank has reported n
 
 from typing import Final
 
-from features.core.bands import band_word
-from features.core.instants import DAY_US
-from features.measurement.groups import Identity
-from features.policy.in_force import ladder_in_force
-from features.state.entity_profile import UNKNOWN_PROFILE
-from features.state.parties import Actor
-from features.state.program_series import ProgramSeries
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.measurement.groups import Identity
+from clearhold.features.policy.in_force import ladder_in_force
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program_series import ProgramSeries
 
 FRAUD_RISK: Final = "fraud_risk"
 _UNKNOWN: Final = Identity(None, None, None, None, None)

@@ -8,15 +8,15 @@ from typing import Final
 
 from msgspec.structs import astuple
 
-from features.catalogue.thresholds import Lines, Thresholds
-from features.catalogue.vector import FeatureVector
-from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
-from features.core.vocabulary import Rail
-from features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
-from features.measurement.before import Before, before_of
-from features.measurement.familiar import is_asked, is_regular
-from features.measurement.flow import flow_of, follow, novelty_of
-from features.measurement.groups import (
+from clearhold.features.catalogue.thresholds import Lines, Thresholds
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
+from clearhold.features.measurement.before import Before, before_of
+from clearhold.features.measurement.familiar import is_asked, is_regular
+from clearhold.features.measurement.flow import flow_of, follow, novelty_of
+from clearhold.features.measurement.groups import (
     Activity,
     Facts,
     History,
@@ -27,19 +27,19 @@ from features.measurement.groups import (
     Standing,
     Typologies,
 )
-from features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
-from features.measurement.passing import passing_of
-from features.measurement.rhythm import rhythm_of
-from features.measurement.subject import OwnContribution, Subject
-from features.measurement.surroundings import surroundings_of
-from features.policy.bodies import LADDER
-from features.policy.in_force import thresholds_of, version_in_force
-from features.state.program_series import Declared, ProgramSeries
-from features.windows.baseline import BaselineValues
-from features.windows.novelty import Novelty
-from features.windows.paths import Chain
-from features.windows.series import ALWAYS, AmountSeries, Series
-from features.windows.series_kinds import SeriesKind, count_in
+from clearhold.features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
+from clearhold.features.measurement.passing import passing_of
+from clearhold.features.measurement.rhythm import rhythm_of
+from clearhold.features.measurement.subject import OwnContribution, Subject
+from clearhold.features.measurement.surroundings import surroundings_of
+from clearhold.features.policy.bodies import LADDER
+from clearhold.features.policy.in_force import thresholds_of, version_in_force
+from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.windows.baseline import BaselineValues
+from clearhold.features.windows.novelty import Novelty
+from clearhold.features.windows.paths import Chain
+from clearhold.features.windows.series import ALWAYS, AmountSeries, Series
+from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value
 

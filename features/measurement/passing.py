@@ -11,15 +11,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US, DAYS_60, HOURS_48
-from features.core.vocabulary import Direction, Rail
-from features.measurement.groups import Activity, Amounts, Passing
-from features.measurement.subject import Subject
-from features.state.parties import Actor
-from features.state.program_series import ProgramSeries
-from features.windows.edges import node_of_actor
-from features.windows.series import AmountSeries
-from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
+from clearhold.features.core.instants import DAY_US, DAYS_60, HOURS_48
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.measurement.groups import Activity, Amounts, Passing
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.edges import node_of_actor
+from clearhold.features.windows.series import AmountSeries
+from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
 BUSY_COUNT: Final = 5
 BUSY_CENTS: Final = 250_000

@@ -8,10 +8,10 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.backfill import Rescored, Value
-from features.core.reason import Reason, Score
-from features.scorers.engine import CompiledCard
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.backfill import Rescored, Value
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.scorers.engine import CompiledCard
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])

@@ -8,16 +8,16 @@ Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of 
 
 from typing import Final
 
-from features.core.instants import DAY_US, DAYS_90, HOUR_US
-from features.measurement.groups import Rhythm
-from features.measurement.subject import Subject
-from features.measurement.surroundings import Surroundings
-from features.state.parties import Actor
-from features.state.program_series import ProgramSeries
-from features.windows.edges import NOBODY, Edges, node_of_actor
-from features.windows.near import NONE_NEAR, Near
-from features.windows.novelty import Novelty
-from features.windows.quick_hops import quick_hops
+from clearhold.features.core.instants import DAY_US, DAYS_90, HOUR_US
+from clearhold.features.measurement.groups import Rhythm
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.measurement.surroundings import Surroundings
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
+from clearhold.features.windows.near import NONE_NEAR, Near
+from clearhold.features.windows.novelty import Novelty
+from clearhold.features.windows.quick_hops import quick_hops
 
 NEWEST: Final = 64
 HOURS_FROM: Final = 20

@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from features.state.parties import Actor, Counterparty
-from features.windows.edges import NOBODY
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.windows.edges import NOBODY
+from clearhold.features.windows.series_kinds import SeriesKind
 
 
 class OwnContribution(msgspec.Struct, frozen=True, gc=False):

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from features.measurement.subject import Subject
-from features.windows.edges import Edges, node_of_actor
-from features.windows.graph import Graph
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.windows.edges import Edges, node_of_actor
+from clearhold.features.windows.graph import Graph
 
 
 class Surroundings(msgspec.Struct, frozen=True, gc=False):

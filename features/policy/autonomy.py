@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
-from features.core.autonomy import TIERS, AutonomyBody, AutonomyTier
-from features.policy.bodies import PolicyBody
+from clearhold.features.core.autonomy import TIERS, AutonomyBody, AutonomyTier
+from clearhold.features.policy.bodies import PolicyBody
 
 
 @lru_cache(maxsize=1024)

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.autonomy import AutonomyBody, AutonomyTier, AutonomyVersion, autonomy_version
-from features.core.instants import DAYS_7
+from clearhold.features.core.autonomy import AutonomyBody, AutonomyTier, AutonomyVersion, autonomy_version
+from clearhold.features.core.instants import DAYS_7
 
 WIDENED_ONCE_IN_US: Final = DAYS_7
 AS_THE_POLICY_STANDS: Final = AutonomyBody(

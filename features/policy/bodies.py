@@ -13,12 +13,12 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from features.core.actions import ActionType
-from features.core.canonical import MAX_INTEGER, canonical, digest_of
-from features.core.kris import KriName
-from features.core.rules import Rule, rule_hash
-from features.core.scorecards import Scorecard
-from features.core.vocabulary import Band
+from clearhold.features.core.actions import ActionType
+from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.rules import Rule, rule_hash
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.core.vocabulary import Band
 
 POLICY: Final = "policy"
 CLOCK: Final = "clock"

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue.thresholds import COUNTRY_LISTS, Thresholds
-from features.policy.bodies import (
+from clearhold.features.catalogue.thresholds import COUNTRY_LISTS, Thresholds
+from clearhold.features.policy.bodies import (
     LIMITS,
     RULES,
     SHADOW,
@@ -25,9 +25,9 @@ from features.policy.bodies import (
     decode_body,
     prefix_of,
 )
-from features.policy.rule_set import RuleSet, rule_set, shared_body
-from features.policy.seeds import SEEDS
-from features.windows.series import ALWAYS
+from clearhold.features.policy.rule_set import RuleSet, rule_set, shared_body
+from clearhold.features.policy.seeds import SEEDS
+from clearhold.features.windows.series import ALWAYS
 
 SEEDED: Final = {
     prefix_of(version): ActiveVersion(version=version, body=body, since=ALWAYS, action_id="", of_program=False)

@@ -9,9 +9,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import Scorecard
-from features.policy.bodies import (
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.policy.bodies import (
     CHALLENGER,
     SCORECARD,
     ActiveVersion,
@@ -20,10 +20,10 @@ from features.policy.bodies import (
     decode_body,
     prefix_of,
 )
-from features.scorers.card_check import faults_of
-from features.scorers.cards import compile_card
-from features.scorers.engine import CompiledCard
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.scorers.card_check import faults_of
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 
 CARD_PREFIXES: Final = frozenset({SCORECARD, CHALLENGER})
 

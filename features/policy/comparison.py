@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from math import comb, erfc, sqrt
 from typing import Final, NamedTuple
 
-from features.core.comparisons import BandMove, CardFigures, PairedTest, ShadowComparison
-from features.core.measured import measured, rounded
-from features.core.stability import SCORE_CLASSES, stability_index
-from features.core.vocabulary import Band
+from clearhold.features.core.comparisons import BandMove, CardFigures, PairedTest, ShadowComparison
+from clearhold.features.core.measured import measured, rounded
+from clearhold.features.core.stability import SCORE_CLASSES, stability_index
+from clearhold.features.core.vocabulary import Band
 
 _EXACT_UP_TO: Final = 1_000
 _FLAGGED: Final = frozenset({Band.REVIEW.value, Band.HOLD.value})

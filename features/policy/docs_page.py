@@ -5,12 +5,12 @@ from typing import Final
 
 import msgspec
 
-from features.core.sentences import money
-from features.core.vocabulary import Band
-from features.policy.bodies import Ladder
-from features.policy.retention import FLOORS, Floor
-from features.policy.routing import RouteReason
-from features.policy.seeds import (
+from clearhold.features.core.sentences import money
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.policy.bodies import Ladder
+from clearhold.features.policy.retention import FLOORS, Floor
+from clearhold.features.policy.routing import RouteReason
+from clearhold.features.policy.seeds import (
     CLOCK_V1,
     CLOCK_VERSION,
     KRI_V1,

@@ -12,8 +12,8 @@ from functools import lru_cache
 from math import comb
 from typing import Final
 
-from features.core.autonomy import DetectorTally
-from features.policy.bodies import PolicyBody
+from clearhold.features.core.autonomy import DetectorTally
+from clearhold.features.policy.bodies import PolicyBody
 
 MOST_BAD: Final = Decimal("0.02")  # the bound, to be eligible
 MOST_OVERTURNED_PERCENT: Final = 2

@@ -10,10 +10,10 @@ from typing import Protocol, cast
 
 import msgspec
 
-from features.catalogue.thresholds import Thresholds
-from features.policy.autonomy import as_left_by
-from features.policy.autonomy_book import AutonomyBook
-from features.policy.bodies import (
+from clearhold.features.catalogue.thresholds import Thresholds
+from clearhold.features.policy.autonomy import as_left_by
+from clearhold.features.policy.autonomy_book import AutonomyBook
+from clearhold.features.policy.bodies import (
     CLOCK,
     KRI,
     LADDER,
@@ -25,7 +25,7 @@ from features.policy.bodies import (
     PolicyBody,
     policy_sha256,
 )
-from features.policy.book import PolicyBook
+from clearhold.features.policy.book import PolicyBook
 
 
 class Governed(Protocol):

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from features.core.autonomy import AutonomyBody, AutonomyTier, DetectorTally
-from features.core.instants import format_instant
-from features.policy.autonomy import as_left_by, closable_detectors
-from features.policy.autonomy_book import AutonomyBook
-from features.policy.bodies import PolicyBody
-from features.policy.eligibility import Objection, bad_rate_bound, objections
+from clearhold.features.core.autonomy import AutonomyBody, AutonomyTier, DetectorTally
+from clearhold.features.core.instants import format_instant
+from clearhold.features.policy.autonomy import as_left_by, closable_detectors
+from clearhold.features.policy.autonomy_book import AutonomyBook
+from clearhold.features.policy.bodies import PolicyBody
+from clearhold.features.policy.eligibility import Objection, bad_rate_bound, objections
 
 
 class DetectorEligibility(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -11,7 +11,7 @@ Source  31 CFR 1010.430(d): records are kept for five years. 31 CFR 1020.220(a)(
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from features.policy.bodies import RetentionBody
+from clearhold.features.policy.bodies import RetentionBody
 
 FIVE_YEARS_DAYS: Final = 1_827  # two of them may be leap years
 LONGEST_WINDOW_DAYS: Final = 90  # of features, of backtests and of the ready questions

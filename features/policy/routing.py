@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import HOUR_US
-from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
-from features.policy.bodies import ClockPolicy, PolicyBody
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
+from clearhold.features.policy.bodies import ClockPolicy, PolicyBody
 
 RULE_PREFIX: Final = "rule:"
 

@@ -13,15 +13,15 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector
-from features.core.canonical import canonical, digest_of
-from features.core.rules import Rule, RuleAction, RuleMode
-from features.policy.bodies import ActiveVersion, RulesBody
-from features.policy.routing import RULE_PREFIX
-from features.rules.fields import RULE_FIELD_OF
-from features.rules.language import faults_of
-from features.rules.predicate import compiled
-from features.rules.words import shown_conditions
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.rules import Rule, RuleAction, RuleMode
+from clearhold.features.policy.bodies import ActiveVersion, RulesBody
+from clearhold.features.policy.routing import RULE_PREFIX
+from clearhold.features.rules.fields import RULE_FIELD_OF
+from clearhold.features.rules.language import faults_of
+from clearhold.features.rules.predicate import compiled
+from clearhold.features.rules.words import shown_conditions
 
 
 class RuleInForce(msgspec.Struct, frozen=True):

@@ -5,12 +5,12 @@ Source  all [P], proposed here; ``docs/policies.md`` gives the reasons
 
 from typing import Final
 
-from features.core.actions import ActionType
-from features.core.ids import POLICY_IDS
-from features.core.instants import format_instant
-from features.core.kris import KriName
-from features.core.vocabulary import Band
-from features.policy.bodies import (
+from clearhold.features.core.actions import ActionType
+from clearhold.features.core.ids import POLICY_IDS
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.policy.bodies import (
     BandCaps,
     Body,
     ClockPolicy,

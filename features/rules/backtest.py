@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.core.backtests import (
+from clearhold.features.core.backtests import (
     MOST_EXAMPLES,
     Backtest,
     BacktestWeek,
@@ -19,11 +19,11 @@ from features.core.backtests import (
     ShadowDay,
     ShadowReport,
 )
-from features.core.instants import DAY_US, format_instant
-from features.core.measured import Measured, measured, rounded
-from features.core.rules import Rule, RuleAction, rule_hash
-from features.core.vocabulary import Band
-from features.core.weeks import week_of
+from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.measured import Measured, measured, rounded
+from clearhold.features.core.rules import Rule, RuleAction, rule_hash
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.weeks import week_of
 
 _P95_PERCENT: Final = 95
 _DATE_LENGTH: Final = len("2026-09-09")

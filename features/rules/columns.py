@@ -7,8 +7,8 @@ counted and pushed down as it is.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
-from features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
+from clearhold.features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 _COMPARISONS: Final[Mapping[RuleOp, str]] = {
     RuleOp.GT: "> ?",

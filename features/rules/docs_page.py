@@ -7,12 +7,12 @@ from typing import Final, get_args
 
 import msgspec
 
-from features.catalogue.feature import Feature
-from features.catalogue.vector import FeatureVector
-from features.core.rules import Rule, RuleStatus
-from features.rules.examples import EXAMPLES, Features, RuleExample
-from features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of, words_of
-from features.rules.language import (
+from clearhold.features.catalogue.feature import Feature
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.rules import Rule, RuleStatus
+from clearhold.features.rules.examples import EXAMPLES, Features, RuleExample
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of, words_of
+from clearhold.features.rules.language import (
     MAX_CONDITIONS,
     MAX_ID_LENGTH,
     MAX_NAME_LENGTH,
@@ -20,7 +20,7 @@ from features.rules.language import (
     MAX_SHOWN_WORDS,
     MAX_VALUES,
 )
-from features.rules.words import sentence_of
+from clearhold.features.rules.words import sentence_of
 
 _HEAD: Final = f"""# Rules
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue.feature import Feature
-from features.catalogue.rule_fields import RULE_FIELDS
-from features.core.countries import COUNTRIES
-from features.core.rules import RuleCondition, RuleOp
-from features.core.vocabulary import AchType, CardReason, Direction, PepStatus, Rail, VerificationStatus
+from clearhold.features.catalogue.feature import Feature
+from clearhold.features.catalogue.rule_fields import RULE_FIELDS
+from clearhold.features.core.countries import COUNTRIES
+from clearhold.features.core.rules import RuleCondition, RuleOp
+from clearhold.features.core.vocabulary import AchType, CardReason, Direction, PepStatus, Rail, VerificationStatus
 
 RULE_FIELD_OF: Final[Mapping[str, Feature]] = {feature.name: feature for feature in RULE_FIELDS}
 

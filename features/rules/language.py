@@ -14,12 +14,21 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from features.catalogue.feature import Feature
-from features.core.canonical import DECIMALS, MAX_INTEGER
-from features.core.errors import FieldCode
-from features.core.money import MAX_CENTS, parse_cents
-from features.core.rules import Rule, RuleCondition, RuleOp
-from features.rules.fields import LIST_OPS, NULL_OPS, RULE_FIELD_OF, FieldKind, kind_of, operands_of, ops_of, words_of
+from clearhold.features.catalogue.feature import Feature
+from clearhold.features.core.canonical import DECIMALS, MAX_INTEGER
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.money import MAX_CENTS, parse_cents
+from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
+from clearhold.features.rules.fields import (
+    LIST_OPS,
+    NULL_OPS,
+    RULE_FIELD_OF,
+    FieldKind,
+    kind_of,
+    operands_of,
+    ops_of,
+    words_of,
+)
 
 MAX_CONDITIONS: Final = 50
 MAX_VALUES: Final = 100

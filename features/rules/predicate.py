@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any, Final
 
-from features.catalogue.vector import FeatureVector
-from features.core.program import declared_words
-from features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
-from features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.program import declared_words
+from clearhold.features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 Predicate = Callable[[FeatureVector], tuple[int, ...]]
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from features.core.canonical import DECIMALS
-from features.core.rules import Rule, RuleCondition, RuleOp
-from features.core.sentences import money
-from features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
+from clearhold.features.core.canonical import DECIMALS
+from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
+from clearhold.features.core.sentences import money
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 SHOWN_VALUES: Final = 10
 SHOWN_WORDS: Final = 50

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from features.sandbox.draw import Draw
-from features.sandbox.parties import Other, Party
+from clearhold.features.sandbox.draw import Draw
+from clearhold.features.sandbox.parties import Other, Party
 
 HOME: Final = "US"
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from features.sandbox.order import MAGIC_NAMES
-from features.sandbox.scenario import MOST_REPETITIONS
-from features.sandbox.scenarios import SCENARIOS
-from features.sandbox.sent_event import STATUS_OF_NAME
+from clearhold.features.sandbox.order import MAGIC_NAMES
+from clearhold.features.sandbox.scenario import MOST_REPETITIONS
+from clearhold.features.sandbox.scenarios import SCENARIOS
+from clearhold.features.sandbox.sent_event import STATUS_OF_NAME
 
 _HEAD: Final = """# Sandbox
 

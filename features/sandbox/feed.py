@@ -6,14 +6,14 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from features.core.instants import DAY_US, MINUTE_US, SECOND_US, format_instant
-from features.core.program import Program
-from features.core.vocabulary import Rail
-from features.sandbox import objects
-from features.sandbox.casting import Casting
-from features.sandbox.lives import life_of, reports_of
-from features.sandbox.parties import Other, Party
-from features.sandbox.planned_transfer import FAMILY_OF_RAIL, Family, PlannedTransfer
+from clearhold.features.core.instants import DAY_US, MINUTE_US, SECOND_US, format_instant
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.casting import Casting
+from clearhold.features.sandbox.lives import life_of, reports_of
+from clearhold.features.sandbox.parties import Other, Party
+from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, Family, PlannedTransfer
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4

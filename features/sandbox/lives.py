@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.sandbox import objects
-from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
 
 STEP_US: Final = 1_000
 """The least between two steps of which each has its own instant: the bank's show milliseconds."""

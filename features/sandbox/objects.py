@@ -5,9 +5,9 @@ Transfers carry no entity and no counterparty: a receiver asks the API for the a
 
 from typing import Any, Final
 
-from features.core.instants import DAY_US, format_instant
-from features.sandbox.parties import Other, Party
-from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.sandbox.parties import Other, Party
+from clearhold.features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
 
 BANK_ROUTING: Final = "121145307"
 PREFIX_OF: Final = {

@@ -11,16 +11,16 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.directory import ACCOUNT_PREFIX
-from features.core.program import Program
-from features.core.vocabulary import AchType, Direction, Rail
-from features.sandbox import objects
-from features.sandbox.feed import ComposedEvents, compose_events
-from features.sandbox.lives import STEP_US, life_of, reports_of
-from features.sandbox.parties import Other, Party
-from features.sandbox.planned_transfer import FAMILY_OF_RAIL, Ending, PlannedTransfer
-from features.sandbox.returning import is_returnable_as
-from features.sandbox.scenario import home_of, tag_of
+from clearhold.features.core.directory import ACCOUNT_PREFIX
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.feed import ComposedEvents, compose_events
+from clearhold.features.sandbox.lives import STEP_US, life_of, reports_of
+from clearhold.features.sandbox.parties import Other, Party
+from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, Ending, PlannedTransfer
+from clearhold.features.sandbox.returning import is_returnable_as
+from clearhold.features.sandbox.scenario import home_of, tag_of
 
 MAGIC_NAMES: Final = {
     "RETURN_NSF": "R01",

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from features.bank.event_families import RAIL_OF_FAMILY
-from features.sandbox.parties import Other, Party
+from clearhold.features.bank.event_families import RAIL_OF_FAMILY
+from clearhold.features.sandbox.parties import Other, Party
 
 
 class Family(StrEnum):

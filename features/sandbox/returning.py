@@ -6,13 +6,13 @@ Source  the bank's public event pages; Nacha Operating Rules for the codes
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from features.bank.statuses import UNMOVED_STATUSES
-from features.core.instants import format_instant
-from features.core.vocabulary import AchType, Direction, Rail
-from features.sandbox import objects
-from features.sandbox.feed import ComposedEvents, compose_events
-from features.sandbox.scenario import tag_of
+from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.feed import ComposedEvents, compose_events
+from clearhold.features.sandbox.scenario import tag_of
 
 ACH_RETURN_CODE: Final = r"R(0[1-9]|[1-3][0-9]|4[0-7]|5[0-3]|8[0-5])"
 """Without R61 to R77, which argue about a return and are none."""

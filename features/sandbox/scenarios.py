@@ -9,14 +9,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from features.core.errors import FieldCode, invalid
-from features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from features.core.vocabulary import Rail
-from features.sandbox import objects
-from features.sandbox.feed import KNOWN_FOR_US, Feed
-from features.sandbox.parties import Other, Party
-from features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
-from features.sandbox.scenario import Scenario, ScenarioName
+from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.feed import KNOWN_FOR_US, Feed
+from clearhold.features.sandbox.parties import Other, Party
+from clearhold.features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+from clearhold.features.sandbox.scenario import Scenario, ScenarioName
 
 _LINE_CENTS: Final = (900_100, 989_900)  # just under $10,000
 _LARGE_CENTS: Final = (48_500_000, 49_400_000)

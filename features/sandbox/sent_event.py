@@ -6,11 +6,11 @@ Source  the bank's public pages on its sandbox: entities are verified at once, b
 from collections.abc import Mapping
 from typing import Any, Final
 
-from features.core.instants import format_instant
-from features.sandbox import objects
-from features.sandbox.feed import ComposedEvents, compose_events
-from features.sandbox.lives import STEP_US
-from features.sandbox.scenario import tag_of
+from clearhold.features.core.instants import format_instant
+from clearhold.features.sandbox import objects
+from clearhold.features.sandbox.feed import ComposedEvents, compose_events
+from clearhold.features.sandbox.lives import STEP_US
+from clearhold.features.sandbox.scenario import tag_of
 
 CREATED: Final = "identity.created"
 STATUS_OF_NAME: Final = {"Review": "MANUAL_REVIEW", "Denied": "DENIED"}

@@ -11,13 +11,13 @@ from typing import Final
 
 import msgspec
 
-from features.core.scorecards import CardCap, Scorecard, points_when
-from features.core.vocabulary import VerificationStatus
-from features.scorers.engine import CompiledCard
-from features.scorers.families import Family
-from features.scorers.scorecard import PROPOSED
-from features.scorers.scorer import Scorer
-from features.scorers.signal import Signal, SignalGroup
+from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
+from clearhold.features.core.vocabulary import VerificationStatus
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.signal import Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
 SETTLEMENTS_FLOOR: Final = 10

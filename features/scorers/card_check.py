@@ -11,12 +11,12 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from features.core.errors import FieldCode
-from features.core.scorecards import Bin, CardCap, Scorecard
-from features.scorers.cards import DEFAULTS, SCORERS
-from features.scorers.engine import CompiledCard
-from features.scorers.scorer import Scorer
-from features.scorers.signal import Signal
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.scorecards import Bin, CardCap, Scorecard
+from clearhold.features.scorers.cards import DEFAULTS, SCORERS
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.signal import Signal
 
 MOST_WEIGHED: Final = 40
 """The most signals with points, unless the default card has more: more reasons explain nothing."""

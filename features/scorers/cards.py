@@ -3,11 +3,11 @@
 from functools import lru_cache
 from typing import Any, Final
 
-from features.core.scorecards import Scorecard
-from features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from features.scorers.engine import CompiledCard
-from features.scorers.scorer import Scorer
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 
 _DEFAULTS: Final[tuple[CompiledCard[Any], ...]] = (
     trs_v1.DEFAULT,

@@ -9,14 +9,14 @@ Source  named with each reason
 
 from typing import Final
 
-from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
-from features.core.scorecards import CardCap, Scorecard, points_when
-from features.scorers.crs_inputs import CounterpartyInputs
-from features.scorers.engine import CompiledCard
-from features.scorers.families import Family
-from features.scorers.scorecard import PROPOSED
-from features.scorers.scorer import Scorer
-from features.scorers.signal import Signal, SignalGroup
+from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
+from clearhold.features.scorers.crs_inputs import CounterpartyInputs
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.signal import Signal, SignalGroup
 
 VERSION: Final = "crs-v1"
 TRANSFERS_FLOOR: Final = 3

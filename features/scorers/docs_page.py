@@ -5,13 +5,13 @@ A scorer's signals are written where they are measured, and its default card bes
 
 from typing import Any, Final
 
-from features.core.scorecards import Bin
-from features.core.vocabulary import Rail
-from features.scorers.cards import DEFAULTS
-from features.scorers.engine import CompiledCard
-from features.scorers.families import Family
-from features.scorers.scorecard import CEILING, PROPOSED
-from features.scorers.signal import ANY_RAIL, Signal
+from clearhold.features.core.scorecards import Bin
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.scorers.cards import DEFAULTS
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import CEILING, PROPOSED
+from clearhold.features.scorers.signal import ANY_RAIL, Signal
 
 TITLES: Final = {
     "trs": "Transaction Risk Score",

@@ -9,12 +9,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from features.core.reason import Reason, Score
-from features.core.scorecards import Bin, Scorecard, scorecard_sha256
-from features.scorers.families import Family
-from features.scorers.scorecard import CEILING, cap_reason, confidence_of, in_order, limit_reason
-from features.scorers.scorer import ONE_KIND, InputKind, Scorer
-from features.scorers.signal import Signal
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.scorecards import Bin, Scorecard, scorecard_sha256
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import CEILING, cap_reason, confidence_of, in_order, limit_reason
+from clearhold.features.scorers.scorer import ONE_KIND, InputKind, Scorer
+from clearhold.features.scorers.signal import Signal
 
 Inputs = TypeVar("Inputs")
 

@@ -9,15 +9,15 @@ Source  named with each reason; the maximum and not the mean, which would hide o
 
 from typing import Final
 
-from features.core.scorecards import CardCap, Scorecard, points_when
-from features.core.vocabulary import PepStatus, VerificationStatus
-from features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
-from features.scorers.engine import CompiledCard
-from features.scorers.ers_inputs import EntityInputs
-from features.scorers.families import Family
-from features.scorers.scorecard import PROPOSED
-from features.scorers.scorer import Scorer
-from features.scorers.signal import Overlap, Signal, SignalGroup
+from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
+from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
+from clearhold.features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.ers_inputs import EntityInputs
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.signal import Overlap, Signal, SignalGroup
 
 VERSION: Final = "ers-v1"
 TRANSFERS_FLOOR: Final = 5

@@ -10,12 +10,12 @@ Source  named with each indicator; an indicator's own lines decide what is watch
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from features.catalogue.kris import KRIS
-from features.core.kris import KriName, KriStatus, KriValue
-from features.core.scorecards import CardSignal, Scorecard, points_when
-from features.scorers.engine import CompiledCard
-from features.scorers.scorer import Scorer
-from features.scorers.signal import Signal, SignalGroup
+from clearhold.features.catalogue.kris import KRIS
+from clearhold.features.core.kris import KriName, KriStatus, KriValue
+from clearhold.features.core.scorecards import CardSignal, Scorecard, points_when
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.signal import Signal, SignalGroup
 
 VERSION: Final = "prs-v1"
 MEASURED_FLOOR: Final = 3

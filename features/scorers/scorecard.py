@@ -7,8 +7,8 @@ Source  all [P], proposed here; credibility n / (n + k) is Buehlmann's
 from collections.abc import Sequence
 from typing import Final
 
-from features.core.reason import Reason
-from features.scorers.families import Family
+from clearhold.features.core.reason import Reason
+from clearhold.features.scorers.families import Family
 
 CREDIBILITY_K: Final = 20
 DEGRADED_FACTOR: Final = 0.5

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from features.scorers.families import Family
-from features.scorers.signal import Overlap, Signal, SignalGroup
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import Overlap, Signal, SignalGroup
 
 Inputs = TypeVar("Inputs")
 

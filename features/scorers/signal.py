@@ -7,9 +7,9 @@ data of ``features/core/scorecards.py``.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from features.core.reason import Reason
-from features.core.vocabulary import Rail
-from features.scorers.families import Family
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.scorers.families import Family
 
 Inputs = TypeVar("Inputs")
 

@@ -8,37 +8,37 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from features.actions.transitions import approve, conclude, request
-from features.agents.reading import read_agent, read_profile, read_settlement
-from features.alerts.decisions import appeal, decide, label
-from features.bank.events import decode_event
-from features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
-from features.core.agents import AgentImportEntry
-from features.core.backfill import BackfillStep
-from features.core.canonical import Chain, canonical
-from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
-from features.core.directory import DirectoryEntry
-from features.core.instants import format_instant
-from features.core.kris import SnapshotEntry
-from features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
-from features.core.loss import LossBody, LossEntry
-from features.core.policies import PolicyEntry
-from features.core.preflight import PreflightRecord
-from features.core.program import Program
-from features.core.rows.emit import Emit
-from features.core.rows.parties import ProgramRow
-from features.core.rows.record import ChainFactRow
-from features.core.rows.transfers import PreflightRow
-from features.landing.directory import apply_directory_entry
-from features.landing.party_rows import account_row, apply_owner_entry
-from features.landing.policies import apply_policy
-from features.landing.preflight import counterparty_to_match
-from features.shard.backfill_step import apply_step
-from features.shard.kri_snapshots import apply_snapshot
-from features.shard.pipeline import process_bank_event
-from features.shard.settlements import apply_agent_item, apply_import, apply_profile_item, apply_settlement
-from features.shard.ticks import apply_tick
-from features.state.program import ProgramState
+from clearhold.features.actions.transitions import approve, conclude, request
+from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
+from clearhold.features.alerts.decisions import appeal, decide, label
+from clearhold.features.bank.events import decode_event
+from clearhold.features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
+from clearhold.features.core.agents import AgentImportEntry
+from clearhold.features.core.backfill import BackfillStep
+from clearhold.features.core.canonical import Chain, canonical
+from clearhold.features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
+from clearhold.features.core.directory import DirectoryEntry
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
+from clearhold.features.core.loss import LossBody, LossEntry
+from clearhold.features.core.policies import PolicyEntry
+from clearhold.features.core.preflight import PreflightRecord
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.parties import ProgramRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.rows.transfers import PreflightRow
+from clearhold.features.landing.directory import apply_directory_entry
+from clearhold.features.landing.party_rows import account_row, apply_owner_entry
+from clearhold.features.landing.policies import apply_policy
+from clearhold.features.landing.preflight import counterparty_to_match
+from clearhold.features.shard.backfill_step import apply_step
+from clearhold.features.shard.kri_snapshots import apply_snapshot
+from clearhold.features.shard.pipeline import process_bank_event
+from clearhold.features.shard.settlements import apply_agent_item, apply_import, apply_profile_item, apply_settlement
+from clearhold.features.shard.ticks import apply_tick
+from clearhold.features.state.program import ProgramState
 
 Body = TypeVar("Body")
 

@@ -7,20 +7,20 @@ neither does one that an event has overtaken.
 
 import msgspec
 
-from features.alerts.opening import open_for_band, run_actor_detectors
-from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
-from features.core.log_entry import EntryPosition
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.emit import Emit
-from features.landing.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
-from features.landing.landing_result import known_result
-from features.landing.party_rows import features_row
-from features.landing.rescoring import score_again
-from features.landing.stored_transfer import StoredTransfer
-from features.measurement.assessment import Assessment
-from features.measurement.rescored import vector_of
-from features.policy.card_book import card_version
-from features.state.program import ProgramState
+from clearhold.features.alerts.opening import open_for_band, run_actor_detectors
+from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.landing.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
+from clearhold.features.landing.landing_result import known_result
+from clearhold.features.landing.party_rows import features_row
+from clearhold.features.landing.rescoring import score_again
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.rescored import vector_of
+from clearhold.features.policy.card_book import card_version
+from clearhold.features.state.program import ProgramState
 
 
 def apply_step(program: ProgramState, step: BackfillStep, position: EntryPosition, emit: Emit) -> None:

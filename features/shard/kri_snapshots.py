@@ -9,24 +9,24 @@ from zlib import crc32
 
 import msgspec
 
-from features.alerts.program_alerts import run_program_detectors
-from features.alerts.rows import result_row
-from features.bank.events import TransferSnapshot
-from features.core.bands import band_word
-from features.core.commands import EntryResult, ResultKind
-from features.core.ids import SNAPSHOT_IDS
-from features.core.instants import MINUTE_US
-from features.core.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
-from features.core.log_entry import EntryPosition
-from features.core.reason import Score
-from features.core.rows.emit import Emit, no_rows
-from features.core.rows.kris import KriSnapshotRow
-from features.detectors.program import ProgramSnapshot
-from features.kris.measure import measure_kris
-from features.landing.actor_scores import score_row
-from features.landing.landing_result import LandingResult
-from features.scorers import prs_v1
-from features.state.program import ProgramState
+from clearhold.features.alerts.program_alerts import run_program_detectors
+from clearhold.features.alerts.rows import result_row
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.ids import SNAPSHOT_IDS
+from clearhold.features.core.instants import MINUTE_US
+from clearhold.features.core.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.reason import Score
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.detectors.program import ProgramSnapshot
+from clearhold.features.kris.measure import measure_kris
+from clearhold.features.landing.actor_scores import score_row
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.scorers import prs_v1
+from clearhold.features.state.program import ProgramState
 
 EVERY_MINUTES: Final = 15
 EVERY_TRANSFERS: Final = 200

@@ -8,12 +8,12 @@ from typing import Final
 
 import msgspec
 
-from features.core.day_totals import DayTotals
-from features.core.instants import DAY_US
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit, no_rows
-from features.core.rows.metrics import MetricsDayRow
-from features.state.program import ProgramState
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.metrics import MetricsDayRow
+from clearhold.features.state.program import ProgramState
 
 WINDOW_DAYS: Final = 30
 MOST_MISSED_DAYS: Final = 30

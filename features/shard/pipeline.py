@@ -17,11 +17,11 @@ from zlib import crc32
 
 import msgspec
 
-from features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
-from features.alerts.opening import run_detectors
-from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
-from features.bank.event_types import EventType, event_type
-from features.bank.events import (
+from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
+from clearhold.features.alerts.opening import run_detectors
+from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
+from clearhold.features.bank.event_types import EventType, event_type
+from clearhold.features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
     BankEvent,
@@ -29,19 +29,19 @@ from features.bank.events import (
     TypedEvent,
     decode_object,
 )
-from features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
-from features.bank.transfers import EventKind, read_transfer
-from features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
-from features.core.instants import parse_instant
-from features.core.log_entry import EntryPosition, LogEntry, event_time, order_stated
-from features.core.rows.emit import Emit, no_rows
-from features.core.rows.events import EventRow, QuarantineRow
-from features.core.rows.transfers import PreflightMatchRow
-from features.landing.actor_scores import score_parties
-from features.landing.agents import wallet_object
-from features.landing.landing import land
-from features.landing.landing_result import LandingResult
-from features.landing.party_rows import (
+from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
+from clearhold.features.bank.transfers import EventKind, read_transfer
+from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, order_stated
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.transfers import PreflightMatchRow
+from clearhold.features.landing.actor_scores import score_parties
+from clearhold.features.landing.agents import wallet_object
+from clearhold.features.landing.landing import land
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.party_rows import (
     apply_account_event,
     apply_counterparty_event,
     apply_entity_event,
@@ -49,12 +49,12 @@ from features.landing.party_rows import (
     emit_introduced,
     features_row,
 )
-from features.landing.shadow_scores import emit_shadow_score
-from features.shard.kri_snapshots import snapshot_after_transfers
-from features.shard.seen_events import earlier_result, entry_of
-from features.state.open_preflights import CounterpartyDetails
-from features.state.program import ProgramState
-from features.windows.id_index import key_of
+from clearhold.features.landing.shadow_scores import emit_shadow_score
+from clearhold.features.shard.kri_snapshots import snapshot_after_transfers
+from clearhold.features.shard.seen_events import earlier_result, entry_of
+from clearhold.features.state.open_preflights import CounterpartyDetails
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.id_index import key_of
 
 AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
 Event = TypedEvent | BankEvent

@@ -8,25 +8,25 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from features.actions.set_limit import program_limits
-from features.core.day_totals import DayTotals
-from features.core.event_results import EventResult
-from features.core.limits import ProgramLimits
-from features.core.preflight import LimitHit, ProposedTransfer, Resolved
-from features.core.reason import Score
-from features.core.scorecards import Scorecard
-from features.landing.agent_inputs import totals_of
-from features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
-from features.measurement.degraded import STATE_LATE
-from features.policy.card_book import TransferCard
-from features.policy.in_force import given_policy
-from features.policy.program_autonomy import ProgramAutonomy, program_autonomy
-from features.scorers.cards import compile_card
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.metrics_days import totals_of_days
-from features.shard.seen_events import earlier_result
-from features.state.program import ProgramState
-from features.windows.id_index import key_of
+from clearhold.features.actions.set_limit import program_limits
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.limits import ProgramLimits
+from clearhold.features.core.preflight import LimitHit, ProposedTransfer, Resolved
+from clearhold.features.core.reason import Score
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.landing.agent_inputs import totals_of
+from clearhold.features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
+from clearhold.features.measurement.degraded import STATE_LATE
+from clearhold.features.policy.card_book import TransferCard
+from clearhold.features.policy.in_force import given_policy
+from clearhold.features.policy.program_autonomy import ProgramAutonomy, program_autonomy
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.shard.metrics_days import totals_of_days
+from clearhold.features.shard.seen_events import earlier_result
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.id_index import key_of
 
 AnswerT = TypeVar("AnswerT")
 AnswerOf_co = TypeVar("AnswerOf_co", covariant=True)

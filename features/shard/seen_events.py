@@ -5,7 +5,7 @@ An entry is the checksum without its last bit, in whose place stands 1 once an e
 
 from typing import Final
 
-from features.core.event_results import TAKES_EFFECT, EventResult
+from clearhold.features.core.event_results import TAKES_EFFECT, EventResult
 
 _EFFECT: Final = 1
 

@@ -10,25 +10,25 @@ from typing import Final
 
 import msgspec
 
-from features.agents.items import AgentItem, ProfileItem, SettlementItem
-from features.agents.reading import address_of, counterparty_id_of
-from features.alerts.listing import open_for_listed
-from features.bank.events import TransferSnapshot
-from features.core.agents import AgentImportEntry, ImportStage, SkipReason
-from features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
-from features.core.money import USD
-from features.core.rows.agents import AgentImportRow
-from features.core.rows.emit import Emit
-from features.core.vocabulary import Direction, Rail
-from features.landing.actor_scores import emit_entity_score
-from features.landing.agents import apply_agent, apply_profile, link_payer
-from features.landing.landing import land
-from features.landing.landing_result import LandingResult
-from features.landing.stored_transfer import StoredTransfer
-from features.shard.pipeline import AFTER_LANDING
-from features.state.agent_book import HIT
-from features.state.parties import Actor
-from features.state.program import ProgramState
+from clearhold.features.agents.items import AgentItem, ProfileItem, SettlementItem
+from clearhold.features.agents.reading import address_of, counterparty_id_of
+from clearhold.features.alerts.listing import open_for_listed
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.core.agents import AgentImportEntry, ImportStage, SkipReason
+from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
+from clearhold.features.core.money import USD
+from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.actor_scores import emit_entity_score
+from clearhold.features.landing.agents import apply_agent, apply_profile, link_payer
+from clearhold.features.landing.landing import land
+from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.shard.pipeline import AFTER_LANDING
+from clearhold.features.state.agent_book import HIT
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program import ProgramState
 
 PENDING: Final = "PENDING"
 _LAST: Final = 4

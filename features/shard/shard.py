@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
-from features.core.log_entry import LogEntry
-from features.core.rows.emit import Emit
-from features.shard.appliers import APPLIERS
-from features.shard.pipeline import quarantine_row
-from features.state.program import ProgramState
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.shard.appliers import APPLIERS
+from clearhold.features.shard.pipeline import quarantine_row
+from clearhold.features.state.program import ProgramState
 
 _PART: Final = msgspec.msgpack.Decoder(tuple[str, str, msgspec.Raw])
 

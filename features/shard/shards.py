@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition, Lock
 
-from features.core.log_entry import LogEntry, shard_of
-from features.core.rows.emit import Emit
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
+from clearhold.features.core.log_entry import LogEntry, shard_of
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
 
 
 class _Guarded:

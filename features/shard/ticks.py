@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
-from features.actions.autonomy import narrow_by_itself
-from features.alerts.clocks import run_clocks
-from features.core.log_entry import EntryPosition, LogEntry, position_of
-from features.core.rows.emit import Emit
-from features.shard.kri_snapshots import snapshot_on_tick
-from features.shard.metrics_days import store_ended_days
-from features.state.program import ProgramState
+from clearhold.features.actions.autonomy import narrow_by_itself
+from clearhold.features.alerts.clocks import run_clocks
+from clearhold.features.core.log_entry import EntryPosition, LogEntry, position_of
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.shard.kri_snapshots import snapshot_on_tick
+from clearhold.features.shard.metrics_days import store_ended_days
+from clearhold.features.state.program import ProgramState
 
 OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
 

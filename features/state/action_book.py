@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from features.core.actions import FINAL, ActionStatus, ActionType
-from features.windows.id_index import IdIndex, key_of
+from clearhold.features.core.actions import FINAL, ActionStatus, ActionType
+from clearhold.features.windows.id_index import IdIndex, key_of
 
 
 class ActionState(msgspec.Struct, kw_only=True):

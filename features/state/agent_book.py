@@ -9,9 +9,9 @@ from array import array
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from features.core.in_memory import InMemory
-from features.windows.id_index import IdIndex, key_of
-from features.windows.slices import in_slices
+from clearhold.features.core.in_memory import InMemory
+from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.slices import in_slices
 
 ALWAYS_HELD: Final = -(2**63)
 STILL_HELD: Final = 2**63 - 1

@@ -16,14 +16,14 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.vocabulary import AlertStatus, SubjectType
-from features.state.alert_state import AlertState, Texts
-from features.state.alert_windows import AlertWindows
-from features.state.resting_alerts import RestingAlerts
-from features.state.text_packer import TextPacker
-from features.state.waiting_alerts import WaitingAlerts
-from features.windows.id_index import IdIndex, key_of
-from features.windows.slices import in_slices
+from clearhold.features.core.vocabulary import AlertStatus, SubjectType
+from clearhold.features.state.alert_state import AlertState, Texts
+from clearhold.features.state.alert_windows import AlertWindows
+from clearhold.features.state.resting_alerts import RestingAlerts
+from clearhold.features.state.text_packer import TextPacker
+from clearhold.features.state.waiting_alerts import WaitingAlerts
+from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.slices import in_slices
 
 TALLIED: Final = 16
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 NEWEST_TRANSFERS: Final = 20
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column

@@ -6,7 +6,7 @@ for all three, so that the series of a card need one table: 3 x card, 3 x accoun
 
 from typing import Any, Final
 
-from features.windows.edges import NOBODY
+from clearhold.features.windows.edges import NOBODY
 
 _KINDS: Final = 3
 _CARD, _ACCOUNT, _ACTOR = range(_KINDS)

@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.autonomy import DetectorTally
-from features.core.instants import DAYS_30, DAYS_60
-from features.core.vocabulary import LabelValue
-from features.windows.id_index import IdIndex, key_of
-from features.windows.slices import in_slices
+from clearhold.features.core.autonomy import DetectorTally
+from clearhold.features.core.instants import DAYS_30, DAYS_60
+from clearhold.features.core.vocabulary import LabelValue
+from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.slices import in_slices
 
 MATURES_AFTER_US: Final = DAYS_60
 RECENT_US: Final = DAYS_30

@@ -8,9 +8,9 @@ a transfer is counted under a threshold by its amount and its own time alone, an
 from collections.abc import Iterable
 from typing import Any
 
-from features.catalogue.thresholds import Lines
-from features.core.instants import DAYS_7
-from features.windows.series import ALWAYS
+from clearhold.features.catalogue.thresholds import Lines
+from clearhold.features.core.instants import DAYS_7
+from clearhold.features.windows.series import ALWAYS
 
 
 class CountedLines:

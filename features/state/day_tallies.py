@@ -12,15 +12,15 @@ from itertools import chain
 from operator import add
 from typing import Any, Final
 
-from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from features.core.bands import HOLD_FROM, REVIEW_FROM
-from features.core.day_totals import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals
-from features.core.event_results import EventResult
-from features.core.instants import DAY_US, SECOND_US
-from features.core.rail_classes import ACH_DEBIT, ORIGINATED_CLASS
-from features.core.vocabulary import LabelValue
-from features.state.contributions import DayContribution
-from features.state.transfer_table import UNSCORED, ReturnState, TransferRecord
+from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM
+from clearhold.features.core.day_totals import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.instants import DAY_US, SECOND_US
+from clearhold.features.core.rail_classes import ACH_DEBIT, ORIGINATED_CLASS
+from clearhold.features.core.vocabulary import LabelValue
+from clearhold.features.state.contributions import DayContribution
+from clearhold.features.state.transfer_table import UNSCORED, ReturnState, TransferRecord
 
 OTHER_FAMILY: Final = "other"
 MOST_FAMILIES: Final = 32  # whose events are counted by name; those of any further one count as ``OTHER_FAMILY``

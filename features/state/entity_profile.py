@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.events import EntitySnapshot
-from features.windows.series import ALWAYS
+from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.windows.series import ALWAYS
 
 _COMBINATIONS: Final = 4_096  # of words and flags that are remembered, to share them
 

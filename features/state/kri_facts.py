@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from features.core.bands import band_word
-from features.core.instants import DAY_US, DAYS_30
-from features.policy.bodies import RescreenDays
-from features.state.entity_profile import EntityProfile
-from features.state.score_memory import LastScores
-from features.windows.id_index import IdIndex, key_of
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.instants import DAY_US, DAYS_30
+from clearhold.features.policy.bodies import RescreenDays
+from clearhold.features.state.entity_profile import EntityProfile
+from clearhold.features.state.score_memory import LastScores
+from clearhold.features.windows.id_index import IdIndex, key_of
 
 _NO_CADENCE: Final = -(2**63)
 _UNDECIDED: Final = -(2**63)

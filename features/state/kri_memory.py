@@ -8,8 +8,8 @@ Unit    instants in microseconds
 
 from typing import Any, Final, NamedTuple
 
-from features.core.instants import DAY_US
-from features.windows.id_index import IdIndex, key_of
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.windows.id_index import IdIndex, key_of
 
 REMEMBERED_US: Final = 180 * DAY_US
 

@@ -16,17 +16,24 @@ from typing import Any, Final
 
 import numpy as np
 
-from features.core.bands import HOLD_FROM
-from features.core.instants import DAYS_30, DAYS_60
-from features.core.money_flow import money_leaves
-from features.core.rail_classes import ACH_CREDIT, ACH_DEBIT, ACH_TYPES, CARD_CLASSES, ORIGINATED_CLASS, RAIL_CLASSES
-from features.core.vocabulary import Direction
-from features.state.contributions import KriContribution
-from features.state.program_series import Declared
-from features.state.string_table import StringTable
-from features.state.transfer_table import UNSCORED, Glance, TransferRecord, TransferTable
-from features.windows.series import ALWAYS
-from features.windows.series_kinds import DECLINED, FRAUD_REASONS
+from clearhold.features.core.bands import HOLD_FROM
+from clearhold.features.core.instants import DAYS_30, DAYS_60
+from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.core.rail_classes import (
+    ACH_CREDIT,
+    ACH_DEBIT,
+    ACH_TYPES,
+    CARD_CLASSES,
+    ORIGINATED_CLASS,
+    RAIL_CLASSES,
+)
+from clearhold.features.core.vocabulary import Direction
+from clearhold.features.state.contributions import KriContribution
+from clearhold.features.state.program_series import Declared
+from clearhold.features.state.string_table import StringTable
+from clearhold.features.state.transfer_table import UNSCORED, Glance, TransferRecord, TransferTable
+from clearhold.features.windows.series import ALWAYS
+from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
 RCK: Final = "RCK"  # a bounced check, presented again as a debit
 

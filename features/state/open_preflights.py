@@ -9,8 +9,8 @@ How     both sides are looked up under every detail of their counterparty: its i
 from collections import deque
 from typing import Any, Final, NamedTuple
 
-from features.core.instants import HOUR_US, SECOND_US
-from features.state.parties import accounts_differ, folded
+from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.state.parties import accounts_differ, folded
 
 MATCH_WINDOW_US: Final = 24 * HOUR_US
 EARLY_US: Final = SECOND_US

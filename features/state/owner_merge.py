@@ -9,11 +9,11 @@ Cost  once, of the account's own history; stored transfers are not rewritten but
 
 from typing import Any, Final, NamedTuple
 
-from features.state.parties import Actor
-from features.state.program import ProgramState
-from features.windows.edges import Edges, node_of_actor
-from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import Edges, node_of_actor
+from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series_kinds import SeriesByKind
 
 _OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profile", "earlier_profiles"})
 _HISTORY: Final = tuple(slot for slot in Actor.__struct_fields__ if slot not in _OF_ITS_OWN)
@@ -63,7 +63,7 @@ def merged(mine: Any, theirs: Any) -> Any:
     """Two histories of one kind as one: series, and series by a key."""
     if theirs is None or mine is None:
         return mine if theirs is None else theirs
-    if isinstance(mine, (EventTimes, AmountSeries, Edges)):  # each one: compiled, only the very class matches
+    if isinstance(mine, (EventTimes, AmountSeries, Edges)):
         mine.absorb(theirs)
     elif isinstance(mine, (dict, SeriesByKind)):
         mine.update({key: merged(mine.get(key), series) for key, series in theirs.items()})

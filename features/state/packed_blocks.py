@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from features.windows.slices import Slice, in_slices
+from clearhold.features.windows.slices import Slice, in_slices
 
 A_BLOCK: Final = 16
 _LEVEL: Final = 6

@@ -3,13 +3,13 @@
 from bisect import bisect_right
 from typing import Any, Final, NamedTuple
 
-from features.bank.events import EntitySnapshot
-from features.core.in_memory import InMemory, shared
-from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
-from features.state.party_lookup import PartyLookup
-from features.windows.edges import NOBODY, Edges
-from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
+from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.core.in_memory import InMemory, shared
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
+from clearhold.features.state.party_lookup import PartyLookup
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 

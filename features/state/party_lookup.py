@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
-from features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.id_index import IdIndex, key_of
 
 _SEVERAL: Final = -1
 

@@ -8,37 +8,37 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from features.core.money import parse_cents
-from features.core.program import Program
-from features.policy.autonomy_book import AutonomyBook
-from features.policy.book import PolicyBook
-from features.policy.card_book import CardBook
-from features.state.action_book import ActionBook
-from features.state.agent_book import AgentBook
-from features.state.alert_book import AlertBook
-from features.state.card_table import CardTable
-from features.state.closing_evidence import ClosingEvidence
-from features.state.counted_lines import CountedLines
-from features.state.day_tallies import DayTallies
-from features.state.kri_facts import KriFacts
-from features.state.kri_memory import KriMemory
-from features.state.kri_windows import KriWindows
-from features.state.open_preflights import OpenPreflights
-from features.state.parties import Actor, Counterparty, CounterpartyBook
-from features.state.program_caps import ProgramCaps
-from features.state.program_series import Declared, ProgramSeries
-from features.state.rule_matches import RuleMatches
-from features.state.score_memory import ScoreMemory
-from features.state.string_table import StringTable
-from features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
-from features.windows.acquaintances import Acquaintances
-from features.windows.baseline import Baseline
-from features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
-from features.windows.graph import Graph
-from features.windows.id_index import IdIndex
-from features.windows.series import ALWAYS, AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind, dump_series, load_series
-from features.windows.slices import in_slices
+from clearhold.features.core.money import parse_cents
+from clearhold.features.core.program import Program
+from clearhold.features.policy.autonomy_book import AutonomyBook
+from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.card_book import CardBook
+from clearhold.features.state.action_book import ActionBook
+from clearhold.features.state.agent_book import AgentBook
+from clearhold.features.state.alert_book import AlertBook
+from clearhold.features.state.card_table import CardTable
+from clearhold.features.state.closing_evidence import ClosingEvidence
+from clearhold.features.state.counted_lines import CountedLines
+from clearhold.features.state.day_tallies import DayTallies
+from clearhold.features.state.kri_facts import KriFacts
+from clearhold.features.state.kri_memory import KriMemory
+from clearhold.features.state.kri_windows import KriWindows
+from clearhold.features.state.open_preflights import OpenPreflights
+from clearhold.features.state.parties import Actor, Counterparty, CounterpartyBook
+from clearhold.features.state.program_caps import ProgramCaps
+from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.state.rule_matches import RuleMatches
+from clearhold.features.state.score_memory import ScoreMemory
+from clearhold.features.state.string_table import StringTable
+from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
+from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.baseline import Baseline
+from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
+from clearhold.features.windows.graph import Graph
+from clearhold.features.windows.id_index import IdIndex
+from clearhold.features.windows.series import ALWAYS, AmountSeries, EventTimes
+from clearhold.features.windows.series_kinds import SeriesByKind, dump_series, load_series
+from clearhold.features.windows.slices import in_slices
 
 AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")

@@ -2,16 +2,16 @@
 
 from typing import NamedTuple
 
-from features.core.in_memory import InMemory
-from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
-from features.policy.book import PolicyBook
-from features.state.parties import CounterpartyBook
-from features.state.score_memory import LastScores
-from features.state.transfer_table import Counted, TransferTable
-from features.windows.acquaintances import Acquaintances
-from features.windows.graph import Graph
-from features.windows.series import AmountSeries, EventTimes
-from features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
+from clearhold.features.core.in_memory import InMemory
+from clearhold.features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from clearhold.features.policy.book import PolicyBook
+from clearhold.features.state.parties import CounterpartyBook
+from clearhold.features.state.score_memory import LastScores
+from clearhold.features.state.transfer_table import Counted, TransferTable
+from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.graph import Graph
+from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
 
 class Declared(NamedTuple):

@@ -13,8 +13,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from features.core.rules import RuleMode
-from features.windows.slices import in_slices
+from clearhold.features.core.rules import RuleMode
+from clearhold.features.windows.slices import in_slices
 
 _ROWS_AT_ONCE: Final = 16_384
 

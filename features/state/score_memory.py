@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from features.core.instants import DAY_US
-from features.scorers.actor_decay import day_of, fades_at
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.scorers.actor_decay import day_of, fades_at
 
 STRONGEST: Final = 4
 NEVER: Final = -(2**63)

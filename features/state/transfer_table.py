@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from features.core.in_memory import shared
-from features.core.instants import DAY_US, HOUR_US, HOURS_24
-from features.state.narrow_table import NarrowTable, Numbers
-from features.windows.id_index import IdIndex, key_of
-from features.windows.series_kinds import SeriesKind
+from clearhold.features.core.in_memory import shared
+from clearhold.features.core.instants import DAY_US, HOUR_US, HOURS_24
+from clearhold.features.state.narrow_table import NarrowTable, Numbers
+from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.series_kinds import SeriesKind
 
 NO_INSTANT: Final = -(2**63)
 UNMEASURED: Final = -1

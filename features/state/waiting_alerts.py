@@ -9,8 +9,8 @@ from array import array
 from bisect import bisect_left, insort
 from typing import Final
 
-from features.core.vocabulary import AlertStatus, Band
-from features.state.alert_state import AlertState
+from clearhold.features.core.vocabulary import AlertStatus, Band
+from clearhold.features.state.alert_state import AlertState
 
 _REVIEW, _HOLD = 1, 2
 _PERCENT: Final = 90

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US
 
 MAX_ATTEMPTS: Final = 10
 LONGEST_PAUSE_US: Final = 6 * HOUR_US

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from features.core.kris import KriValue
-from features.core.program import Simulated
-from features.webhooks.event_types import EventType
+from clearhold.features.core.kris import KriValue
+from clearhold.features.core.program import Simulated
+from clearhold.features.webhooks.event_types import EventType
 
 MAX_BODY_BYTES: Final = 20_000
 

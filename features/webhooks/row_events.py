@@ -7,17 +7,17 @@ from typing import Final
 
 import msgspec
 
-from features.core.ids import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
-from features.core.instants import format_instant
-from features.core.kris import KriValue
-from features.core.preflight import PreflightRecord
-from features.core.program import Simulated
-from features.core.rows.actions import ActionRow
-from features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.transfers import PreflightRow, TransferRow
-from features.webhooks.event_types import EventType
-from features.webhooks.payloads import (
+from clearhold.features.core.ids import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.kris import KriValue
+from clearhold.features.core.preflight import PreflightRecord
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,
     AlertOpened,

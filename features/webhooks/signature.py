@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
-from features.core.instants import SECOND_US
-from features.webhooks.event_types import EventType
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.webhooks.event_types import EventType
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - a prefix that shows what a secret is for
 SECRET_BYTES: Final = 32

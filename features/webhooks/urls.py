@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from features.webhooks.addresses import is_blocked
+from clearhold.features.webhooks.addresses import is_blocked
 
 MAX_URL_LENGTH: Final = 2_048
 HTTPS_PORT: Final = 443

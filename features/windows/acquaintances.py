@@ -12,11 +12,11 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from typing import Any, Final
 
-from features.core.instants import DAY_US
-from features.windows.edges import NOBODY, Edges
-from features.windows.id_index import IdIndex
-from features.windows.novelty import Novelty
-from features.windows.slices import Slice
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.id_index import IdIndex
+from clearhold.features.windows.novelty import Novelty
+from clearhold.features.windows.slices import Slice
 
 WINDOW_US: Final = 90 * DAY_US
 _NEVER: Final = -(2**63)

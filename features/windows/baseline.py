@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from features.core.instants import DAY_US
-from features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
-from features.windows.series import ALWAYS, AmountSeries
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
+from clearhold.features.windows.series import ALWAYS, AmountSeries
 
 WINDOW_US: Final = 90 * DAY_US
 CLASS_FLOOR: Final = 30

@@ -17,11 +17,11 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from features.core.instants import DAY_US, DAYS_7
-from features.windows.near import NONE_NEAR, Near
-from features.windows.recency import Recency
-from features.windows.series import ALWAYS, EventTimes
-from features.windows.usual_weeks import median_of, start_of, usual_of_few, week_of, weeks_before
+from clearhold.features.core.instants import DAY_US, DAYS_7
+from clearhold.features.windows.near import NONE_NEAR, Near
+from clearhold.features.windows.recency import Recency
+from clearhold.features.windows.series import ALWAYS, EventTimes
+from clearhold.features.windows.usual_weeks import median_of, start_of, usual_of_few, week_of, weeks_before
 
 EDGES_A_NODE: Final = 64
 LATER_EDGES: Final = 16

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from features.windows.edges import NOBODY, Edges
-from features.windows.slices import Slice, in_slices
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.slices import Slice, in_slices
 
 
 class EdgesByNode:
@@ -49,7 +49,7 @@ class Graph:
 
     ``alone`` has the transfers whose other side is not known: no window counts them, evidence names them.
 
-    >>> from features.windows.edges import node_of_actor, node_of_counterparty
+    >>> from clearhold.features.windows.edges import node_of_actor, node_of_counterparty
     >>> graph = Graph()
     >>> graph.add(node_of_actor(0), node_of_counterparty(3), at=10, row=0, known_at=None)
     >>> list(graph.out[0].others), list(graph.into[7].others)

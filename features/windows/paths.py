@@ -8,10 +8,10 @@ Source   FFIEC BSA/AML manual, appendix F (movement from one bank to another and
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
-from features.core.instants import DAY_US
-from features.windows.edges import NOBODY
-from features.windows.graph import Graph
+from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.windows.edges import NOBODY
+from clearhold.features.windows.graph import Graph
 
 LOOKS: Final = 256
 MOST_HOPS: Final = 6

@@ -8,9 +8,9 @@ Source   FFIEC BSA/AML manual, appendix F (funds that pass through several accou
 
 from typing import Final
 
-from features.core.instants import HOUR_US
-from features.windows.edges import NOBODY
-from features.windows.graph import Graph
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.windows.edges import NOBODY
+from clearhold.features.windows.graph import Graph
 
 HOP_US: Final = 2 * HOUR_US
 MOST_HOPS: Final = 3

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.in_memory import InMemory
-from features.windows.fact_columns import (
+from clearhold.features.core.in_memory import InMemory
+from clearhold.features.windows.fact_columns import (
     INSTANTS,
     NO_FACTS,
     WRAP,

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, is_round
-from features.core.in_memory import InMemory
-from features.core.money_flow import money_leaves, originates_debit
-from features.core.vocabulary import AchType, Direction, Rail
-from features.windows.series import AmountSeries, EventTimes
+from clearhold.features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, is_round
+from clearhold.features.core.in_memory import InMemory
+from clearhold.features.core.money_flow import money_leaves, originates_debit
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.windows.series import AmountSeries, EventTimes
 
 FRAUD_REASONS: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
 DECLINED: Final = "DECLINED"

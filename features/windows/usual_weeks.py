@@ -8,8 +8,8 @@ from array import array
 from collections.abc import Iterable
 from typing import Final
 
-from features.core.instants import DAY_US, DAYS_7
-from features.windows.series import ALWAYS
+from clearhold.features.core.instants import DAY_US, DAYS_7
+from clearhold.features.windows.series import ALWAYS
 
 USUAL_WEEKS: Final = 12
 _MONDAY_US: Final = 3 * DAY_US  # 1970-01-01 was a Thursday, three days after a Monday

@@ -6,7 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from flows.actions.counts import ActionCounts
+from clearhold.flows.actions.counts import ActionCounts
 
 
 class ActionCollector(Collector):

@@ -18,26 +18,26 @@ from typing import Final
 import msgspec
 import structlog
 
-from features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
-from features.core.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
-from features.core.errors import ConflictError, UnavailableError
-from features.core.instants import SECOND_US
-from features.core.log_entry import EntryKind, shard_of
-from features.core.rows.actions import ActionRow
-from features.core.vocabulary import ProgramSource
-from flows.actions import outcomes
-from flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
-from flows.actions.counts import ActionCounts
-from flows.actions.outcomes import DryRun, ExecutionOutcome, Result
-from store.clock import Clock
-from store.control.registry import Registry
-from store.control.rule_registry import RuleRegistry
-from store.control.scorecard_registry import ScorecardRegistry
-from store.duck.actions import ActionTable
-from store.ids import IdFactory
-from store.redis_log.appender import LogAppender
-from store.redis_log.commit_waiter import CommitWaiter
-from store.traces import new_trace_id
+from clearhold.features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
+from clearhold.features.core.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
+from clearhold.features.core.errors import ConflictError, UnavailableError
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.flows.actions import outcomes
+from clearhold.flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
+from clearhold.flows.actions.counts import ActionCounts
+from clearhold.flows.actions.outcomes import DryRun, ExecutionOutcome, Result
+from clearhold.store.clock import Clock
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.rule_registry import RuleRegistry
+from clearhold.store.control.scorecard_registry import ScorecardRegistry
+from clearhold.store.duck.actions import ActionTable
+from clearhold.store.ids import IdFactory
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.traces import new_trace_id
 
 RETRY_AFTER_S: Final = (0.5, 1, 2, 4, 8, 16, 30, 30, 30)
 """The pauses between the requests for one action; behind the last one its outcome stays unknown."""

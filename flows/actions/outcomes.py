@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.action_endpoints import BankRequest
-from flows.actions.bank_actions import ActionAnswer
+from clearhold.features.bank.action_endpoints import BankRequest
+from clearhold.flows.actions.bank_actions import ActionAnswer
 
 ON_RECORD: Final = "Nothing is sent to the bank for an action of this type: it stands on the record."
 NO_ENDPOINT: Final = "The bank has no endpoint that does this to a target with such an id. Nothing was sent."

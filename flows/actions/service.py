@@ -4,18 +4,18 @@ from typing import Final
 
 import duckdb
 
-from flows.actions.bank_actions import BankActions
-from flows.actions.collector import ActionCollector
-from flows.actions.counts import ActionCounts
-from flows.actions.executor import ActionExecutor
-from flows.bank_http import http_client
-from store.clock import Clock
-from store.control.registry import Registry
-from store.duck.actions import ActionTable
-from store.ids import IdFactory
-from store.redis_log.appender import LogAppender
-from store.redis_log.commit_waiter import CommitWaiter
-from store.redis_log.progress import LogProgress
+from clearhold.flows.actions.bank_actions import BankActions
+from clearhold.flows.actions.collector import ActionCollector
+from clearhold.flows.actions.counts import ActionCounts
+from clearhold.flows.actions.executor import ActionExecutor
+from clearhold.flows.bank_http import http_client
+from clearhold.store.clock import Clock
+from clearhold.store.control.registry import Registry
+from clearhold.store.duck.actions import ActionTable
+from clearhold.store.ids import IdFactory
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.progress import LogProgress
 
 MAX_CONNECTIONS: Final = 64
 

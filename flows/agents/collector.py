@@ -10,8 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from flows.agents.counts import ImportCounts
-from flows.collector import histogram
+from clearhold.flows.agents.counts import ImportCounts
+from clearhold.flows.collector import histogram
 
 
 class ImportCollector(Collector):

@@ -19,15 +19,15 @@ from typing import Final
 import msgspec
 import structlog
 
-from features.agents.reading import read_agent, read_profile, read_settlement
-from features.core.agents import AgentImportEntry, ImportStage, SkipReason
-from features.core.instants import DAY_US, DAYS_30
-from features.core.log_entry import EntryKind
-from features.core.rows.agents import AgentImportRow
-from flows.agents.counts import ImportCounts
-from flows.agents.item_log import AT_ONCE, ItemLog, digest_of
-from flows.agents.scan_client import ScanClient, ScanError
-from store.clock import Clock
+from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
+from clearhold.features.core.agents import AgentImportEntry, ImportStage, SkipReason
+from clearhold.features.core.instants import DAY_US, DAYS_30
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.flows.agents.counts import ImportCounts
+from clearhold.flows.agents.item_log import AT_ONCE, ItemLog, digest_of
+from clearhold.flows.agents.scan_client import ScanClient, ScanError
+from clearhold.store.clock import Clock
 
 OVERLAP_US: Final = DAY_US
 PENDING_US: Final = DAYS_30

@@ -16,12 +16,12 @@ from typing import Final
 
 import structlog
 
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind, shard_of
-from flows.agents.scan_client import ScanError
-from flows.backfill.step_log import Settle
-from store.clock import Clock
-from store.redis_log.appender import LogAppender
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.flows.agents.scan_client import ScanError
+from clearhold.flows.backfill.step_log import Settle
+from clearhold.store.clock import Clock
+from clearhold.store.redis_log.appender import LogAppender
 
 AT_ONCE: Final = 16
 UNDER_WAY: Final = 12

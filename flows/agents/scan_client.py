@@ -15,9 +15,9 @@ from typing import Final
 import httpx
 import msgspec
 
-from features.core.instants import SECOND_US, format_instant
-from flows.bank_http import PASSING, body_of, retry_after_us
-from store.clock import Clock
+from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.flows.bank_http import PASSING, body_of, retry_after_us
+from clearhold.store.clock import Clock
 
 ITEMS_A_PAGE: Final = 500
 MAX_PAGE_BYTES: Final = 8 * 1024 * 1024

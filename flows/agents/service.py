@@ -17,24 +17,24 @@ from typing import Final, NamedTuple
 import duckdb
 import structlog
 
-from features.core.agents import ImportStage
-from features.core.errors import ErrorCode, GatewayError, UnavailableError
-from features.core.instants import HOUR_US
-from features.core.program import Program
-from features.core.rows.agents import AgentImportRow
-from features.state.program import AGENTS_SLUG
-from flows.agents.collector import ImportCollector
-from flows.agents.counts import ImportCounts
-from flows.agents.importer import AgentImport, ImportProgress
-from flows.agents.item_log import ItemLog, KnownItems
-from flows.agents.scan_client import ScanClient, Sleep
-from flows.backfill.step_log import Settle
-from flows.bank_http import http_client
-from flows.shared_task import result_of
-from store.clock import Clock
-from store.control.programs import Programs
-from store.duck.agents import AgentImports, Agents
-from store.redis_log.appender import LogAppender
+from clearhold.features.core.agents import ImportStage
+from clearhold.features.core.errors import ErrorCode, GatewayError, UnavailableError
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.flows.agents.collector import ImportCollector
+from clearhold.flows.agents.counts import ImportCounts
+from clearhold.flows.agents.importer import AgentImport, ImportProgress
+from clearhold.flows.agents.item_log import ItemLog, KnownItems
+from clearhold.flows.agents.scan_client import ScanClient, Sleep
+from clearhold.flows.backfill.step_log import Settle
+from clearhold.flows.bank_http import http_client
+from clearhold.flows.shared_task import result_of
+from clearhold.store.clock import Clock
+from clearhold.store.control.programs import Programs
+from clearhold.store.duck.agents import AgentImports, Agents
+from clearhold.store.redis_log.appender import LogAppender
 
 EVERY_US: Final = HOUR_US
 LOOK_EVERY_S: Final = 30.0

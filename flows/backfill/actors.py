@@ -11,15 +11,15 @@ from typing import Final
 
 import duckdb
 
-from features.core.backfill import ActorRange, ActorsRescored, Strongest
-from features.landing.actor_scores import shares_of
-from features.scorers.actor_decay import DAY, LIVES
-from features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
-from features.state.score_memory import STRONGEST
-from flows.backfill.step_log import Steps
-from flows.counts import BackfillCounts
-from flows.workers import Workers
-from store.duck.strongest import Fading, StoredScore, StrongestScorings
+from clearhold.features.core.backfill import ActorRange, ActorsRescored, Strongest
+from clearhold.features.landing.actor_scores import shares_of
+from clearhold.features.scorers.actor_decay import DAY, LIVES
+from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
+from clearhold.features.state.score_memory import STRONGEST
+from clearhold.flows.backfill.step_log import Steps
+from clearhold.flows.counts import BackfillCounts
+from clearhold.flows.workers import Workers
+from clearhold.store.duck.strongest import Fading, StoredScore, StrongestScorings
 
 STEP_SUBJECTS: Final = 100
 FADING: Final = Fading(LIVES, DAY, STRONGEST)

@@ -11,15 +11,15 @@ from typing import Final, Protocol, Self
 import pyarrow as pa
 import structlog
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.backfill import Rescored
-from features.measurement.rescored import rescored
-from features.policy.card_book import TransferCard
-from features.shard.questions import CardInForce
-from flows.backfill.scoring_process import EndedError, ScoringProcess
-from flows.backfill.throttle import Throttle
-from flows.workers import Workers
-from store.tables.columns import rows_in
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.backfill import Rescored
+from clearhold.features.measurement.rescored import rescored
+from clearhold.features.policy.card_book import TransferCard
+from clearhold.features.shard.questions import CardInForce
+from clearhold.flows.backfill.scoring_process import EndedError, ScoringProcess
+from clearhold.flows.backfill.throttle import Throttle
+from clearhold.flows.workers import Workers
+from clearhold.store.tables.columns import rows_in
 
 _SLICE_TRANSFERS: Final = 100
 

@@ -11,12 +11,12 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.backfill import Rescored
-from features.core.log_entry import EntryKind, LogEntry
-from features.measurement.rescored import replayed
-from features.shard.shard import ShardState
-from flows.backfill.throttle import Throttle
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.backfill import Rescored
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.measurement.rescored import replayed
+from clearhold.features.shard.shard import ShardState
+from clearhold.flows.backfill.throttle import Throttle
 
 _FRAME: Final = struct.Struct("<qI")
 _SLICE_ENTRIES: Final = 20

@@ -17,13 +17,13 @@ from typing import IO, Final
 import msgspec
 import pyarrow as pa
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.backfill import Rescored
-from features.measurement.rescored import rescored
-from features.shard.questions import CardInForce
-from flows.own_python import import_environment, module_command
-from store.analysts.aside import step_aside
-from store.tables.columns import rows_in
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.backfill import Rescored
+from clearhold.features.measurement.rescored import rescored
+from clearhold.features.shard.questions import CardInForce
+from clearhold.flows.own_python import import_environment, module_command
+from clearhold.store.analysts.aside import step_aside
+from clearhold.store.tables.columns import rows_in
 
 _LENGTH: Final = struct.Struct("<Q")
 _RESULTS: Final = msgspec.msgpack.Decoder(list[Rescored])

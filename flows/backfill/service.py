@@ -14,19 +14,19 @@ from typing import Final
 import duckdb
 import structlog
 
-from features.catalogue.vector import FEATURE_VERSION
-from features.core.backfill import ActorsRescored, Progress, Stage, Subjects
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.rows.backfills import BackfillRow
-from features.scorers import ars_v1, crs_v1, ers_v1
-from features.shard.questions import CardInForce, Owner, ReadCard
-from flows.backfill.actors import ActorBackfill, subjects_of
-from flows.backfill.step_log import StepLog, Steps
-from flows.backfill.transfers import TransferBackfill
-from flows.counts import BackfillCounts
-from flows.shared_task import result_of
-from flows.workers import Workers
-from store.duck.backfills import BackfillRows
+from clearhold.features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.core.backfill import ActorsRescored, Progress, Stage, Subjects
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
+from clearhold.features.shard.questions import CardInForce, Owner, ReadCard
+from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
+from clearhold.flows.backfill.step_log import StepLog, Steps
+from clearhold.flows.backfill.transfers import TransferBackfill
+from clearhold.flows.counts import BackfillCounts
+from clearhold.flows.shared_task import result_of
+from clearhold.flows.workers import Workers
+from clearhold.store.duck.backfills import BackfillRows
 
 STOPPING: Final = "The service is stopping; the scores are given again after its next start."
 THREADS: Final = 4  # one reads while others score, or wait for the processes that do

@@ -14,15 +14,15 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind, LogEntry, shard_of
-from store.clock import Clock
-from store.lake.log_segments import LogSegments
-from store.redis_log.appender import LogAppender
-from store.redis_log.commit_waiter import CommitWaiter
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
+from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.store.clock import Clock
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4
 """Steps that may wait for their commit, so that the stream's events never wait behind more than these."""

@@ -17,16 +17,16 @@ from typing import Final
 import duckdb
 import structlog
 
-from features.catalogue.vector import FEATURE_VERSION
-from features.core.backfill import Rescored
-from features.measurement.rescored import scored_with
-from features.shard.questions import CardInForce
-from flows.backfill.page_scoring import PageScoring
-from flows.backfill.replay import Replay
-from flows.backfill.step_log import StepLog, Steps
-from flows.counts import BackfillCounts
-from flows.workers import Workers
-from store.duck.scorings import NewestScorings, Page
+from clearhold.features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.core.backfill import Rescored
+from clearhold.features.measurement.rescored import scored_with
+from clearhold.features.shard.questions import CardInForce
+from clearhold.flows.backfill.page_scoring import PageScoring
+from clearhold.flows.backfill.replay import Replay
+from clearhold.flows.backfill.step_log import StepLog, Steps
+from clearhold.flows.counts import BackfillCounts
+from clearhold.flows.workers import Workers
+from clearhold.store.duck.scorings import NewestScorings, Page
 
 PAGE_TRANSFERS: Final = 16_384
 STEP_TRANSFERS: Final = 200

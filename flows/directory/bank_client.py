@@ -15,10 +15,10 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from features.bank.masking import masked_raw
-from features.core.directory import DirectoryKind
-from flows.bank_http import ANSWER_WITHIN_S, PASSING, body_of, credential, retry_after_us, trace_header
-from store.clock import Clock
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.directory import DirectoryKind
+from clearhold.flows.bank_http import ANSWER_WITHIN_S, PASSING, body_of, credential, retry_after_us, trace_header
+from clearhold.store.clock import Clock
 
 MASKED_BESIDE_THE_LOOP_OVER_BYTES: Final = 32 * 1024
 

@@ -17,20 +17,20 @@ from typing import Final
 import msgspec
 import structlog
 
-from features.core.directory import DirectoryEntry, DirectoryResult, PartyKey
-from features.core.errors import UnavailableError
-from features.core.instants import DAY_US, SECOND_US
-from features.core.log_entry import EntryKind, shard_of
-from flows.directory.bank_client import BankAnswer, BankClient, Outcome
-from flows.directory.counts import DirectoryCounts
-from flows.directory.first_seen import FirstSeen
-from flows.directory.pace import TenantPace
-from flows.directory.waiting import Waiting
-from store.clock import Clock
-from store.control.bank_keys import BankKeys
-from store.duck.directory import DirectoryTable, DueParty
-from store.redis_log.appender import LogAppender
-from store.traces import new_trace_id
+from clearhold.features.core.directory import DirectoryEntry, DirectoryResult, PartyKey
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import DAY_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.flows.directory.bank_client import BankAnswer, BankClient, Outcome
+from clearhold.flows.directory.counts import DirectoryCounts
+from clearhold.flows.directory.first_seen import FirstSeen
+from clearhold.flows.directory.pace import TenantPace
+from clearhold.flows.directory.waiting import Waiting
+from clearhold.store.clock import Clock
+from clearhold.store.control.bank_keys import BankKeys
+from clearhold.store.duck.directory import DirectoryTable, DueParty
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.traces import new_trace_id
 
 CONCURRENT_FETCHES: Final = 4
 REFRESH_AFTER_US: Final = DAY_US

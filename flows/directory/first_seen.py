@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
-from features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
-from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from features.core.sandbox_ids import is_sandbox_id
-from store.tables.row_tables import RowTables
+from clearhold.features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
+from clearhold.features.core.sandbox_ids import is_sandbox_id
+from clearhold.store.tables.row_tables import RowTables
 
 MAX_CANDIDATES: Final = 10_000
 _PARTY: Final = ("tenant_id", "program_id", "id")

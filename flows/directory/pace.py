@@ -5,7 +5,7 @@ Unit    instants and durations in microseconds; every instant is handed in
 
 from typing import Final
 
-from features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.instants import HOUR_US, SECOND_US
 
 FIRST_BACKOFF_US: Final = SECOND_US
 MAX_BACKOFF_US: Final = 300 * SECOND_US

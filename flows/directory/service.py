@@ -2,18 +2,18 @@
 
 import duckdb
 
-from flows.bank_http import http_client
-from flows.directory.bank_client import BankClient
-from flows.directory.collector import DirectoryCollector
-from flows.directory.counts import DirectoryCounts
-from flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
-from flows.directory.first_seen import FirstSeen
-from store.clock import Clock
-from store.control.bank_keys import BankKeys
-from store.duck.directory import DirectoryTable
-from store.redis_log.appender import LogAppender
-from store.redis_log.progress import LogProgress
-from store.tables.row_tables import RowTables
+from clearhold.flows.bank_http import http_client
+from clearhold.flows.directory.bank_client import BankClient
+from clearhold.flows.directory.collector import DirectoryCollector
+from clearhold.flows.directory.counts import DirectoryCounts
+from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
+from clearhold.flows.directory.first_seen import FirstSeen
+from clearhold.store.clock import Clock
+from clearhold.store.control.bank_keys import BankKeys
+from clearhold.store.duck.directory import DirectoryTable
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.tables.row_tables import RowTables
 
 
 class Directory:

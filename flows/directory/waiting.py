@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from features.core.directory import PartyKey
-from features.core.instants import HOUR_US, SECOND_US
-from store.duck.directory import DueParty
+from clearhold.features.core.directory import PartyKey
+from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.store.duck.directory import DueParty
 
 MAX_WAITING: Final = 10_000
 FIRST_RETRY_US: Final = 2 * SECOND_US

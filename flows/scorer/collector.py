@@ -6,7 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from flows.scorer.supervisor import ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerProcesses
 
 
 class ScorerCollector(Collector):

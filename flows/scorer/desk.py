@@ -15,11 +15,11 @@ from typing import Final, NoReturn
 import msgspec
 import structlog
 
-from features.shard.questions import Question
-from features.shard.shards import Shards
-from flows.row_batch import RowBatch, encoded
-from flows.scorer.question_codec import decoded_question, encoded_answer
-from flows.scorer.wire import Buffer, Frames, Kind, frame, header, total
+from clearhold.features.shard.questions import Question
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.row_batch import RowBatch, encoded
+from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
+from clearhold.flows.scorer.wire import Buffer, Frames, Kind, frame, header, total
 
 ALIVE_EVERY_S: Final = 1.0
 ANSWERED_WITHIN_S: Final = 5.0

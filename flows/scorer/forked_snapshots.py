@@ -15,12 +15,12 @@ from typing import Final
 
 import structlog
 
-from features.shard.shards import Shards
-from flows.scorer.desk import GONE, Desk
-from flows.scorer.wire import Kind
-from flows.snapshotting import framed
-from store.state_snapshots import StateSnapshots
-from store.time_slice import USUAL_NS, give_way, set_time_slice
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.scorer.desk import GONE, Desk
+from clearhold.flows.scorer.wire import Kind
+from clearhold.flows.snapshotting import framed
+from clearhold.store.state_snapshots import StateSnapshots
+from clearhold.store.time_slice import USUAL_NS, give_way, set_time_slice
 
 DUE_ENTRIES: Final = 25_000
 DUE_SHARE: Final = 20  # or a twentieth of what all shards hold, whichever is more: what a start replays at most

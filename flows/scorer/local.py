@@ -7,16 +7,16 @@ from time import monotonic
 
 import structlog
 
-from features.shard.questions import Owner
-from features.shard.shards import Shards
-from flows.local_owner import LocalOwner
-from flows.log_source import Reader
-from flows.scorer.scoring import Scoring, failure_of, newest_states
-from flows.scorer.supervisor import Commits
-from flows.snapshotting import SnapshotWriter
-from store.lake.log_segments import LogSegments
-from store.redis_log.progress import LogProgress
-from store.state_snapshots import StateSnapshots
+from clearhold.features.shard.questions import Owner
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.local_owner import LocalOwner
+from clearhold.flows.log_source import Reader
+from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
+from clearhold.flows.scorer.supervisor import Commits
+from clearhold.flows.snapshotting import SnapshotWriter
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.state_snapshots import StateSnapshots
 
 log = structlog.get_logger()
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from flows.log_source import Reader
-from store.data_dir import StartupError
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader, Wait
+from clearhold.flows.log_source import Reader
+from clearhold.store.data_dir import StartupError
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import LogReader, Wait
 
 
 class Waits(Protocol):
@@ -24,8 +24,8 @@ def open_log(address: str, shards: Sequence[int], meanwhile: Waits) -> Reader:
     if not address.startswith("kafka:"):
         return LogReader(connect_sync(address), shards, wait=meanwhile.wait)
     try:
-        from store.kafka_log.connect import KafkaAddress  # noqa: PLC0415 - an extra, which few installations have
-        from store.kafka_log.reader import KafkaLogReader  # noqa: PLC0415 - as above
+        from clearhold.store.kafka_log.connect import KafkaAddress  # noqa: PLC0415 - an extra, which few installations have
+        from clearhold.store.kafka_log.reader import KafkaLogReader  # noqa: PLC0415 - as above
     except ImportError as error:
         raise StartupError("A log in Kafka needs its client: pip install 'clearhold[kafka]'.") from error
     return KafkaLogReader(KafkaAddress.parsed(address), shards, pause=meanwhile.pause)

@@ -17,16 +17,16 @@ from typing import Final
 import msgspec
 import structlog
 
-from features.shard.shards import Shards
-from flows.log_source import Reader
-from flows.scorer.desk import Desk
-from flows.scorer.forked_snapshots import ForkedSnapshots
-from flows.scorer.log_address import open_log
-from flows.scorer.scoring import Scoring, failure_of, newest_states
-from flows.scorer.wire import Beginning, Kind, Start
-from store.lake.log_segments import LogSegments
-from store.logs import configure_logs
-from store.state_snapshots import StateSnapshots
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.log_source import Reader
+from clearhold.flows.scorer.desk import Desk
+from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
+from clearhold.flows.scorer.log_address import open_log
+from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
+from clearhold.flows.scorer.wire import Beginning, Kind, Start
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.logs import configure_logs
+from clearhold.store.state_snapshots import StateSnapshots
 
 _POLL_S: Final = 0.05
 _RETRY_S: Final = 0.2

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
-from features.core.errors import UnavailableError
-from features.shard.questions import ANSWER_TYPES, Answer, AnyQuestion, Question
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.shard.questions import ANSWER_TYPES, Answer, AnyQuestion, Question
 
 AnswerT = TypeVar("AnswerT")
 

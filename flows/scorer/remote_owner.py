@@ -10,12 +10,12 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.log_entry import shard_of
-from features.shard.questions import Answer, Question
-from flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
-from flows.scorer.wire import Frames, Kind, frame
-from store import timers
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.log_entry import shard_of
+from clearhold.features.shard.questions import Answer, Question
+from clearhold.flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
+from clearhold.flows.scorer.wire import Frames, Kind, frame
+from clearhold.store import timers
 
 AnswerT = TypeVar("AnswerT")
 

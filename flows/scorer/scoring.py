@@ -13,16 +13,16 @@ import structlog
 from bytewax.errors import BytewaxRuntimeError
 from bytewax.testing import run_main
 
-from features.shard.shard import ShardState
-from features.shard.shards import Shards
-from flows.log_source import LogSource, Reader
-from flows.record_sink import RecordSink
-from flows.row_batch import RowSink, batch_of
-from flows.score_bank_events import score_bank_events
-from flows.shard_step import ShardChunk, ShardStep, Snapshots, StepContext
-from flows.snapshotting import load_state
-from store.lake.log_segments import LogSegments
-from store.state_snapshots import StateSnapshots
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.log_source import LogSource, Reader
+from clearhold.flows.record_sink import RecordSink
+from clearhold.flows.row_batch import RowSink, batch_of
+from clearhold.flows.score_bank_events import score_bank_events
+from clearhold.flows.shard_step import ShardChunk, ShardStep, Snapshots, StepContext
+from clearhold.flows.snapshotting import load_state
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.state_snapshots import StateSnapshots
 
 GC_THRESHOLDS: Final = (10_000, 250, 1_000_000)  # a first look holds up answers, for 2 to 4 ms
 _REPLAY_PAGE_ENTRIES: Final = 2_048

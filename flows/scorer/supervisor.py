@@ -19,14 +19,13 @@ import msgspec
 import redis
 import structlog
 
-from features.core.build import BUILD
-from features.shard.questions import Owner
-from flows.own_python import import_environment, module_command
-from flows.row_batch import RowBatch, decoded
-from flows.scorer.remote_owner import Connection, RemoteOwner
-from flows.scorer.silence import Silence
-from flows.scorer.wire import Beginning, Kind, Start, frame, receive
-from store.redis_log.keys import owner_key
+from clearhold.features.shard.questions import Owner
+from clearhold.flows.own_python import import_environment, module_command
+from clearhold.flows.row_batch import RowBatch, decoded
+from clearhold.flows.scorer.remote_owner import Connection, RemoteOwner
+from clearhold.flows.scorer.silence import Silence
+from clearhold.flows.scorer.wire import Beginning, Kind, Start, frame, receive
+from clearhold.store.redis_log.keys import owner_key
 
 HUNG_AFTER_S: Final = 10.0
 LOADED_WITHIN_S: Final = 120.0
@@ -35,7 +34,7 @@ STEPS: Final = 4  # looks at a silent scorer until it counts as hung
 AGAIN_AFTER_S: Final = 0.25
 MOST_FAILED_STARTS: Final = 5
 LONGEST_PAUSE_S: Final = 15.0
-SCORER: Final = "flows.scorer.process"
+SCORER: Final = "clearhold.flows.scorer.process"
 _OURS: Final = "CLEARHOLD_"  # variables of the service, among them its secrets
 _EPOCH: Final = "epoch"
 _ADDRESS: Final = "address"
@@ -231,7 +230,7 @@ class ScorerProcess:
             elif kind is Kind.READY:
                 silence = self._silence(rows, HUNG_AFTER_S)
                 self.failure, self.connection, self._failed_starts = None, connection, 0
-                log.info("scorer_ready", scorer=self.number, pid=self.pid, build=BUILD)
+                log.info("scorer_ready", scorer=self.number, pid=self.pid)
             else:
                 self._note(kind, body)
 

@@ -6,9 +6,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from features.core.instants import SECOND_US
-from flows.webhooks.counts import WebhookCounts
-from store.clock import Clock
+from clearhold.features.core.instants import SECOND_US
+from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.store.clock import Clock
 
 
 class WebhookCollector(Collector):

@@ -17,24 +17,31 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import structlog
 
-from features.core.errors import UnavailableError
-from features.core.instants import SECOND_US
-from features.core.rows.webhooks import WebhookAttemptRow
-from features.core.vocabulary import ProgramSource
-from features.webhooks import row_events
-from features.webhooks.delivery import Attempt, DeliveryState, DeliveryStatus, is_given_up, redelivered, settled
-from features.webhooks.event_types import EventType
-from features.webhooks.signature import delivery_headers
-from flows.webhooks.counts import WebhookCounts
-from flows.webhooks.outbox import delivery_rows
-from flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, Waiting
-from flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow
-from flows.webhooks.sender import Sender
-from store.clock import Clock
-from store.control.tenancy import Tenancy
-from store.control.webhooks import Endpoint
-from store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from store.tables.row_tables import RowTables
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.rows.webhooks import WebhookAttemptRow
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.webhooks import row_events
+from clearhold.features.webhooks.delivery import (
+    Attempt,
+    DeliveryState,
+    DeliveryStatus,
+    is_given_up,
+    redelivered,
+    settled,
+)
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.signature import delivery_headers
+from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.outbox import delivery_rows
+from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, Waiting
+from clearhold.flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow
+from clearhold.flows.webhooks.sender import Sender
+from clearhold.store.clock import Clock
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.control.webhooks import Endpoint
+from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
+from clearhold.store.tables.row_tables import RowTables
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
 IN_FLIGHT: Final = 256

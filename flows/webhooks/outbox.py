@@ -17,26 +17,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from features.core.actions import ActionStatus
-from features.core.canonical import Chain
-from features.core.ids import derived_id
-from features.core.program import Simulated
-from features.core.rows.actions import ActionRow
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, LabelRow
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.record import ChainFactRow
-from features.core.rows.transfers import PreflightRow, TransferRow
-from features.core.rows.webhooks import WebhookDeliveryRow
-from features.core.vocabulary import ProgramSource
-from features.webhooks import row_events
-from features.webhooks.event_types import EventType
-from features.webhooks.payloads import MAX_BODY_BYTES, Event
-from flows.webhooks.counts import WebhookCounts
-from store.clock import Clock
-from store.control.tenancy import Tenancy
-from store.control.webhooks import Enabled, Endpoint
-from store.tables.row_tables import RowTables, row_tables, rows_of
+from clearhold.features.core.actions import ActionStatus
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.ids import derived_id
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
+from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.webhooks import row_events
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, Event
+from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.store.clock import Clock
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.control.webhooks import Enabled, Endpoint
+from clearhold.store.tables.row_tables import RowTables, row_tables, rows_of
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 _NO_ROWS: Final[RowTables] = {}

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.core.instants import SECOND_US
-from features.core.rows.webhooks import WebhookDeliveryRow
-from features.webhooks.delivery import OPEN, DeliveryState, spread_of
-from store.duck.webhooks import DueDelivery
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.webhooks.delivery import OPEN, DeliveryState, spread_of
+from clearhold.store.duck.webhooks import DueDelivery
 
 QUEUE_LIMIT: Final = 10_000
 KEPT_BODIES: Final = 256

@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
-from store.tables.row_tables import RowTables, row_tables, rows_of
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
+from clearhold.store.tables.row_tables import RowTables, row_tables, rows_of
 
 CONFIRMED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."

@@ -19,8 +19,8 @@ from urllib.parse import SplitResult, urlsplit
 import httptools
 import httpx
 
-from features.webhooks.delivery import Attempt, AttemptError, answered
-from flows.webhooks.network import BlockedAddressError, GuardedNetwork, Stream, UnresolvedError
+from clearhold.features.webhooks.delivery import Attempt, AttemptError, answered
+from clearhold.flows.webhooks.network import BlockedAddressError, GuardedNetwork, Stream, UnresolvedError
 
 ATTEMPT_WITHIN_S: Final = 15.0
 MOST_HEAD_BYTES: Final = 65_536

@@ -4,17 +4,17 @@ from typing import Final
 
 import duckdb
 
-from features.core.instants import DAY_US, HOUR_US
-from flows.webhooks.collector import WebhookCollector
-from flows.webhooks.counts import WebhookCounts
-from flows.webhooks.dispatcher import WebhookDispatcher
-from flows.webhooks.network import GuardedNetwork, Resolver
-from flows.webhooks.outbox import WebhookOutbox
-from flows.webhooks.sender import Sender
-from store.clock import Clock
-from store.control.tenancy import Tenancy
-from store.control.webhook_registry import WebhookRegistry
-from store.duck.webhooks import WebhookDeliveries
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.flows.webhooks.collector import WebhookCollector
+from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
+from clearhold.flows.webhooks.network import GuardedNetwork, Resolver
+from clearhold.flows.webhooks.outbox import WebhookOutbox
+from clearhold.flows.webhooks.sender import Sender
+from clearhold.store.clock import Clock
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.duck.webhooks import WebhookDeliveries
 
 KEPT_US: Final = 30 * DAY_US
 """A delivery that ended can be read, and sent again, for so long."""

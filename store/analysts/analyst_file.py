@@ -14,11 +14,11 @@ from typing import Final
 
 import duckdb
 
-from store.analysts.macros import STATEMENTS
-from store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
-from store.analysts.part_files import quoted
-from store.analysts.views import views_of
-from store.durable_files import durable_name
+from clearhold.store.analysts.macros import STATEMENTS
+from clearhold.store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
+from clearhold.store.analysts.part_files import quoted
+from clearhold.store.analysts.views import views_of
+from clearhold.store.durable_files import durable_name
 
 FILE: Final = "analyst.duckdb"
 STORAGE_VERSION: Final = "v1.2.0"

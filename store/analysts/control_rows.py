@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.masking import masked_prose, masked_text
-from features.core.instants import parse_instant
-from features.policy.bodies import SCORECARD, prefix_of
-from store.analysts.tables import LakeColumn, LakeTable
-from store.control.tenancy import Tenancy
-from store.tables.columns import columns_of
+from clearhold.features.bank.masking import masked_prose, masked_text
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.policy.bodies import SCORECARD, prefix_of
+from clearhold.store.analysts.tables import LakeColumn, LakeTable
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.tables.columns import columns_of
 
 
 class TenantRow(msgspec.Struct, frozen=True, gc=False):

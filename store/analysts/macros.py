@@ -5,9 +5,9 @@ Only names that DuckDB 1.4 knows are used, and none of an extension.
 
 from typing import Final
 
-from features.core.wilson import Z_95
-from store.analysts.part_files import quoted
-from store.analysts.questions import QUESTIONS
+from clearhold.features.core.wilson import Z_95
+from clearhold.store.analysts.part_files import quoted
+from clearhold.store.analysts.questions import QUESTIONS
 
 _SQUARE: Final = Z_95 * Z_95
 _MIDDLE: Final = f"(part / n + {_SQUARE / 2!r} / n)"

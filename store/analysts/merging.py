@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from features.core.instants import HOUR_US, MINUTE_US
-from store.analysts.parts import Part
+from clearhold.features.core.instants import HOUR_US, MINUTE_US
+from clearhold.store.analysts.parts import Part
 
 FAN_IN: Final = 8
 MOST_ROWS: Final = 500_000

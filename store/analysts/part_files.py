@@ -9,7 +9,7 @@ from zlib import crc32
 
 import duckdb
 
-from store.durable_files import durable_name
+from clearhold.store.durable_files import durable_name
 
 ROWS_PER_GROUP: Final = 50_000
 _AT_ONCE: Final = 1 << 20

@@ -18,8 +18,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US
-from store.durable_files import durable_file
+from clearhold.features.core.instants import DAY_US
+from clearhold.store.durable_files import durable_file
 
 FILE: Final = "parts.json"
 FOLDER: Final = "tables"

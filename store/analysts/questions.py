@@ -5,14 +5,14 @@ Labels  those that count now. One is mature when its transfer is 60 days old: un
         back, and an ok is provisional
 Null    what was not measured; ``n`` says of how many observations everything else is made
 Unit    shares are of 1, instants UTC; periods hold their first instant and not their last
-Source  E. B. Wilson (1927) for intervals; the stability index is that of features.core.stability
+Source  E. B. Wilson (1927) for intervals; the stability index is that of clearhold.features.core.stability
 """
 
 from typing import Final, NamedTuple
 
-from features.core.stability import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
-from store.duck.schema import LABEL_ORDER
-from store.tables.stability import score_class_sql, share_sql
+from clearhold.features.core.stability import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.tables.stability import score_class_sql, share_sql
 
 # ruff: noqa: S608 - statements are put together from constants
 

@@ -14,11 +14,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US
-from features.policy.bodies import RETENTION, RetentionBody
-from features.policy.retention import longest_of
-from store.analysts.parts import Ended, Part, PartList, end_of_day
-from store.control.tenancy import Tenancy
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.policy.bodies import RETENTION, RetentionBody
+from clearhold.features.policy.retention import longest_of
+from clearhold.store.analysts.parts import Ended, Part, PartList, end_of_day
+from clearhold.store.control.tenancy import Tenancy
 
 Days = Mapping[str, int]
 """By table; one that is not in it is kept for good."""

@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple, Self
 
 import duckdb
 
-from store.analysts.analyst_file import FILE
-from store.analysts.part_files import quoted
-from store.analysts.parts import FILE as PARTS
-from store.analysts.parts import FOLDER
-from store.analysts.table_functions import refused_functions
+from clearhold.store.analysts.analyst_file import FILE
+from clearhold.store.analysts.part_files import quoted
+from clearhold.store.analysts.parts import FILE as PARTS
+from clearhold.store.analysts.parts import FOLDER
+from clearhold.store.analysts.table_functions import refused_functions
 
 MEMORY: Final = "2GB"
 SPILLED: Final = "10GB"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
-from features.core.instants import SECOND_US, format_instant
-from store.analysts.control_rows import control_tables
-from store.analysts.part_files import checksum
-from store.analysts.parts import Part, PartList, read_parts
-from store.analysts.retention import due_parts, parts_to_remove
-from store.analysts.tables import lake_tables
+from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.store.analysts.control_rows import control_tables
+from clearhold.store.analysts.part_files import checksum
+from clearhold.store.analysts.parts import Part, PartList, read_parts
+from clearhold.store.analysts.retention import due_parts, parts_to_remove
+from clearhold.store.analysts.tables import lake_tables
 
 
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

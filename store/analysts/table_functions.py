@@ -9,7 +9,7 @@ from typing import Final
 
 import duckdb
 
-from store.analysts.questions import QUESTIONS
+from clearhold.store.analysts.questions import QUESTIONS
 
 _FILES: Final = (
     "read_parquet parquet_scan read_text read_blob read_csv read_csv_auto sniff_csv read_json read_json_auto"

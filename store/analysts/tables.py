@@ -12,10 +12,10 @@ from zlib import crc32
 
 import msgspec
 
-from features.bank.masking import NUMBER_IN_TEXT
-from store.duck.schema import TABLES
-from store.redis_log.offsets import SEQ_BITS
-from store.tables.columns import columns_of
+from clearhold.features.bank.masking import NUMBER_IN_TEXT
+from clearhold.store.duck.schema import TABLES
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.tables.columns import columns_of
 
 # ruff: noqa: S608 - statements are put together from the names of our own tables
 

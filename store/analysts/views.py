@@ -7,11 +7,11 @@ list of parts at the time of the query's transaction, so all views of a query se
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from store.analysts.control_rows import control_tables
-from store.analysts.part_files import quoted
-from store.analysts.parts import FILE, FOLDER
-from store.analysts.tables import REASONS, LakeTable, lake_tables
-from store.duck.schema import newest_of
+from clearhold.store.analysts.control_rows import control_tables
+from clearhold.store.analysts.part_files import quoted
+from clearhold.store.analysts.parts import FILE, FOLDER
+from clearhold.store.analysts.tables import REASONS, LakeTable, lake_tables
+from clearhold.store.duck.schema import newest_of
 
 # ruff: noqa: S608 - statements are put together from the names of our own tables and files
 

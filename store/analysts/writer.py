@@ -21,18 +21,18 @@ import duckdb
 import msgspec
 from msgspec.structs import replace
 
-from features.core.instants import HOUR_US, SECOND_US, datetime_of
-from store.analysts.analyst_file import analyst_sha256, make_analyst_file
-from store.analysts.control_rows import ControlRows, control_tables
-from store.analysts.merging import MOST_ROWS, due_for_merging
-from store.analysts.part_files import checksum, quoted, write_part
-from store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
-from store.analysts.retention import Days, Ending, ended_before, ended_too_soon, without_ended_days
-from store.analysts.tables import DAY, LakeTable, lake_tables
-from store.clock import Clock
-from store.durable_files import UNFINISHED
-from store.ids import IdFactory
-from store.tables.columns import arrow_table, columns_of
+from clearhold.features.core.instants import HOUR_US, SECOND_US, datetime_of
+from clearhold.store.analysts.analyst_file import analyst_sha256, make_analyst_file
+from clearhold.store.analysts.control_rows import ControlRows, control_tables
+from clearhold.store.analysts.merging import MOST_ROWS, due_for_merging
+from clearhold.store.analysts.part_files import checksum, quoted, write_part
+from clearhold.store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
+from clearhold.store.analysts.retention import Days, Ending, ended_before, ended_too_soon, without_ended_days
+from clearhold.store.analysts.tables import DAY, LakeTable, lake_tables
+from clearhold.store.clock import Clock
+from clearhold.store.durable_files import UNFINISHED
+from clearhold.store.ids import IdFactory
+from clearhold.store.tables.columns import arrow_table, columns_of
 
 LEAD_US: Final = 5 * SECOND_US
 """Parts count from so long after they are listed, so that one query sees one list, however many views it names."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 import redis
 
-from store.backup.manifest import Manifest, checked_manifest
-from store.data_dir import (
+from clearhold.store.backup.manifest import Manifest, checked_manifest
+from clearhold.store.data_dir import (
     LAYOUT,
     MASTER_KEY,
     DataDirInUseError,
@@ -23,8 +23,8 @@ from store.data_dir import (
     read_master_key,
     write_layout,
 )
-from store.durable_files import durable_file
-from store.ids import new_id
+from clearhold.store.durable_files import durable_file
+from clearhold.store.ids import new_id
 
 
 @contextmanager

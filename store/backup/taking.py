@@ -15,21 +15,21 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from features.core.instants import format_instant
-from features.core.log_entry import LogEntry
-from store.backup.manifest import VERSION, Manifest, digests_of, write_manifest
-from store.clock import Clock
-from store.data_dir import LAYOUT, MASTER_KEY, DataDir, StartupError
-from store.durable_files import durable_file
-from store.joining.continuity import sentence_of, shard_ends
-from store.joining.losses import FILE as LOSSES
-from store.joining.losses import AcceptedLosses
-from store.lake.control_copy import ControlCopy
-from store.lake.log_segments import LogSegments, shard_name
-from store.lake.segment_files import SegmentFiles
-from store.record.chain_file import SUFFIX, cut_torn_line
-from store.record.checkpoint_log import FILE as CHECKPOINTS
-from store.redis_log.reader import LogReader
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.backup.manifest import VERSION, Manifest, digests_of, write_manifest
+from clearhold.store.clock import Clock
+from clearhold.store.data_dir import LAYOUT, MASTER_KEY, DataDir, StartupError
+from clearhold.store.durable_files import durable_file
+from clearhold.store.joining.continuity import sentence_of, shard_ends
+from clearhold.store.joining.losses import FILE as LOSSES
+from clearhold.store.joining.losses import AcceptedLosses
+from clearhold.store.lake.control_copy import ControlCopy
+from clearhold.store.lake.log_segments import LogSegments, shard_name
+from clearhold.store.lake.segment_files import SegmentFiles
+from clearhold.store.record.chain_file import SUFFIX, cut_torn_line
+from clearhold.store.record.checkpoint_log import FILE as CHECKPOINTS
+from clearhold.store.redis_log.reader import LogReader
 
 PAGE_ENTRIES: Final = 5_000
 ATTEMPTS: Final = 3

@@ -3,8 +3,8 @@
 It is open because every request to the bank's API is made with it; no answer, log line or ``repr`` shows it.
 """
 
-from store.control.entries import BankKeyEntry, BankKeyRemovedEntry
-from store.keys.secrets import SecretBox
+from clearhold.store.control.entries import BankKeyEntry, BankKeyRemovedEntry
+from clearhold.store.keys.secrets import SecretBox
 
 
 class BankKeys:

@@ -8,10 +8,10 @@ from hmac import compare_digest
 
 import msgspec
 
-from features.core.log_entry import shard_of
-from features.core.program import Program
-from store.control.entries import SecretEntry, TenantEntry, TokenEntry
-from store.keys.secrets import SecretBox, token_digest
+from clearhold.features.core.log_entry import shard_of
+from clearhold.features.core.program import Program
+from clearhold.store.control.entries import SecretEntry, TenantEntry, TokenEntry
+from clearhold.store.keys.secrets import SecretBox, token_digest
 
 
 class Credential(msgspec.Struct, frozen=True, gc=False):

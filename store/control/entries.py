@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from features.core.backtests import Backtest
-from features.core.principal import KeyMode, KeyScope
-from features.core.program import Program
-from features.core.rules import Rule
-from features.webhooks.event_types import EventType
+from clearhold.features.core.backtests import Backtest
+from clearhold.features.core.principal import KeyMode, KeyScope
+from clearhold.features.core.program import Program
+from clearhold.features.core.rules import Rule
+from clearhold.features.webhooks.event_types import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
 """Tenant id, offset, kind, appended_at, body: as ``LogReader.control()`` yields them."""

@@ -4,8 +4,8 @@ from hmac import compare_digest
 
 import msgspec
 
-from store.control.entries import ApiKeyEntry, ApiKeyRevokedEntry
-from store.keys.secrets import token_digest
+from clearhold.store.control.entries import ApiKeyEntry, ApiKeyRevokedEntry
+from clearhold.store.keys.secrets import token_digest
 
 
 class StoredKey(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from features.policy.bodies import (
+from clearhold.features.policy.bodies import (
     CHALLENGER,
     RULES,
     SCORECARD,
@@ -18,9 +18,9 @@ from features.policy.bodies import (
     decode_body,
     prefix_of,
 )
-from features.policy.book import PolicyBook
-from features.policy.seeds import seeded_policies
-from store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
+from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.seeds import seeded_policies
+from clearhold.store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
 
 _IN_SHADOW: Final = frozenset({SHADOW, CHALLENGER})
 _WRITTEN_ELSEWHERE: Final = _IN_SHADOW | {RULES, SCORECARD}

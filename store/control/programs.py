@@ -5,10 +5,10 @@ Errors  ``ForbiddenError`` for a program of the tenant that is out of the princi
 
 import msgspec
 
-from features.core.principal import Principal
-from features.core.program import Program
-from features.core.vocabulary import ProgramSource
-from store.control.entries import ProgramEntry
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.store.control.entries import ProgramEntry
 
 
 class Programs:

@@ -17,16 +17,16 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
-from features.core.instants import HOUR_US, format_instant
-from features.core.log_entry import EntryKind, shard_of
-from features.core.policies import PolicyEntry
-from features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
-from features.core.program import Program
-from features.policy.bodies import Body, PolicyVersion, prefix_of
-from features.policy.seeds import policy_id_of
-from store.clock import Clock
-from store.control.entries import (
+from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
+from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.policies import PolicyEntry
+from clearhold.features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
+from clearhold.features.core.program import Program
+from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of
+from clearhold.features.policy.seeds import policy_id_of
+from clearhold.store.clock import Clock
+from clearhold.store.control.entries import (
     ApiKeyEntry,
     ApiKeyRevokedEntry,
     BankKeyEntry,
@@ -42,11 +42,11 @@ from store.control.entries import (
     TenantEntry,
     TokenEntry,
 )
-from store.control.keys import StoredKey
-from store.control.tenancy import Tenancy
-from store.ids import IdFactory, new_token
-from store.keys.secrets import SecretBox, token_digest
-from store.redis_log.appender import UNAVAILABLE, LogAppender, ToProgram
+from clearhold.store.control.keys import StoredKey
+from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.ids import IdFactory, new_token
+from clearhold.store.keys.secrets import SecretBox, token_digest
+from clearhold.store.redis_log.appender import UNAVAILABLE, LogAppender, ToProgram
 
 KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token

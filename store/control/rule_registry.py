@@ -16,27 +16,27 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.core.backtests import MOST_DAYS, Backtest
-from features.core.canonical import canonical, digest_of
-from features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
-from features.core.instants import DAY_US, format_instant, parse_instant
-from features.core.policies import PolicyEntry
-from features.core.principal import Principal
-from features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
-from features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, prefix_of
-from features.policy.seeds import policy_id_of
-from store.clock import Clock
-from store.control.entries import (
+from clearhold.features.core.backtests import MOST_DAYS, Backtest
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
+from clearhold.features.core.instants import DAY_US, format_instant, parse_instant
+from clearhold.features.core.policies import PolicyEntry
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
+from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, prefix_of
+from clearhold.features.policy.seeds import policy_id_of
+from clearhold.store.clock import Clock
+from clearhold.store.control.entries import (
     ControlKind,
     PolicyActivatedEntry,
     PolicyCreatedEntry,
     RuleEntry,
     RulesVersionEntry,
 )
-from store.control.policies import number_of
-from store.control.registry import Registry
-from store.control.rules import StoredRule, rules_in, with_status
-from store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
+from clearhold.store.control.policies import number_of
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.rules import StoredRule, rules_in, with_status
+from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
 
 MOST_RULES: Final = 200
 """Rules of a tenant that are not archived: each is evaluated for every transfer."""

@@ -12,11 +12,11 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from features.core.backtests import Backtest
-from features.core.principal import Principal
-from features.core.rules import Rule, RuleStatus, rule_hash
-from features.policy.bodies import RULES, PolicyVersion, RulesBody, prefix_of
-from store.control.entries import RuleEntry
+from clearhold.features.core.backtests import Backtest
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule, RuleStatus, rule_hash
+from clearhold.features.policy.bodies import RULES, PolicyVersion, RulesBody, prefix_of
+from clearhold.store.control.entries import RuleEntry
 
 KEPT_BACKTESTS: Final = 100
 """The newest of a rule; older ones stay in the log alone."""

@@ -13,25 +13,32 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from features.core.canonical import digest_of
-from features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
-from features.core.instants import DAY_US, MINUTE_US, format_instant, parse_instant
-from features.core.principal import Principal
-from features.core.scorecards import Scorecard, scorecard_sha256
-from features.policy.bodies import CHALLENGER, SCORECARD, ChallengerBody, PolicyVersion, ScorecardBody, prefix_of
-from features.policy.seeds import policy_id_of
-from store.clock import Clock
-from store.control.entries import (
+from clearhold.features.core.canonical import digest_of
+from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
+from clearhold.features.core.instants import DAY_US, MINUTE_US, format_instant, parse_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
+from clearhold.features.policy.bodies import (
+    CHALLENGER,
+    SCORECARD,
+    ChallengerBody,
+    PolicyVersion,
+    ScorecardBody,
+    prefix_of,
+)
+from clearhold.features.policy.seeds import policy_id_of
+from clearhold.store.clock import Clock
+from clearhold.store.control.entries import (
     ChallengerEntry,
     ControlKind,
     PolicyActivatedEntry,
     PolicyCreatedEntry,
     ScorecardReportEntry,
 )
-from store.control.policies import TenantPolicies
-from store.control.registry import Registry, policy_entry
-from store.control.rule_registry import MOST_WRITTEN_BYTES
-from store.control.scorecards import StoredReport, TenantScorecards, stored_report
+from clearhold.store.control.policies import TenantPolicies
+from clearhold.store.control.registry import Registry, policy_entry
+from clearhold.store.control.rule_registry import MOST_WRITTEN_BYTES
+from clearhold.store.control.scorecards import StoredReport, TenantScorecards, stored_report
 
 MOST_SCORECARDS: Final = 200
 """Versions of a tenant, which are kept for good and listed without pages."""

@@ -7,8 +7,13 @@ from typing import Final
 
 import msgspec
 
-from features.policy.bodies import SCORECARD, prefix_of
-from store.control.entries import ChallengerEntry, PolicyActivatedEntry, PolicyCreatedEntry, ScorecardReportEntry
+from clearhold.features.policy.bodies import SCORECARD, prefix_of
+from clearhold.store.control.entries import (
+    ChallengerEntry,
+    PolicyActivatedEntry,
+    PolicyCreatedEntry,
+    ScorecardReportEntry,
+)
 
 KEPT_REPORTS: Final = 2
 """Of a card, those made last; the others stay in the log alone."""

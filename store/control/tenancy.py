@@ -10,11 +10,11 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from features.core.instants import parse_instant
-from features.core.program import Program
-from store.control.bank_keys import BankKeys
-from store.control.credentials import IngestTargets, OperatorTokens
-from store.control.entries import (
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.program import Program
+from clearhold.store.control.bank_keys import BankKeys
+from clearhold.store.control.credentials import IngestTargets, OperatorTokens
+from clearhold.store.control.entries import (
     ApiKeyEntry,
     ApiKeyRevokedEntry,
     BankKeyEntry,
@@ -36,14 +36,14 @@ from store.control.entries import (
     WebhookEntry,
     WebhookSecretEntry,
 )
-from store.control.keys import ApiKeys
-from store.control.policies import Policies
-from store.control.programs import Programs
-from store.control.rules import Rules
-from store.control.scorecards import Scorecards
-from store.control.tenants import Tenants
-from store.control.webhooks import WebhookEndpoints
-from store.keys.secrets import SecretBox
+from clearhold.store.control.keys import ApiKeys
+from clearhold.store.control.policies import Policies
+from clearhold.store.control.programs import Programs
+from clearhold.store.control.rules import Rules
+from clearhold.store.control.scorecards import Scorecards
+from clearhold.store.control.tenants import Tenants
+from clearhold.store.control.webhooks import WebhookEndpoints
+from clearhold.store.keys.secrets import SecretBox
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 

@@ -1,6 +1,6 @@
 """Projection of the control streams: the tenants, by id and by slug."""
 
-from store.control.entries import Tenant, TenantEntry
+from clearhold.store.control.entries import Tenant, TenantEntry
 
 
 class Tenants:

@@ -6,18 +6,18 @@ Errors  ConflictError for one endpoint too many; NotFoundError for an endpoint t
 
 from typing import Final
 
-from features.core.actions import PLATFORM
-from features.core.errors import ConflictError, ErrorCode, NotFoundError
-from features.core.instants import HOUR_US, format_instant
-from features.core.principal import Principal
-from features.webhooks.event_types import EventType
-from features.webhooks.signature import SECRET_BYTES, secret_of
-from store.clock import Clock
-from store.control.entries import ControlKind, WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
-from store.control.registry import Registry
-from store.control.webhooks import Endpoint
-from store.ids import IdFactory, random_bytes
-from store.keys.secrets import SecretBox
+from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
+from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.signature import SECRET_BYTES, secret_of
+from clearhold.store.clock import Clock
+from clearhold.store.control.entries import ControlKind, WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.webhooks import Endpoint
+from clearhold.store.ids import IdFactory, random_bytes
+from clearhold.store.keys.secrets import SecretBox
 
 MOST_ENDPOINTS: Final = 100
 """Enabled endpoints of a tenant: every event is written once for each."""

@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from features.core.errors import ErrorCode, ForbiddenError
-from features.core.instants import parse_instant
-from features.core.principal import Principal, PrincipalKind
-from features.webhooks.event_types import EventType
-from features.webhooks.urls import LISTENED_URL
-from store.control.credentials import Credential
-from store.control.entries import WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
-from store.keys.secrets import SecretBox
+from clearhold.features.core.errors import ErrorCode, ForbiddenError
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.principal import Principal, PrincipalKind
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.urls import LISTENED_URL
+from clearhold.store.control.credentials import Credential
+from clearhold.store.control.entries import WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
+from clearhold.store.keys.secrets import SecretBox
 
 OPERATORS_ONLY: Final = (
     "A webhook endpoint of the whole tenant needs the tenant's operator token; an API key has endpoints of programs."

@@ -12,8 +12,8 @@ from typing import Final
 import duckdb
 from msgspec import structs
 
-from features.core.rows.transfers import TransferRow
-from store.tables.predicate import TEXTS, listed, placeholders
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.tables.predicate import TEXTS, listed, placeholders
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 FIRST_OWNERS: Final = """

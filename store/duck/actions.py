@@ -9,13 +9,13 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.actions import ActionStatus
-from features.core.canonical import Chain
-from features.core.principal import Principal
-from features.core.rows.actions import ActionRow
-from store.duck.timeline import Place, Timeline
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import TEXTS, Predicate, listed
+from clearhold.features.core.actions import ActionStatus
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.store.duck.timeline import Place, Timeline
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
 MOST_OF_ONE_ALERT: Final = 1_000
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 import duckdb
 import msgspec
 
-from features.core.rows.agents import AgentImportRow, AgentRow
-from features.core.rows.scores import ScoreRow
-from features.core.vocabulary import Band
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import TEXTS, listed
+from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.vocabulary import Band
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import TEXTS, listed
 
 _AGENT: Final = row_builder(AgentRow)
 _SCORE: Final = row_builder(ScoreRow)

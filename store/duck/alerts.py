@@ -9,11 +9,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.principal import Principal
-from features.core.rows.alerts import AlertRow
-from features.core.vocabulary import WAITING
-from store.duck.timeline import Place, Timeline
-from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import WAITING
+from clearhold.store.duck.timeline import Place, Timeline
+from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 """Statuses in which an alert waits for a decision; its clock runs."""
 

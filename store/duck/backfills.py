@@ -7,8 +7,8 @@ from typing import Final
 
 import duckdb
 
-from features.core.rows.backfills import BackfillRow
-from store.tables.columns import row_builder, select_list
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.store.tables.columns import row_builder, select_list
 
 _ROW: Final = row_builder(BackfillRow)
 

@@ -9,10 +9,10 @@ from typing import Final
 
 import duckdb
 
-from store.data_dir import StartupError
-from store.duck.renamed_columns import drop_columns, rename_columns
-from store.duck.schema import TABLES, ddl
-from store.tables.columns import columns_of
+from clearhold.store.data_dir import StartupError
+from clearhold.store.duck.renamed_columns import drop_columns, rename_columns
+from clearhold.store.duck.schema import TABLES, ddl
+from clearhold.store.tables.columns import columns_of
 
 # A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for
 # from another thread lets commits go on. So the commit's own threshold is far above the one of ``fold_wal``.

@@ -9,9 +9,9 @@ from typing import Final
 
 import duckdb
 
-from features.core.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
-from features.core.sandbox_ids import SANDBOX_ID
-from store.tables.predicate import TEXTS, listed
+from clearhold.features.core.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
+from clearhold.features.core.sandbox_ids import SANDBOX_ID
+from clearhold.store.tables.predicate import TEXTS, listed
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _NEWEST: Final = """

@@ -9,11 +9,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.canonical import Chain
-from features.core.principal import Principal
-from features.core.rows.alerts import DispositionRow
-from store.duck.timeline import Place, Timeline
-from store.tables.predicate import TEXTS, Predicate, listed
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import DispositionRow
+from clearhold.store.duck.timeline import Place, Timeline
+from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
 MOST_OF_ONE_ALERT: Final = 1_000
 

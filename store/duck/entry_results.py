@@ -7,9 +7,9 @@ from typing import Final
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rows.alerts import EntryResultRow
-from store.duck.timeline import Timeline
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import EntryResultRow
+from clearhold.store.duck.timeline import Timeline
 
 _TABLE: Final = Timeline("decision_results", EntryResultRow, at="created_at")
 

@@ -9,11 +9,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.event_results import SubjectType
-from features.core.principal import Principal
-from features.core.rows.events import EventRow
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import TEXTS, Predicate, listed, placeholders
+from clearhold.features.core.event_results import SubjectType
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.events import EventRow
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import TEXTS, Predicate, listed, placeholders
 
 MOST_UNDER_ONE_ID: Final = 100
 

@@ -10,10 +10,10 @@ from typing import Final
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rows.kris import KriSnapshotRow
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import NUMBERS, Predicate, listed
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import NUMBERS, Predicate, listed
 
 _ROW: Final = row_builder(KriSnapshotRow)
 

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple, Self
 import duckdb
 import msgspec
 
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector
-from store.duck.schema import LABEL_ORDER
-from store.duck.scorings_file import check_file, instant_in, pattern_of
-from store.tables.predicate import TEXTS, listed
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.duck.scorings_file import check_file, instant_in, pattern_of
+from clearhold.store.tables.predicate import TEXTS, listed
 
 MOST_SCORINGS: Final = 1_000_000
 _AT_ONCE: Final = 10_000

@@ -10,10 +10,10 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.principal import Principal
-from features.core.rows.alerts import LabelRow
-from store.duck.timeline import Place, Timeline
-from store.tables.predicate import Predicate
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.store.duck.timeline import Place, Timeline
+from clearhold.store.tables.predicate import Predicate
 
 _TABLE: Final = Timeline("labels", LabelRow, at="created_at")
 

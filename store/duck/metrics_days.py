@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from features.core.day_totals import DayTotals, sum_of
-from features.core.principal import Principal
-from store.tables.predicate import TEXTS, Predicate, listed
+from clearhold.features.core.day_totals import DayTotals, sum_of
+from clearhold.features.core.principal import Principal
+from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
 _TOTALS: Final = msgspec.json.Decoder(DayTotals)
 

@@ -10,10 +10,10 @@ from typing import Any, Final, Generic, TypeVar
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rows.parties import CounterpartyRow, EntityRow
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import placeholders
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import placeholders
 
 Row = TypeVar("Row", bound=EntityRow | CounterpartyRow)
 

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from features.core.preflight import PreflightRecord
-from features.core.principal import Principal
-from store.duck.schema import LABEL_ORDER
-from store.tables.predicate import Predicate
+from clearhold.features.core.preflight import PreflightRecord
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.tables.predicate import Predicate
 
 # An append that was not confirmed may have left a record beside the one that was answered, which is the newer.
 _FIND: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'

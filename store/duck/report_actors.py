@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 import duckdb
 
-from features.core.principal import Principal
-from store.duck.account_owners import FIRST_OWNERS
-from store.tables.predicate import placeholders
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.account_owners import FIRST_OWNERS
+from clearhold.store.tables.predicate import placeholders
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _ACCOUNTS: Final = f"""

@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rows.alerts import AlertRow, DispositionRow
-from store.duck.report_actors import ReportedActor
-from store.duck.report_scores import Span
-from store.duck.timeline import Timeline
-from store.tables.predicate import Predicate
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.store.duck.report_actors import ReportedActor
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.timeline import Timeline
+from clearhold.store.tables.predicate import Predicate
 
 _ALERTS: Final = Timeline("alerts", AlertRow, at="opened_at")
 _DISPOSITIONS: Final = Timeline("dispositions", DispositionRow, at="created_at")

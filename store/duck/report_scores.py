@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rows.scores import ScoreRow
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import Predicate
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import Predicate
 
 MOST_CROSSINGS: Final = 200
 

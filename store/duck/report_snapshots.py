@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import duckdb
 
-from features.core.principal import Principal
-from store.duck.report_scores import Span
-from store.tables.predicate import Predicate
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.tables.predicate import Predicate
 
 _POINTS: Final = """
     WITH within AS MATERIALIZED (

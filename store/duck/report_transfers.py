@@ -12,14 +12,14 @@ from typing import Final
 import duckdb
 from msgspec.structs import replace
 
-from features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from features.bank.statuses import RETURN_UNDONE_STATUSES, UNMOVED_STATUSES
-from features.core.day_totals import DayTotals
-from features.core.money import MOST_COUNTED_CENTS, USD
-from features.core.principal import Principal
-from store.duck.report_actors import ReportedActor
-from store.duck.report_scores import Span
-from store.tables.predicate import Predicate, placeholders
+from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES, UNMOVED_STATUSES
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
+from clearhold.features.core.principal import Principal
+from clearhold.store.duck.report_actors import ReportedActor
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.tables.predicate import Predicate, placeholders
 
 _UNMOVED: Final = sorted(UNMOVED_STATUSES)
 _UNDONE: Final = sorted(RETURN_UNDONE_STATUSES)

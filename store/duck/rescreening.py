@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import duckdb
 
-from features.core.instants import DAY_US
-from features.core.principal import Principal
-from features.core.vocabulary import Band
-from store.tables.predicate import Predicate
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.vocabulary import Band
+from clearhold.store.tables.predicate import Predicate
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _DUE: Final = f"""

@@ -13,15 +13,15 @@ from typing import Any, Final
 
 import duckdb
 
-from features.core.backtests import MOST_SAMPLED
-from features.core.instants import DAY_US, HOUR_US
-from features.core.principal import Principal
-from features.core.rules import Rule
-from features.rules.backtest import BacktestCounts
-from features.rules.columns import sql_of
-from store.duck.report_scores import Span
-from store.duck.rule_reader import MatchTally, RuleReader
-from store.tables.predicate import listed
+from clearhold.features.core.backtests import MOST_SAMPLED
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule
+from clearhold.features.rules.backtest import BacktestCounts
+from clearhold.features.rules.columns import sql_of
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.rule_reader import MatchTally, RuleReader
+from clearhold.store.tables.predicate import listed
 
 STRETCH_ROWS: Final = 500_000
 

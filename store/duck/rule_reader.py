@@ -6,13 +6,13 @@ from typing import Any, Final, Self
 
 import duckdb
 
-from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES
-from features.core.principal import Principal
-from features.core.rules import Rule
-from features.policy.routing import RULE_PREFIX
-from features.rules.backtest import BacktestCounts, MatchCount
-from store.duck.schema import LABEL_ORDER
-from store.tables.predicate import Predicate
+from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule
+from clearhold.features.policy.routing import RULE_PREFIX
+from clearhold.features.rules.backtest import BacktestCounts, MatchCount
+from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.tables.predicate import Predicate
 
 # Each version of an alert names its newest transfers, so that all versions together name every one.
 _FACTS: Final = """

@@ -9,11 +9,11 @@ from typing import Final
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rules import Rule, RuleMode, rule_hash
-from features.rules.backtest import BacktestCounts
-from store.duck.report_scores import Span
-from store.duck.rule_reader import MatchTally, RuleReader
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule, RuleMode, rule_hash
+from clearhold.features.rules.backtest import BacktestCounts
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.rule_reader import MatchTally, RuleReader
 
 # A day of shadow is the one on which the rule matched, not the transfer's own.
 _MATCHES: Final = """

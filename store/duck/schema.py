@@ -9,22 +9,22 @@ from typing import Final
 
 import msgspec
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows.actions import ActionRow
-from features.core.rows.agents import AgentImportRow, AgentRow
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.events import EventRow, QuarantineRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.metrics import MetricsDayRow
-from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
-from features.core.rows.policies import PolicyRow
-from features.core.rows.rules import RuleMatchRow
-from features.core.rows.scores import ScoreRow, ShadowScoreRow
-from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
-from features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
-from store.record.rows import RecordChainRow, RecordCheckpointRow
-from store.tables.columns import columns_of
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.metrics import MetricsDayRow
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
+from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
+from clearhold.features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
+from clearhold.store.record.rows import RecordChainRow, RecordCheckpointRow
+from clearhold.store.tables.columns import columns_of
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):

@@ -10,10 +10,10 @@ from typing import Final
 
 import duckdb
 
-from features.core.principal import Principal
-from features.core.rows.scores import ScoreRow
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import Predicate, placeholders
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import Predicate, placeholders
 
 _ROW: Final = row_builder(ScoreRow)
 

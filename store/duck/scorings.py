@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from features.catalogue.vector import TransferFeaturesRow
-from store.tables.columns import rows_in, select_list
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.store.tables.columns import rows_in, select_list
 
 _IDS_AT_ONCE: Final = 20_000
 

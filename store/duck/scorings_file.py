@@ -11,10 +11,10 @@ from typing import Final
 
 import duckdb
 
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector
-from features.core.vocabulary import AchType, Direction, Rail
-from store.data_dir import StartupError
-from store.tables.columns import columns_of
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.store.data_dir import StartupError
+from clearhold.store.tables.columns import columns_of
 
 _VECTOR: Final = columns_of(FeatureVector)
 _KEYS: Final = ("transfer_id", "program_id", "taken_at", "feature_version")

@@ -4,12 +4,12 @@ from typing import Final
 
 import duckdb
 
-from features.core.instants import DAYS_60
-from features.core.principal import Principal
-from features.policy.comparison import PairCount
-from store.duck.schema import LABEL_ORDER
-from store.tables.predicate import Predicate
-from store.tables.stability import score_class_sql
+from clearhold.features.core.instants import DAYS_60
+from clearhold.features.core.principal import Principal
+from clearhold.features.policy.comparison import PairCount
+from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.tables.predicate import Predicate
+from clearhold.store.tables.stability import score_class_sql
 
 MATURES_AFTER_US: Final = DAYS_60
 

@@ -12,8 +12,8 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.actions import ALWAYS_TWO_APPROVERS
-from features.core.principal import Principal
+from clearhold.features.core.actions import ALWAYS_TWO_APPROVERS
+from clearhold.features.core.principal import Principal
 
 MOST_DIFFERENCES: Final = 20
 MISSING: Final = "missing"

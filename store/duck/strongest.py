@@ -10,9 +10,9 @@ from typing import Final, NamedTuple, Self
 import duckdb
 import msgspec
 
-from features.core.reason import Reason
-from store.duck.account_owners import FIRST_OWNERS
-from store.tables.predicate import TEXTS, listed
+from clearhold.features.core.reason import Reason
+from clearhold.store.duck.account_owners import FIRST_OWNERS
+from clearhold.store.tables.predicate import TEXTS, listed
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 

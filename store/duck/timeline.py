@@ -12,9 +12,9 @@ from typing import Final, Generic, TypeVar
 import duckdb
 import msgspec
 
-from features.core.principal import Principal
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
+from clearhold.features.core.principal import Principal
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 LEAST_CANDIDATES: Final = 200
 _GROWTH: Final = 4  # What waits may lie behind many that were decided: the whole table is looked at in a few steps.

@@ -12,12 +12,12 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.principal import Principal
-from features.core.rows.transfers import TransferRow
-from store.duck.account_owners import acting_for, with_owners
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.duck.account_owners import acting_for, with_owners
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
 LEAST_CANDIDATES: Final = 100
 MOST_CANDIDATES: Final = 4_000

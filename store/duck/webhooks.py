@@ -13,10 +13,10 @@ from typing import Any, Final
 import duckdb
 import msgspec
 
-from features.core.rows.webhooks import WebhookDeliveryRow
-from features.webhooks.delivery import OPEN, AttemptError, DeliveryState, DeliveryStatus
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import TEXTS, listed
+from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.webhooks.delivery import OPEN, AttemptError, DeliveryState, DeliveryStatus
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import TEXTS, listed
 
 _ROW: Final = row_builder(WebhookDeliveryRow)
 _COLUMNS: Final = len(msgspec.structs.fields(WebhookDeliveryRow))

@@ -12,10 +12,10 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from store.duck.schema import TABLES, LogOffsetRow
-from store.record.chain import ChainWriter
-from store.record.rows import FACT_TYPE, RecordChainRow
-from store.tables.row_tables import RowTables, row_tables, rows_of
+from clearhold.store.duck.schema import TABLES, LogOffsetRow
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.record.rows import FACT_TYPE, RecordChainRow
+from clearhold.store.tables.row_tables import RowTables, row_tables, rows_of
 
 _INSERTS: Final[Mapping[str, str]] = {
     row_type.__name__: f"INSERT INTO {name} BY NAME SELECT * FROM arrow_rows"  # noqa: S608 - table names are the schema's own

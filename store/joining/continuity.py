@@ -11,12 +11,12 @@ from itertools import islice
 
 import msgspec
 
-from features.core.instants import format_instant
-from store.joining.losses import Hole
-from store.lake.log_segments import LogSegments
-from store.lake.segment_files import Gap
-from store.redis_log.offsets import log_time_of, stream_id_of
-from store.redis_log.reader import LogReader
+from clearhold.features.core.instants import format_instant
+from clearhold.store.joining.losses import Hole
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segment_files import Gap
+from clearhold.store.redis_log.offsets import log_time_of, stream_id_of
+from clearhold.store.redis_log.reader import LogReader
 
 SHOWN_HOLES = 3
 

@@ -12,10 +12,10 @@ import duckdb
 import msgspec
 import redis
 
-from store.data_dir import LAYOUT, DataDir, LogIdentity, StartupError
-from store.duck.writer import committed_offsets
-from store.redis_log.keys import IDENTITY, TENANTS, shard_key
-from store.redis_log.reader import identity_in as identity_in_redis
+from clearhold.store.data_dir import LAYOUT, DataDir, LogIdentity, StartupError
+from clearhold.store.duck.writer import committed_offsets
+from clearhold.store.redis_log.keys import IDENTITY, TENANTS, shard_key
+from clearhold.store.redis_log.reader import identity_in as identity_in_redis
 
 _TABLE: Final = "log_identity"
 _DDL: Final = f"CREATE TABLE IF NOT EXISTS {_TABLE} (log_id VARCHAR NOT NULL, shards INTEGER NOT NULL)"

@@ -15,20 +15,20 @@ from typing import Final
 import duckdb
 import structlog
 
-from features.core.instants import MINUTE_US, SECOND_US
-from store.clock import Clock
-from store.data_dir import DataDir, StartupError
-from store.duck.writer import committed_offsets
-from store.joining.continuity import StreamEnds, control_ends, sentence_of, shard_ends
-from store.joining.identity import LogInRedis, check_database, check_redis, has_history_in, mark_database
-from store.joining.losses import AcceptedLosses, Hole
-from store.joining.restoring import Restoring
-from store.joining.trust import check_decisions
-from store.lake.control_copy import ControlCopy
-from store.lake.log_segments import LogSegments
-from store.redis_log.connect import connect_sync
-from store.redis_log.offsets import log_time_of
-from store.redis_log.reader import LogReader
+from clearhold.features.core.instants import MINUTE_US, SECOND_US
+from clearhold.store.clock import Clock
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.duck.writer import committed_offsets
+from clearhold.store.joining.continuity import StreamEnds, control_ends, sentence_of, shard_ends
+from clearhold.store.joining.identity import LogInRedis, check_database, check_redis, has_history_in, mark_database
+from clearhold.store.joining.losses import AcceptedLosses, Hole
+from clearhold.store.joining.restoring import Restoring
+from clearhold.store.joining.trust import check_decisions
+from clearhold.store.lake.control_copy import ControlCopy
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.offsets import log_time_of
+from clearhold.store.redis_log.reader import LogReader
 
 CLOCK_BEHIND_US: Final = MINUTE_US
 

@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from store.data_dir import StartupError
-from store.record.chain_file import append_durably, cut_torn_line
+from clearhold.store.data_dir import StartupError
+from clearhold.store.record.chain_file import append_durably, cut_torn_line
 
 FILE: Final = "accepted-losses.ndjson"
 

@@ -7,10 +7,10 @@ from typing import Final
 import duckdb
 import structlog
 
-from store.duck.schema import TABLES, LogOffsetRow
-from store.joining.losses import Hole
-from store.record.rows import RecordChainRow
-from store.tables.columns import columns_of
+from clearhold.store.duck.schema import TABLES, LogOffsetRow
+from clearhold.store.joining.losses import Hole
+from clearhold.store.record.rows import RecordChainRow
+from clearhold.store.tables.columns import columns_of
 
 _ATTACH: Final = "ATTACH '{path}' AS before (READ_ONLY)"
 _KEEP: Final = """

@@ -10,17 +10,17 @@ import msgspec
 import redis
 from redis.client import Pipeline
 
-from features.core.log_entry import EntryKind, shard_of
-from features.core.loss import LossEntry
-from features.core.program import Program
-from store.clock import Clock
-from store.control.entries import ControlEntry, ControlKind
-from store.data_dir import DataDir
-from store.ids import new_id
-from store.joining.continuity import StreamEnds
-from store.joining.losses import Hole
-from store.lake.log_segments import LogSegments
-from store.redis_log.keys import (
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.loss import LossEntry
+from clearhold.features.core.program import Program
+from clearhold.store.clock import Clock
+from clearhold.store.control.entries import ControlEntry, ControlKind
+from clearhold.store.data_dir import DataDir
+from clearhold.store.ids import new_id
+from clearhold.store.joining.continuity import StreamEnds
+from clearhold.store.joining.losses import Hole
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
     FIELD_KIND,
@@ -29,8 +29,8 @@ from store.redis_log.keys import (
     control_key,
     shard_key,
 )
-from store.redis_log.offsets import stream_id_of
-from store.redis_log.reader import LogReader
+from clearhold.store.redis_log.offsets import stream_id_of
+from clearhold.store.redis_log.reader import LogReader
 
 
 class Restoring:

@@ -12,16 +12,16 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.commands import EntryResult
-from features.core.log_entry import EntryKind, LogEntry
-from store.clock import Clock
-from store.data_dir import DataDir, StartupError
-from store.keys.key_schedule import KeyPurpose
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.record.checkpoint_log import CheckpointLog
-from store.record.notes import NoteError, opened_note
-from store.redis_log.reader import LogReader
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.store.clock import Clock
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.notes import NoteError, opened_note
+from clearhold.store.redis_log.reader import LogReader
 
 PAGE_ENTRIES: Final = 5_000
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter

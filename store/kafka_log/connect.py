@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException
 
-from store.data_dir import StartupError
+from clearhold.store.data_dir import StartupError
 
 _SETTINGS: Final[dict[str, Any]] = {
     "group.id": "clearhold",  # the client demands one; it is never joined, and no offset is stored under it

@@ -13,10 +13,10 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from features.core.log_entry import LogEntry
-from store.data_dir import StartupError
-from store.kafka_log.connect import KafkaAddress, open_consumer
-from store.kafka_log.records import entry_of, offset_after
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.data_dir import StartupError
+from clearhold.store.kafka_log.connect import KafkaAddress, open_consumer
+from clearhold.store.kafka_log.records import entry_of, offset_after
 
 ANSWER_WITHIN_S: Final = 5.0
 _PROBE_WITHIN_S: Final = 0.1

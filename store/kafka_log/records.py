@@ -13,8 +13,8 @@ from typing import Final
 
 from confluent_kafka import Message
 
-from features.core.log_entry import LogEntry
-from store.redis_log.keys import FIELD_APPENDED_AT, FIELD_KIND, FIELD_PROGRAM
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.redis_log.keys import FIELD_APPENDED_AT, FIELD_KIND, FIELD_PROGRAM
 
 UNREADABLE: Final = "unreadable"
 """The kind of an entry made of a record that is none. The shard sets it aside, as any kind that it does not know."""

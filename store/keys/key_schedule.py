@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from features.core.instants import HOUR_US, MINUTE_US
+from clearhold.features.core.instants import HOUR_US, MINUTE_US
 
 ANNOUNCED_FOR_US: Final = 30 * MINUTE_US
 PROOFS_END_WITHIN_US: Final = 25 * HOUR_US

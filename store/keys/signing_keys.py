@@ -17,12 +17,12 @@ from typing import Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from features.core.errors import ConflictError, ErrorCode, NotFoundError
-from features.core.instants import format_instant, parse_instant
-from store.clock import Clock
-from store.data_dir import StartupError
-from store.durable_files import durable_file
-from store.keys.key_schedule import (
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant, parse_instant
+from clearhold.store.clock import Clock
+from clearhold.store.data_dir import StartupError
+from clearhold.store.durable_files import durable_file
+from clearhold.store.keys.key_schedule import (
     ANNOUNCED_FOR_US,
     PUBLISHED,
     KeyPurpose,
@@ -31,7 +31,7 @@ from store.keys.key_schedule import (
     signing_key,
     state_of,
 )
-from store.keys.secrets import SecretBox, UnsealError
+from clearhold.store.keys.secrets import SecretBox, UnsealError
 
 _FILE_STEP_US: Final = 1_000
 UNKNOWN_KEY: Final = "No signing key has this kid."

@@ -5,8 +5,8 @@ With it tenants, programs, tokens, secrets and keys come back when Redis is lost
 
 from threading import Lock
 
-from store.lake.log_segments import LogSegments
-from store.redis_log.reader import LogReader
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.reader import LogReader
 
 
 class ControlCopy:

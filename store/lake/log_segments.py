@@ -12,10 +12,10 @@ from threading import Lock
 from typing import Final
 from urllib.parse import quote, unquote
 
-from features.core.log_entry import LogEntry
-from store.control.entries import ControlEntry
-from store.durable_files import make_durable_folder, remove_unfinished
-from store.lake.segment_files import SegmentFiles
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.control.entries import ControlEntry
+from clearhold.store.durable_files import make_durable_folder, remove_unfinished
+from clearhold.store.lake.segment_files import SegmentFiles
 
 _TENANT: Final = "tenant="
 _NO_SHARD: Final = -1  # the shard column of a control stream's segments

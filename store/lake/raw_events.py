@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from features.core.log_entry import LogEntry
-from store.lake.log_segments import LogSegments
-from store.redis_log.reader import LogReader
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.reader import LogReader
 
 
 class RawEvents:

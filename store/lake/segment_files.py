@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from features.core.instants import DAY_US, datetime_of
-from features.core.log_entry import LogEntry
-from store.durable_files import durable_file
+from clearhold.features.core.instants import DAY_US, datetime_of
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.durable_files import durable_file
 
 ENTRIES_PER_ROW_GROUP: Final = 1_000  # what a search for one entry, or one step of a reader, has to decompress
 _OFFSET_DIGITS: Final = 20

@@ -6,9 +6,9 @@ skipped, and entries that were not trimmed are trimmed by the next run.
 
 from typing import Final
 
-from store.lake.log_segments import LogSegments
-from store.redis_log.offsets import SEQ_BITS
-from store.redis_log.reader import LogReader
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import LogReader
 
 PAGE_ENTRIES: Final = 5_000
 LINGER_MS: Final = 15 * 60 * 1_000

@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 import duckdb
 import structlog
 
-from features.core.canonical import Chain, link_hash
-from features.core.rows.record import ChainFactRow
-from store.data_dir import StartupError
-from store.record.chain_file import ChainFile, chain_files, line_of
-from store.record.rows import RecordChainRow
-from store.tables.columns import row_builder, select_list
+from clearhold.features.core.canonical import Chain, link_hash
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.store.data_dir import StartupError
+from clearhold.store.record.chain_file import ChainFile, chain_files, line_of
+from clearhold.store.record.rows import RecordChainRow
+from clearhold.store.tables.columns import row_builder, select_list
 
 COMPARED_AT_START_BYTES: Final = 64 << 20
 PAGE_LINKS: Final = 5_000

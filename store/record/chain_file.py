@@ -14,10 +14,10 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from features.core.canonical import Chain
-from store.data_dir import StartupError
-from store.durable_files import fsync_folder, make_durable_folder
-from store.record.rows import RecordChainRow
+from clearhold.features.core.canonical import Chain
+from clearhold.store.data_dir import StartupError
+from clearhold.store.durable_files import fsync_folder, make_durable_folder
+from clearhold.store.record.rows import RecordChainRow
 
 SUFFIX: Final = ".ndjson"
 _STEP_BYTES: Final = 64 * 1024

@@ -13,10 +13,10 @@ from urllib.parse import quote, unquote
 import duckdb
 import msgspec
 
-from store.data_dir import StartupError
-from store.record.chain_file import append_durably, cut_torn_line
-from store.record.rows import RecordCheckpointRow
-from store.tables.columns import row_builder, select_list
+from clearhold.store.data_dir import StartupError
+from clearhold.store.record.chain_file import append_durably, cut_torn_line
+from clearhold.store.record.rows import RecordCheckpointRow
+from clearhold.store.tables.columns import row_builder, select_list
 
 FILE: Final = "checkpoints.ndjson"
 

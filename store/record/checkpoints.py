@@ -16,18 +16,18 @@ import duckdb
 import msgspec
 import structlog
 
-from features.core.canonical import Chain
-from features.core.errors import ConflictError, ErrorCode, NotFoundError
-from features.core.instants import MINUTE_US
-from features.core.principal import Principal
-from store.clock import Clock
-from store.keys.key_schedule import KeyPurpose
-from store.keys.signing_keys import SigningKeys
-from store.record.chain import ChainKey
-from store.record.checkpoint_log import CheckpointLog, CheckpointPlace
-from store.record.merkle import TILE_LEAVES, MerkleTree
-from store.record.notes import Checkpoint, NoteError, opened_note, signed_note
-from store.record.rows import RecordCheckpointRow
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
+from clearhold.features.core.instants import MINUTE_US
+from clearhold.features.core.principal import Principal
+from clearhold.store.clock import Clock
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.record.chain import ChainKey
+from clearhold.store.record.checkpoint_log import CheckpointLog, CheckpointPlace
+from clearhold.store.record.merkle import TILE_LEAVES, MerkleTree
+from clearhold.store.record.notes import Checkpoint, NoteError, opened_note, signed_note
+from clearhold.store.record.rows import RecordCheckpointRow
 
 EVERY_US: Final = 5 * MINUTE_US
 TOO_SHORT: Final = "The chain has fewer links than that."

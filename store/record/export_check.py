@@ -14,9 +14,9 @@ from typing import Final
 
 import msgspec
 
-from features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
-from store.record.merkle import TILE_LEAVES, MerkleTree
-from store.record.notes import Checkpoint
+from clearhold.features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
+from clearhold.store.record.merkle import TILE_LEAVES, MerkleTree
+from clearhold.store.record.notes import Checkpoint
 
 _KEY_BYTES: Final = 32
 

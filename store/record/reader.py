@@ -11,10 +11,10 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, record_line
-from features.core.principal import Principal
-from store.record.chain import bare_links_of
-from store.tables.predicate import TEXTS, listed
+from clearhold.features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, record_line
+from clearhold.features.core.principal import Principal
+from clearhold.store.record.chain import bare_links_of
+from clearhold.store.tables.predicate import TEXTS, listed
 
 Policies = Callable[[str], Iterable[bytes]]
 """The canonical bodies of all policies that a tenant ever had, by its id."""

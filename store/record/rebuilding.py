@@ -9,12 +9,12 @@ Errors  ``StartupError``, naming file and seq, for a file that is no chain, or t
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from features.core.canonical import link_hash
-from features.core.rows.record import ChainFactRow
-from store.data_dir import StartupError
-from store.record.chain import EMPTY, ChainKey, ChainWriter, Head, link_of
-from store.record.chain_file import ChainFile, ChainLine, chain_files
-from store.record.rows import RecordChainRow
+from clearhold.features.core.canonical import link_hash
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.store.data_dir import StartupError
+from clearhold.store.record.chain import EMPTY, ChainKey, ChainWriter, Head, link_of
+from clearhold.store.record.chain_file import ChainFile, ChainLine, chain_files
+from clearhold.store.record.rows import RecordChainRow
 
 _CHANGED: Final = "One of the two was changed, or the log was recorded by another version."
 

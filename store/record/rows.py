@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.rows.record import ChainFactRow
+from clearhold.features.core.rows.record import ChainFactRow
 
 FACT_TYPE: Final = ChainFactRow
 """The one row type without a table: ``ChainWriter`` turns a fact into a ``RecordChainRow``, which is what is stored."""

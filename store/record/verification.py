@@ -10,15 +10,15 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from features.core.canonical import Chain, link_hash
-from features.core.principal import Principal
-from store.clock import Clock
-from store.keys.key_schedule import KeyPurpose
-from store.keys.signing_keys import SigningKeys
-from store.record.chain import BareLink, ChainKey, bare_links_of
-from store.record.checkpoint_log import CheckpointLog
-from store.record.merkle import MerkleTree
-from store.record.notes import Checkpoint, NoteError, opened_note
+from clearhold.features.core.canonical import Chain, link_hash
+from clearhold.features.core.principal import Principal
+from clearhold.store.clock import Clock
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.record.chain import BareLink, ChainKey, bare_links_of
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.merkle import MerkleTree
+from clearhold.store.record.notes import Checkpoint, NoteError, opened_note
 
 AT_ONCE: Final = 1_000
 

@@ -17,12 +17,12 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
 
-from features.core.errors import ErrorCode, UnavailableError
-from features.core.log_entry import EntryKind
-from store import timers
-from store.data_dir import LogIdentity, StartupError
-from store.redis_log.append_times import AppendTimes
-from store.redis_log.keys import (
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.store import timers
+from clearhold.store.data_dir import LogIdentity, StartupError
+from clearhold.store.redis_log.append_times import AppendTimes
+from clearhold.store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
     FIELD_KIND,
@@ -31,9 +31,9 @@ from store.redis_log.keys import (
     control_key,
     shard_key,
 )
-from store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
-from store.redis_log.pipeline import Pipeline
-from store.redis_log.same_log import SameLog
+from clearhold.store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
+from clearhold.store.redis_log.pipeline import Pipeline
+from clearhold.store.redis_log.same_log import SameLog
 
 WRITE_WITHIN_S: Final = 1.5
 """Connecting, sending and all confirmations of one write. Callers hear of a Redis that is gone no later than this."""

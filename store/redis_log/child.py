@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from store.data_dir import StartupError
-from store.redis_log import launch
-from store.redis_log.binary import FOLDER_OF_7, ServerBinary
-from store.redis_log.memory import embedded_limit_bytes
+from clearhold.store.data_dir import StartupError
+from clearhold.store.redis_log import launch
+from clearhold.store.redis_log.binary import FOLDER_OF_7, ServerBinary
+from clearhold.store.redis_log.memory import embedded_limit_bytes
 
 STOP_WITHIN_S: Final = 2.0
 _LOG_NAME: Final = "redis.log"

@@ -11,9 +11,9 @@ import redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from features.core.log_entry import LogEntry
-from store.data_dir import LogIdentity
-from store.redis_log.keys import (
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.data_dir import LogIdentity
+from clearhold.store.redis_log.keys import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
     FIELD_KIND,
@@ -24,7 +24,7 @@ from store.redis_log.keys import (
     control_key,
     shard_key,
 )
-from store.redis_log.offsets import offset_of, stream_id_of
+from clearhold.store.redis_log.offsets import offset_of, stream_id_of
 
 LATE_S: Final = 3.0
 MAX_BLOCK_MS: Final = 2_000

@@ -13,9 +13,9 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
-from store.data_dir import LogIdentity
-from store.redis_log.keys import IDENTITY, shard_key
-from store.redis_log.offsets import offset_of
+from clearhold.store.data_dir import LogIdentity
+from clearhold.store.redis_log.keys import IDENTITY, shard_key
+from clearhold.store.redis_log.offsets import offset_of
 
 log = structlog.get_logger()
 

@@ -15,10 +15,10 @@ from typing import Final
 import redis
 import structlog
 
-from store.data_dir import StartupError
-from store.redis_log.binary import ServerBinary, check_can_read, server_binary
-from store.redis_log.child import end, last_words, spawn
-from store.redis_log.connect import connect_sync
+from clearhold.store.data_dir import StartupError
+from clearhold.store.redis_log.binary import ServerBinary, check_can_read, server_binary
+from clearhold.store.redis_log.child import end, last_words, spawn
+from clearhold.store.redis_log.connect import connect_sync
 
 READY_WITHIN_S: Final = 120.0
 """Reading back a log of some gigabytes takes about this long."""

@@ -8,9 +8,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
 
-from store.data_dir import DataDir
-from store.redis_log.connect import check_external, connect_sync
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.data_dir import DataDir
+from clearhold.store.redis_log.connect import check_external, connect_sync
+from clearhold.store.redis_log.server import EmbeddedRedis
 
 
 class BegunRedis(NamedTuple):

@@ -18,10 +18,10 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.canonical import canonical, digest_of, link_hash
-from store.record.merkle import root_of_path
-from store.record.notes import Checkpoint, NoteError, opened_note
-from store.subjects.lines import END, FORMAT, MANIFEST
+from clearhold.features.core.canonical import canonical, digest_of, link_hash
+from clearhold.store.record.merkle import root_of_path
+from clearhold.store.record.notes import Checkpoint, NoteError, opened_note
+from clearhold.store.subjects.lines import END, FORMAT, MANIFEST
 
 _SAME_IN_DISPOSITION: Final = {
     name: name

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
-from features.bank.masking import masked_raw
-from features.catalogue.features import NAME_OF
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.instants import format_instant
-from store.tables.columns import Column, columns_of
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.catalogue.features import NAME_OF
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.instants import format_instant
+from clearhold.store.tables.columns import Column, columns_of
 
 FORMAT: Final = "clearhold-subject-1"
 MANIFEST: Final = "manifest"

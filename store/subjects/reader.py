@@ -17,18 +17,18 @@ from typing import Any, Final
 import duckdb
 import msgspec
 
-from features.bank.masking import masked_raw
-from features.core.canonical import Chain, digest_of
-from features.core.instants import format_instant
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.principal import Principal
-from store.lake.raw_events import RawEvents
-from store.record.checkpoints import RecordCheckpoints
-from store.record.reader import Policies
-from store.record.rows import RecordChainRow, RecordCheckpointRow
-from store.redis_log.offsets import log_time_of
-from store.subjects.lines import END, FORMAT, MANIFEST, RowLines, line_of
-from store.subjects.tables import (
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.canonical import Chain, digest_of
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.principal import Principal
+from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.reader import Policies
+from clearhold.store.record.rows import RecordChainRow, RecordCheckpointRow
+from clearhold.store.redis_log.offsets import log_time_of
+from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, RowLines, line_of
+from clearhold.store.subjects.tables import (
     BANK_OBJECTS,
     IN_DECISIONS,
     IN_MONEY,
@@ -41,9 +41,9 @@ from store.subjects.tables import (
     ROWID,
     CoveredTable,
 )
-from store.subjects.things import WITHIN, Subject, SubjectFacts, look_up
-from store.tables.columns import row_builder, select_list
-from store.tables.predicate import NUMBERS, TEXTS, listed
+from clearhold.store.subjects.things import WITHIN, Subject, SubjectFacts, look_up
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import NUMBERS, TEXTS, listed
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 _PLACES: Final = "SELECT rowid FROM {table} WHERE {within} AND ({condition}) ORDER BY rowid"

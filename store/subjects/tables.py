@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from store.duck.schema import TABLES
+from clearhold.store.duck.schema import TABLES
 
 # ruff: noqa: S608 - conditions are put together from constants
 ROWID: Final = "rowid"

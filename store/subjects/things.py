@@ -14,7 +14,7 @@ from typing import Final
 import duckdb
 import msgspec
 
-from store.duck.account_owners import FIRST_OWNERS
+from clearhold.store.duck.account_owners import FIRST_OWNERS
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
 WITHIN: Final = 'tenant_id = ? AND program_id = ? AND "offset" <= ?'

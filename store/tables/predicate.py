@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.principal import Principal
+from clearhold.features.core.principal import Principal
 
 # A list as one text: DuckDB takes 0.1 ms for each element of a Python list, and next to nothing for its JSON.
 TEXTS: Final = """(SELECT unnest(from_json(?, '["VARCHAR"]')))"""

@@ -13,8 +13,8 @@ from typing import Any, Final, TypeGuard, TypeVar
 import msgspec
 import pyarrow as pa
 
-from features.core.rows.events import QuarantineRow
-from store.tables.columns import Column, arrow_table, columns_of, nothing
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.store.tables.columns import Column, arrow_table, columns_of, nothing
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 

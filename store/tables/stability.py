@@ -1,6 +1,6 @@
-"""The population stability index in SQL: its classes and its shares, those of ``features.core.stability``."""
+"""The population stability index in SQL: its classes and its shares, those of ``clearhold.features.core.stability``."""
 
-from features.core.stability import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from clearhold.features.core.stability import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 
 
 def score_class_sql(score: str) -> str:

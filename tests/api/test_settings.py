@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from api.settings import Settings
-from store.data_dir import StartupError
+from clearhold.api.settings import Settings
+from clearhold.store.data_dir import StartupError
 
 LOCAL = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
 

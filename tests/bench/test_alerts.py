@@ -8,9 +8,9 @@ import pytest
 from bench.alerts import HeardAlerts, Tally, figures_of
 from bench.alerts import run as alerts
 from bench.harness import Asked, Run
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.detectors.table import DETECTORS
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.detectors.table import DETECTORS
 from tests.support.alert_rows import a_decision
 from tests.support.stories import detector_story
 

@@ -4,16 +4,16 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.copies import multiply
-from features.core.rows.alerts import AlertRow, DispositionRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import TransferRow
-from store.duck.database import open_database
-from store.duck.report_alerts import AlertCount, ReportAlerts
-from store.duck.report_scores import ReportScores, Span, Subject
-from store.duck.report_snapshots import ReportSnapshots
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.report_alerts import AlertCount, ReportAlerts
+from clearhold.store.duck.report_scores import ReportScores, Span, Subject
+from clearhold.store.duck.report_snapshots import ReportSnapshots
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_score, a_snapshot, a_transfer, an_alert
 from tests.support.principals import an_operator
 

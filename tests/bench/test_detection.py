@@ -46,9 +46,9 @@ from bench.detection.report import findings_of, markdown
 from bench.detection.stream import from_states
 from bench.detection.worlds import AMLSIM, WORLDS, World
 from bench.harness import Asked, Run
-from features.catalogue.features import FEATURES
-from features.core.instants import DAY_US
-from features.scorers.trs_v1.scorer import DEFAULT_CARD
+from clearhold.features.catalogue.features import FEATURES
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD
 
 BAD = Label(bad=True, typology="fan_in", scenario="s1")
 LOOKALIKE = Label(bad=False, typology="fan_in", scenario="l1")

@@ -14,7 +14,7 @@ from bench.detection.page import keep_world, page_of
 from bench.detection.report import findings_of
 from bench.detection.worlds import WORLDS
 from bench.harness import Asked, Run
-from features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.catalogue.vector import FEATURE_VERSION
 from tests.bench.test_detection import BAD, LOOKALIKE, a_case, a_folder
 
 

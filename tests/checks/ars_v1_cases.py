@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from features.core.reason import Score
-from features.core.vocabulary import VerificationStatus
-from features.scorers import ars_v1
-from features.scorers.ars_v1 import AgentInputs
+from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import VerificationStatus
+from clearhold.features.scorers import ars_v1
+from clearhold.features.scorers.ars_v1 import AgentInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 
 QUIET: Final[dict[str, Any]] = {

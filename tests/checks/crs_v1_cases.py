@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from features.core.reason import Score
-from features.scorers import crs_v1
-from features.scorers.crs_inputs import CounterpartyInputs
+from clearhold.features.core.reason import Score
+from clearhold.features.scorers import crs_v1
+from clearhold.features.scorers.crs_inputs import CounterpartyInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 from tests.support.policies import seeded_lists_of
 

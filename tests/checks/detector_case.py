@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import SubjectType
 from tests.support.stories import ShardStory
 
 ENTITY, COUNTERPARTY = SubjectType.ENTITY.value, SubjectType.COUNTERPARTY.value

@@ -6,8 +6,8 @@ A scenario takes a story and whether the line is to be reached. Alerts of other 
 from collections.abc import Mapping
 from typing import Final
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
 from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, HARD, HIGH, LOW, PROGRAM, TRANSFER, DetectorCase, Scenario
 from tests.checks.detector_cases_of_programs import (
     CASES_ON_SNAPSHOTS,

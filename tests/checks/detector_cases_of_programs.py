@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.limits import CapKind
-from features.core.rows.alerts import AlertRow
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.limits import CapKind
+from clearhold.features.core.rows.alerts import AlertRow
 from tests.checks.detector_case import HARD, HIGH, PROGRAM, DetectorCase
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from features.core.reason import Score
-from features.core.vocabulary import PepStatus, VerificationStatus
-from features.scorers import ers_v1
-from features.scorers.ers_inputs import EntityInputs
+from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
+from clearhold.features.scorers import ers_v1
+from clearhold.features.scorers.ers_inputs import EntityInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 
 QUIET: Final[dict[str, Any]] = {

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from features.core.log_entry import LogEntry
-from features.shard.shard import ShardState
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.shard.shard import ShardState
 from tests.checks.kri_feed import Feed
 from tests.checks.kri_oracle import Fleet, kris, program_score
 from tests.checks.kri_playing import judged_of, readings

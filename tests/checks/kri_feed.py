@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from features.core.log_entry import LogEntry
+from clearhold.features.core.log_entry import LogEntry
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.alerts import AlertRow
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import TransferRow
-from features.kris.measure import measure_kris
-from features.shard.shard import ShardState
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.kris.measure import measure_kris
+from clearhold.features.shard.shard import ShardState
 from tests.checks.kri_bank import Bank
 from tests.checks.kri_oracle import Judged
 from tests.support.bank_events import a_bank_entry

@@ -6,8 +6,8 @@ Balances, freezes and overdrafts; entries that come back long after, as RCK, as 
 from random import Random
 from typing import Any, Final
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle.random_amounts import CENTS
 from tests.oracle.random_parties import ACCOUNTS, LATE, OWNERS
 from tests.oracle.random_streams import CODES, REASONS, Teller

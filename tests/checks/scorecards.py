@@ -5,8 +5,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
-from features.core.reason import Reason, Score
-from features.scorers.engine import CompiledCard
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.scorers.engine import CompiledCard
 
 Inputs = TypeVar("Inputs")
 

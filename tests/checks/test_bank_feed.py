@@ -5,12 +5,12 @@ from random import Random
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.reason import Reason
-from features.core.rows.alerts import AlertRow
-from features.core.rows.parties import EntityRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.parties import EntityRow
 from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.alert_rows import evidence_of

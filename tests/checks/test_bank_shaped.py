@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.events import QuarantineRow
 from tests.checks.detector_case import ACCOUNT, ENTITY, DetectorCase
 from tests.checks.detector_cases import CASES
 from tests.support.alert_rows import grade_of

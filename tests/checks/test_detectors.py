@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import pytest
 
-from features.catalogue.vector import FeatureVector
-from features.core.instants import HOUR_US as HOUR
-from features.core.rows.alerts import AlertRow
-from features.core.rows.events import QuarantineRow
-from features.core.vocabulary import SubjectType
-from features.detectors.docs_page import markdown
-from features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
-from features.scorers.families import Family
-from features.scorers.trs_v1.scorer import SCORER
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.detectors.docs_page import markdown
+from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.trs_v1.scorer import SCORER
 from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, ENTITY, DetectorCase
 from tests.checks.detector_cases import CASES, a_usual
 from tests.support.alert_rows import evidence_of, grade_of

@@ -5,7 +5,7 @@ from fractions import Fraction
 import msgspec
 import pytest
 
-from features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.events import QuarantineRow
 from tests.checks import kri_cases_of_alerts, kri_cases_of_people, kri_cases_of_programs
 from tests.checks.kri_bank import Bank
 from tests.checks.kri_cases import CASES, NOON, UNAUTHORIZED, Case

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.kris import SnapshotEntry
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.scores import ScoreRow
-from features.shard.shard import ShardState
+from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.shard.shard import ShardState
 from tests.checks.kri_oracle import LINES, program_score
 from tests.checks.random_kri_streams import kri_stream
 

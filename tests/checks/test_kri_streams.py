@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.checks.kri_agreement import Compared
 from tests.checks.kri_feed import Feed, Transfer
 from tests.checks.kri_oracle import LINES, Fleet, kris

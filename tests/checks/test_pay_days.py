@@ -5,10 +5,10 @@ Wages go to the same people again and again: what is new is what tells.
 
 import pytest
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.rows.alerts import AlertRow
-from features.core.vocabulary import AlertStatus
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import AlertStatus
 from tests.checks.test_true_to_life import MINUTE, account_story, pays, receives
 from tests.support.alert_rows import a_decision
 from tests.support.stories import ShardStory

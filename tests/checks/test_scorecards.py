@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.scorers.cards import DEFAULTS
+from clearhold.features.scorers.cards import DEFAULTS
 from tests.checks import ars_v1_cases, crs_v1_cases, ers_v1_cases
 from tests.checks.scorecards import ScorecardCases, SignalCase, assert_complete, assert_sound, found
 

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.reason import Score
-from features.core.vocabulary import Band, Rail
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import Band, Rail
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks import trs_v1_cases, trs_v1_flow_cases, trs_v1_habit_cases
 from tests.checks.scorecards import found
 from tests.support.builders import a_vector

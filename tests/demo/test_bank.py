@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.sandbox.planned_transfer import Ending, Family
 from demo.asking import preflight_request
 from demo.bank import HISTORY_DAYS, SimulatedBank
 from demo.cast import LENDING, PAYROLL, REMITTANCE
 from demo.lives import Delivery
 from demo.moves import Move
 from demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
-from features.core.instants import DAY_US
-from features.sandbox.planned_transfer import Ending, Family
 from tests.demo.bank_shapes import complaints
 
 NOW = 1_790_000_000_000_000

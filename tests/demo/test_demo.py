@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from api.client.client import ClearholdClient
+from clearhold.api.client.client import ClearholdClient
 from demo.results import Results
 from demo.service import CHECKOUT
 from tests.support.running_service import free_port

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from api.client.client import ClearholdClient
+from clearhold.api.client.client import ClearholdClient
 from demo import directory
 from demo.bank import SimulatedBank, everyone_in
 from demo.directory import Owners, introduce, open_books

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from api.client.client import ClearholdClient, RefusedError
+from clearhold.api.client.client import ClearholdClient, RefusedError
 from demo.bank import SimulatedBank
 from demo.board import Board, percentile
 from demo.cast import Other, cast_of

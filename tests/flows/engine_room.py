@@ -8,19 +8,19 @@ from typing import Any
 import duckdb
 import redis
 
-from features.core.log_entry import EntryKind, shard_of
-from features.shard.shards import Shards
-from flows.engine import STATE_VERSION, Engine
-from flows.log_source import Reader
-from flows.scorer.local import LocalScorer
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.lake.log_segments import LogSegments
-from store.record.chain import ChainWriter
-from store.redis_log.keys import shard_key
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
-from store.state_snapshots import StateSnapshots
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.engine import STATE_VERSION, Engine
+from clearhold.flows.log_source import Reader
+from clearhold.flows.scorer.local import LocalScorer
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.keys import shard_key
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually
 
 SHARDS = 4

@@ -11,10 +11,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from features.core.backtests import Backtest
-from features.core.errors import ErrorCode, UnavailableError
-from flows.backtests import BacktestRunner
-from store.duck.database import open_database
+from clearhold.features.core.backtests import Backtest
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.flows.backtests import BacktestRunner
+from clearhold.store.duck.database import open_database
 from tests.support.backtest_readings import WITHIN_S, BacktestReadings
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import TENANT

@@ -15,15 +15,15 @@ import duckdb
 import msgspec
 import pytest
 
-from store.backup.restoring import unpacked
-from store.backup.taking import Backup
-from store.clock import SystemClock
-from store.data_dir import LAYOUT, DataDir, DataDirInUseError
-from store.lake.log_segments import LogSegments
-from store.lake.segmenter import Segmenter
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.backup.restoring import unpacked
+from clearhold.store.backup.taking import Backup
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import outgoing
 from tests.support.lake import SHARDS, move_into_segments
 from tests.support.redis_process import redis_of_its_own

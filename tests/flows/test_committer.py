@@ -7,14 +7,14 @@ from threading import Event, Thread
 import duckdb
 import pytest
 
-from flows.committer import Committer
-from flows.epochs import Epochs
-from flows.row_batch import RowBatch, batch_of
-from flows.shard_step import ShardResults
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter, committed_epochs, committed_offsets
-from store.redis_log.progress import LogProgress
+from clearhold.flows.committer import Committer
+from clearhold.flows.epochs import Epochs
+from clearhold.flows.row_batch import RowBatch, batch_of
+from clearhold.flows.shard_step import ShardResults
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed_offsets
+from clearhold.store.redis_log.progress import LogProgress
 from tests.support.duck_rows import an_event
 
 SHARDS = 2

@@ -9,24 +9,24 @@ import msgspec
 import pytest
 import redis
 
+from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.events import EventRow
+from clearhold.flows.committer import Committer
+from clearhold.flows.epochs import Epochs
+from clearhold.flows.log_source import LogPartition
+from clearhold.flows.row_batch import batch_of
+from clearhold.flows.shard_step import ShardChunk, ShardResults
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
 from demo.bank import SimulatedBank
-from features.core.log_entry import EntryKind, LogEntry, shard_of
-from features.core.program import Program
-from features.core.rows.events import EventRow
-from flows.committer import Committer
-from flows.epochs import Epochs
-from flows.log_source import LogPartition
-from flows.row_batch import batch_of
-from flows.shard_step import ShardChunk, ShardResults
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.lake.log_segments import LogSegments
-from store.lake.segmenter import Segmenter
-from store.redis_log.connect import connect_sync
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.duck_rows import an_event
 from tests.support.waiting import eventually
@@ -150,7 +150,7 @@ def test_given_snapshots_ahead_of_the_tables_when_started_then_the_log_fills_the
 def test_given_a_round_of_maintenance_that_redis_refuses_then_the_next_round_comes(
     room: EngineRoom, log_redis: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.engine._MAINTENANCE_EVERY_S", 0.01)
+    monkeypatch.setattr("clearhold.flows.engine._MAINTENANCE_EVERY_S", 0.01)
     log_redis.set("log:tenants", "not a set")
     seen: list[int] = []
     monkeypatch.setattr(Segmenter, "run_once", lambda _self, shard, *_: seen.append(shard))
@@ -178,7 +178,7 @@ def test_given_a_replay_that_takes_long_when_its_time_is_over_then_maintenance_b
     room: EngineRoom, log_redis: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not log_redis.exists("log:tenants")
-    monkeypatch.setattr("flows.engine.MAINTENANCE_FROM_S", 0.0)
+    monkeypatch.setattr("clearhold.flows.engine.MAINTENANCE_FROM_S", 0.0)
     monkeypatch.setattr(Segmenter, "run_once", lambda _self, shard, *_: seen.append(shard))
     seen: list[int] = []
     with room.running() as engine:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from flows.lake import LakeCopying
-from store.analysts.merging import FAN_IN
-from store.analysts.writer import KEPT_US
-from store.duck.database import open_database
+from clearhold.flows.lake import LakeCopying
+from clearhold.store.analysts.merging import FAN_IN
+from clearhold.store.analysts.writer import KEPT_US
+from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.labelled_days import LabelledDays
 from tests.support.waiting import eventually

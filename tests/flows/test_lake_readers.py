@@ -13,8 +13,8 @@ import duckdb
 import msgspec
 import polars as pl
 
-from store.analysts.parts import read_parts
-from store.clock import SystemClock
+from clearhold.store.analysts.parts import read_parts
+from clearhold.store.clock import SystemClock
 from tests.flows.test_kills import bodies_of_one_program, the_last_transfer
 from tests.support.lake_reader import table_of
 from tests.support.lake_rows import differing_rows

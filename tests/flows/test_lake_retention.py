@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from features.core.instants import DAY_US
-from flows.lake import LakeCopying
-from flows.lake_collector import LakeCollector
-from store.analysts.writer import KEPT_US, LEAD_US
-from store.duck.database import open_database
+from clearhold.features.core.instants import DAY_US
+from clearhold.flows.lake import LakeCopying
+from clearhold.flows.lake_collector import LakeCollector
+from clearhold.store.analysts.writer import KEPT_US, LEAD_US
+from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.labelled_days import TABLE, LabelledDays
 from tests.support.waiting import eventually

@@ -12,13 +12,13 @@ import duckdb
 import msgspec
 import pytest
 
-from api.rules.examples import NEW_RULE
-from features.core.instants import DAY_US, HOUR_US, format_instant
-from features.core.log_entry import shard_of
-from features.core.rules import RuleMode
-from store.clock import SystemClock
-from store.data_dir import DEFAULT_SHARDS
-from store.duck.schema import TABLES
+from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
+from clearhold.features.core.log_entry import shard_of
+from clearhold.features.core.rules import RuleMode
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import DEFAULT_SHARDS
+from clearhold.store.duck.schema import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER

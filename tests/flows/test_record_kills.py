@@ -11,8 +11,8 @@ import duckdb
 import httpx
 import pytest
 
-from store.record.chain import links_of
-from store.record.chain_file import line_of
+from clearhold.store.record.chain import links_of
+from clearhold.store.record.chain_file import line_of
 from tests.support.alerting import ALERTING, DETECTOR, NARRATIVE, outgoing
 from tests.support.running_service import COMMAND, RunningService, post_until_taken, wait_until_committed
 from tests.support.waiting import eventually
@@ -28,7 +28,7 @@ FAULTS: Final = {
 }
 FAULTY: Final = """
 import os
-from store.record import chain_file
+from clearhold.store.record import chain_file
 append = chain_file.append_durably
 def die(path, content):
     {fault}

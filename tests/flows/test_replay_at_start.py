@@ -23,7 +23,7 @@ A_ENTRY_S: Final = 0.5
 SLOWLY: Final = f"""
 import time
 from pathlib import Path
-from features.shard.shard import ShardState
+from clearhold.features.shard.shard import ShardState
 apply = ShardState.apply
 def slowly(self, entry, emit):
     walks = entry.kind == "bank" and not Path(__file__).with_name("run").exists()

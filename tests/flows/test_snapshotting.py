@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from features.core.log_entry import EntryKind, LogEntry
-from features.shard.shards import Shards
-from flows import snapshotting
-from flows.snapshotting import SnapshotWriter
-from store.state_snapshots import StateSnapshots
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.shards import Shards
+from clearhold.flows import snapshotting
+from clearhold.flows.snapshotting import SnapshotWriter
+from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
 

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES
-from features.core.instants import DAY_US
+from clearhold.features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES
+from clearhold.features.core.instants import DAY_US
 from tests.oracle.view import Other, Subject, cents_of, within
 
 MICRO_BELOW_CENTS: Final = 100

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from tests.oracle.card_words import FRAUD_OR_AUTHENTICATION
 from tests.oracle.view import Other, Subject, within
 

@@ -7,7 +7,7 @@ node inside the window, 256 looks a search, 6 hops. A payment whose US cents are
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from features.core.instants import HOUR_US
+from clearhold.features.core.instants import HOUR_US
 from tests.oracle.facts import Key
 from tests.oracle.graph import UNUSUAL, WEEK_US, Edge, sides_of, usual_week
 from tests.oracle.view import NEWEST, Subject

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from tests.oracle.facts import Profile
 from tests.oracle.graph import Edge
 from tests.oracle.view import NEWEST, Other, Subject, cents_of, within

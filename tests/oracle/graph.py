@@ -7,7 +7,7 @@ has that node and is no edge. Fans are exact: no bound on how many edges are loo
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from tests.oracle.facts import Key
 from tests.oracle.view import NEWEST, Other, Subject
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from features.core.instants import DAY_US, HOURS_24
-from features.core.limits import CapKind
-from features.core.log_entry import LogEntry
-from features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
-from features.state.program import ProgramState
-from features.state.transfer_table import TransferRecord
+from clearhold.features.core.instants import DAY_US, HOURS_24
+from clearhold.features.core.limits import CapKind
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import TransferRecord
 
 FOREVER: Final = 2**62
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

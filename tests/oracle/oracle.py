@@ -8,7 +8,7 @@ version are left out.
 import json
 from typing import Any, NamedTuple
 
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle import ach
 from tests.oracle.cards import card_fields
 from tests.oracle.chains import chain_fields, middles_field

@@ -5,7 +5,7 @@ Two acquaintances become one when an account turns out to be an entity's: the ea
 
 from typing import Any, Final
 
-from features.core.instants import DAY_US
+from clearhold.features.core.instants import DAY_US
 from tests.oracle.facts import Key, Meeting, Program
 from tests.oracle.graph import sides_of
 from tests.oracle.view import Other, Subject

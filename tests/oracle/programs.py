@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.core.instants import DAY_US
+from clearhold.features.core.instants import DAY_US
 from tests.oracle.facts import Baseline, Program
 from tests.oracle.view import Other, Subject, cents_of
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from tests.support import bank_events as bank
 
 LATE: Final = (1, SECOND_US, HOUR_US, DAY_US, 2 * DAY_US, 7 * DAY_US, 30 * DAY_US, 60 * DAY_US)

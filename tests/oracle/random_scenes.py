@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, NamedTuple
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 
 MINUTE_US: Final = 60 * SECOND_US
 

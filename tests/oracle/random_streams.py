@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle.random_amounts import CENTS, money, set_amount
 from tests.oracle.random_parties import ACCOUNTS, LATE, ON_FILE, OWNERS, verified
 from tests.oracle.random_policies import approval, cap_change, other_thresholds

@@ -2,14 +2,14 @@
 
 from typing import Any, Final, NamedTuple
 
-from features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
-from features.bank.statuses import (
+from clearhold.features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
+from clearhold.features.bank.statuses import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
     STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
 )
-from features.core.instants import parse_instant
+from clearhold.features.core.instants import parse_instant
 from tests.oracle.card_words import normal_reason
 
 INTERBANK: Final = range(61, 78)

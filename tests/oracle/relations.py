@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from features.core.instants import DAY_US
+from clearhold.features.core.instants import DAY_US
 from tests.oracle.facts import Party, Program
 from tests.oracle.learning import details_differ
 from tests.oracle.reading import normal_name

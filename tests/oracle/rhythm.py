@@ -5,7 +5,7 @@ What was booked at the very instant of the transfer counts in no window of hours
 
 from typing import Any
 
-from features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from tests.oracle.entity import MEDIAN_FLOOR
 from tests.oracle.facts import Key, Program
 from tests.oracle.graph import Edge, sides_of

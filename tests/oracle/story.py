@@ -5,8 +5,8 @@ No transfer names its entity: its account acts, or whom the bank said to own it.
 
 from typing import Any, Final
 
-from features.core.preflight import ProposedTransfer
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from tests.oracle.asking import Asked, ask
 from tests.oracle.oracle import Fields, Oracle
 from tests.support import bank_events as bank

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US, HOUR_US
-from features.core.log_entry import LogEntry
-from features.core.preflight import ProposedTransfer
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from tests.oracle.asking import ask
 from tests.oracle.oracle import Oracle
 from tests.oracle.random_amounts import CENTS

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.instants import parse_instant
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle.random_parties import ACCOUNTS, OWNERS
 from tests.oracle.random_streams import stream_of
 from tests.oracle.reading import is_transfer, read_said

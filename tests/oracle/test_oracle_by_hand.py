@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from tests.oracle.flow import FLOWS
 from tests.oracle.story import Story, returned, told
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US
-from features.core.vocabulary import AchType, Direction
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.vocabulary import AchType, Direction
 from tests.oracle.story import Story, returned, told
 from tests.support import bank_events as bank
 

@@ -5,7 +5,7 @@ T0 is a Monday, 15:00 UTC: its week began 15 hours before.
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from tests.oracle.story import Story, returned, told
 
 WEEK_US = 7 * DAY_US

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle.comparing import differences
 from tests.oracle.facts import SEEDED
 from tests.oracle.oracle import Expected, Oracle

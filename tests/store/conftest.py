@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from store.duck.database import open_database
+from clearhold.store.duck.database import open_database
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from store.data_dir import DataDir, DataDirInUseError, StartupError
+from clearhold.store.data_dir import DataDir, DataDirInUseError, StartupError
 from tests.support.running_service import RunningService
 
 _OWNER = """
 import sys, time
 from pathlib import Path
-from store.data_dir import DataDir
+from clearhold.store.data_dir import DataDir
 held = DataDir.open(Path(sys.argv[1]))
 print("open", flush=True)
 time.sleep(600)

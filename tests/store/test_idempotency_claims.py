@@ -7,9 +7,9 @@ import pytest
 import redis.asyncio
 from redis import Redis
 
-from api.preflight.examples import PREFLIGHT
-from features.core.errors import UnavailableError
-from store.idempotency import (
+from clearhold.api.preflight.examples import PREFLIGHT
+from clearhold.features.core.errors import UnavailableError
+from clearhold.store.idempotency import (
     LEASE_MS,
     Claimed,
     IdempotencyClaims,
@@ -18,10 +18,10 @@ from store.idempotency import (
     StoredAnswer,
     key_of,
 )
-from store.keys.secrets import SecretBox
-from store.redis_log.connect import connect_async
-from store.redis_log.memory import RedisMemory
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.redis_log.connect import connect_async
+from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.server import EmbeddedRedis
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("log_redis")]
 

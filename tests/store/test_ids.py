@@ -3,7 +3,7 @@
 import string
 import uuid
 
-from store.ids import TOKEN_CHARACTERS, new_id, new_token
+from clearhold.store.ids import TOKEN_CHARACTERS, new_id, new_token
 
 
 def test_given_two_calls_then_fresh_ids_differ_and_are_random_uuids() -> None:

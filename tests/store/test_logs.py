@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from store.logs import without_values
+from clearhold.store.logs import without_values
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.running_service import ADMIN_TOKEN, RunningService
 from tests.support.waiting import eventually
@@ -22,7 +22,7 @@ PLANTED: Final = "op_plantedTokenThatNobodyMayRead"
 
 _FAILING: Final = f"""
 import structlog
-from store.logs import configure_logs
+from clearhold.store.logs import configure_logs
 
 def handler(headers):
     raise OverflowError("date value out of range")
@@ -45,9 +45,9 @@ def test_given_a_secret_in_a_frame_when_its_failure_is_logged_then_the_secret_is
 
 _REFUSED: Final = """
 from litestar import Request
-from api.http.errors import render_error
-from store.logs import configure_logs
-from features.core.errors import UnavailableError
+from clearhold.api.http.errors import render_error
+from clearhold.store.logs import configure_logs
+from clearhold.features.core.errors import UnavailableError
 
 configure_logs()
 scope = {"type": "http", "headers": []}
@@ -81,7 +81,7 @@ def test_given_what_an_exception_says_when_it_quotes_values_then_they_are_blanke
 
 _GROUP: Final = """
 import sys, structlog, threading, warnings
-from store.logs import configure_logs
+from clearhold.store.logs import configure_logs
 
 configure_logs()
 try:
@@ -125,14 +125,14 @@ def test_given_all_that_python_itself_would_print_then_each_is_one_line_of_json_
 
 
 _BREAKING: Final = """
-import api.transfers.service as transfers
+import clearhold.api.transfers.service as transfers
 
 async def read(self, principal, transfer_id, program_id):
     held = {"authorization": "op_plantedInAFrame0123456789", "account": transfer_id}
     raise ValueError(f"no such account: {transfer_id!r}", held)
 
 transfers.TransferService.read = read
-from api.cli.main import main
+from clearhold.api.cli.main import main
 main()
 """
 BEARER: Final = "op_plantedBadBearer0123456789"

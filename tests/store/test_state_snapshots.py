@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.state_snapshots import StateSnapshots
+from clearhold.store.state_snapshots import StateSnapshots
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from store.time_slice import GIVING_WAY, SHORT_NS, USUAL_NS, SchedulingAttributes, give_way, set_time_slice
+from clearhold.store.time_slice import GIVING_WAY, SHORT_NS, USUAL_NS, SchedulingAttributes, give_way, set_time_slice
 
 GET_ATTRIBUTES: Final = {"x86_64": 315, "aarch64": 275}
 SINCE: Final = (6, 12)

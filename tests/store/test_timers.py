@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from store import timers
+from clearhold.store import timers
 from tests.support.stalls import stand_still
 
 pytestmark = pytest.mark.anyio

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from features.core.commands import DecisionEntry, OperatorKind
-from features.core.rows.alerts import AlertRow, EntryResultRow
-from features.core.vocabulary import AlertDecision, Severity
+from clearhold.features.core.commands import DecisionEntry, OperatorKind
+from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow
+from clearhold.features.core.vocabulary import AlertDecision, Severity
 from tests.support.clock import T0
 
 

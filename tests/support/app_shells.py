@@ -9,10 +9,10 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from api.areas import ROUTES
-from api.http.fast_route import SERVICES
-from api.http.gate import Gate
-from api.http.http_app import http_app
+from clearhold.api.areas import ROUTES
+from clearhold.api.http.fast_route import SERVICES
+from clearhold.api.http.gate import Gate
+from clearhold.api.http.http_app import http_app
 
 
 class _GateOfTheDay(ASGIMiddleware):

@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.actions import ActionEntry, ActionType, ApprovalEntry
-from features.core.commands import LabelEntry, OperatorKind
-from features.core.instants import DAY_US, HOUR_US
-from features.core.rows.actions import ActionRow
-from features.core.rows.alerts import AlertRow, EntryResultRow
-from features.core.vocabulary import LabelSource, LabelValue
-from features.policy.program_autonomy import DetectorEligibility, ProgramAutonomy
-from features.shard.questions import ReadAutonomy
-from features.shard.shard import ShardState
+from clearhold.features.core.actions import ActionEntry, ActionType, ApprovalEntry
+from clearhold.features.core.commands import LabelEntry, OperatorKind
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow
+from clearhold.features.core.vocabulary import LabelSource, LabelValue
+from clearhold.features.policy.program_autonomy import DetectorEligibility, ProgramAutonomy
+from clearhold.features.shard.questions import ReadAutonomy
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision
 from tests.support.clock import T0

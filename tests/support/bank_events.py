@@ -8,7 +8,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.support.clock import T0
 
 Data = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from features.catalogue.vector import FeatureVector
+from clearhold.features.catalogue.vector import FeatureVector
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from features.catalogue.vector import FeatureVector
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.program import Program
-from features.policy.book import PolicyBook
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.program import Program
+from clearhold.features.policy.book import PolicyBook
 from tests.support.clock import T0
 
 

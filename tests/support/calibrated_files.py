@@ -7,11 +7,11 @@ from typing import Any
 import typer
 from typer.testing import CliRunner, Result
 
-from api.cli.calibrate import register
-from features.catalogue.vector import FeatureVector
-from features.scorers.card_check import read_card
-from features.scorers.cards import compile_card
-from features.scorers.engine import CompiledCard
+from clearhold.api.cli.calibrate import register
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.scorers.card_check import read_card
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.engine import CompiledCard
 from tests.support.labelled_vectors import NOW, Labelled, written
 
 FILES = ("card.json", "report.json", "report.html")

@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 import httpx
 import msgspec
 
-from api.policies.examples import NEW_POLICY
-from features.core.log_entry import EntryKind, shard_of
-from store.redis_log.server import EmbeddedRedis
+from clearhold.api.policies.examples import NEW_POLICY
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.alerting import ALERTING, DETECTOR, outgoing, party
 from tests.support.running_app import SHARDS, RunningApp, content_of_201, signature
 from tests.support.scan_index import ScanIndex

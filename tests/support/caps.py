@@ -2,11 +2,11 @@
 
 import msgspec
 
-from features.core.actions import ActionEntry, ActionType, ApprovalEntry
-from features.core.commands import OperatorKind
-from features.core.limits import CapKind, LimitChange, digits_of
-from features.core.log_entry import EntryKind
-from features.core.rows.alerts import EntryResultRow
+from clearhold.features.core.actions import ActionEntry, ActionType, ApprovalEntry
+from clearhold.features.core.commands import OperatorKind
+from clearhold.features.core.limits import CapKind, LimitChange, digits_of
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.alerts import EntryResultRow
 from tests.support.stories import PROGRAM, ShardStory
 
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from features.core.scorecards import CardCap, CardSignal, Scorecard, points_from
-from features.scorers.cards import DEFAULTS
-from features.scorers.engine import CompiledCard
-from features.scorers.scorecard import CEILING
-from features.scorers.scorer import Scorer
-from features.scorers.signal import Signal
+from clearhold.features.core.scorecards import CardCap, CardSignal, Scorecard, points_from
+from clearhold.features.scorers.cards import DEFAULTS
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.scorecard import CEILING
+from clearhold.features.scorers.scorer import Scorer
+from clearhold.features.scorers.signal import Signal
 
 MOST_WEIGHED: Final = 40
 EDGES: Final = st.sampled_from((1, 2, 3, 4, 5, 6, 8, 11, 20, 31, 90, 301, 500))

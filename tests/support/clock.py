@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.core.instants import parse_instant
+from clearhold.features.core.instants import parse_instant
 
 _T0 = parse_instant("2026-03-02T15:00:00Z")
 assert _T0 is not None

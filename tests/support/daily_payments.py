@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import DAY_US
-from features.core.reason import Reason
-from features.core.rows.scores import ScoreRow
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.scores import ScoreRow
 from tests.support.bank_events import Data, a_return, an_ach_transfer, rfc3339
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -4,17 +4,17 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.instants import DAY_US
-from features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.events import EventRow, QuarantineRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.rules import RuleMatchRow
-from features.core.rows.scores import ScoreRow, ShadowScoreRow
-from features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
-from features.core.rules import rule_hash
-from store.record.rows import RecordChainRow
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
+from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
+from clearhold.features.core.rules import rule_hash
+from clearhold.store.record.rows import RecordChainRow
 from tests.support.rules import a_rule
 
 TENANT: Final = "tnt_1"

@@ -9,9 +9,9 @@ import msgspec
 from litestar import Litestar
 from litestar.routes import HTTPRoute
 
-from api.http.error_table import ANYWHERE, ERRORS
-from api.http.operation import OPT, Operation
-from features.core.errors import ErrorCode, FieldCode
+from clearhold.api.http.error_table import ANYWHERE, ERRORS
+from clearhold.api.http.operation import OPT, Operation
+from clearhold.features.core.errors import ErrorCode, FieldCode
 
 FIRST_ERROR: Final = 400
 REPORTED: Final = {"status", "components"}  # beside the error of a service that is not ready

@@ -19,8 +19,8 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from features.core.log_entry import LogEntry
-from store.kafka_log.connect import KafkaAddress
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.kafka_log.connect import KafkaAddress
 
 REAL: Final = os.environ.get("CLEARHOLD_TEST_KAFKA")
 WITHIN_S: Final = 60.0

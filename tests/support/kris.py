@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from features.core.instants import DAY_US
-from features.core.kris import KriName, KriValue
-from features.kris.measure import measure_kris
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.kris import KriName, KriValue
+from clearhold.features.kris.measure import measure_kris
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -6,17 +6,26 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, HOUR_US, datetime_of, instant_of, parse_instant
-from features.core.kris import KriName
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.money_flow import money_leaves
-from features.core.rail_classes import ACH_TYPES
-from features.core.rows.alerts import AlertRow
-from features.core.rows.parties import AccountRow
-from features.landing.stored_transfer import StoredTransfer
-from features.policy.seeds import KRI_V1, LADDER_V1
-from features.state.program import ProgramState
-from features.state.transfer_table import ReturnState
+from clearhold.features.core.instants import (
+    DAY_US,
+    DAYS_7,
+    DAYS_30,
+    DAYS_60,
+    HOUR_US,
+    datetime_of,
+    instant_of,
+    parse_instant,
+)
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.core.rail_classes import ACH_TYPES
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.parties import AccountRow
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.policy.seeds import KRI_V1, LADDER_V1
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import ReturnState
 
 UNAUTHORIZED: Final = {"R05", "R07", "R10", "R11", "R29", "R51"}
 ADMINISTRATIVE: Final = {"R02", "R03", "R04"}

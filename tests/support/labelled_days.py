@@ -4,14 +4,14 @@ from pathlib import Path
 
 import duckdb
 
-from features.core.instants import DAY_US
-from features.core.rows.alerts import LabelRow
-from store.analysts.parts import Part
-from store.analysts.writer import LEAD_US, LakeWriter
-from store.duck.writer import BatchWriter
-from store.ids import new_id
-from store.redis_log.offsets import SEQ_BITS
-from store.tables.row_tables import row_tables
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.store.analysts.parts import Part
+from clearhold.store.analysts.writer import LEAD_US, LakeWriter
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.ids import new_id
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import FrozenClock
 
 TABLE = "label_versions"

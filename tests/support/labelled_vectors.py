@@ -9,9 +9,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector
-from features.core.instants import DAY_US, HOUR_US
-from store.tables.columns import columns_of
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.store.tables.columns import columns_of
 from tests.support.builders import a_vector
 
 FROM: Final = 1_767_225_600_000_000  # 2026-01-01

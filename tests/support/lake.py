@@ -5,11 +5,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from store.lake.log_segments import LogSegments
-from store.lake.segmenter import Segmenter
-from store.redis_log.connect import connect_sync
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
 
 SHARDS: Final = 16
 PAGE: Final = 5

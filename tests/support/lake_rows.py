@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from store.analysts.tables import lake_tables
+from clearhold.store.analysts.tables import lake_tables
 
 
 def differing_rows(data: Path) -> dict[str, int]:

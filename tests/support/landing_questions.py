@@ -10,20 +10,20 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from features.bank.event_types import event_type
-from features.bank.events import EVENT_DECODER, TransferSnapshot, decode_object
-from features.bank.statuses import UNMOVED_STATUSES
-from features.bank.transfers import read_transfer
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import parse_instant
-from features.core.log_entry import EntryKind, LogEntry, event_time
-from features.core.money import usd_cents_of
-from features.core.preflight import ProposedCounterparty, ProposedTransfer
-from features.core.vocabulary import AchType, Direction, Rail
-from features.landing.preflight import PreflightAssessment, assess_proposed
-from features.landing.stored_transfer import StoredTransfer
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
+from clearhold.features.bank.event_types import event_type
+from clearhold.features.bank.events import EVENT_DECODER, TransferSnapshot, decode_object
+from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.bank.transfers import read_transfer
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
+from clearhold.features.core.money import usd_cents_of
+from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
 
 OF_THE_CARD: Final = ("card_declines_1h", "card_small_count_1h")
 NOT_ASKED: Final = ("status", "card_decision_reason")  # what no one can know before

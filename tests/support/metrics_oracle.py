@@ -14,18 +14,18 @@ from typing import Any, Final
 import duckdb
 import msgspec
 
-from features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from features.core.backfill import BackfillStep, Progress, Rescored, Stage, Subjects
-from features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
-from features.core.day_totals import DayTotals, day_totals
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.reason import Score
-from features.core.rows.alerts import AlertRow
-from features.core.rows.record import ChainFactRow
-from features.core.vocabulary import AlertDecision, LabelSource, LabelValue
-from features.shard.shard import ShardState
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
+from clearhold.features.core.backfill import BackfillStep, Progress, Rescored, Stage, Subjects
+from clearhold.features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
+from clearhold.features.core.day_totals import DayTotals, day_totals
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.reason import Score
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.vocabulary import AlertDecision, LabelSource, LabelValue
+from clearhold.features.shard.shard import ShardState
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.oracle.facts import Program
 from tests.oracle.oracle import _in_time, _taken_in
 from tests.oracle.random_streams import stream_of

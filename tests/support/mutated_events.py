@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
-from features.bank.event_examples import EXAMPLES
-from features.core.instants import DAY_US
-from store.clock import SystemClock
+from clearhold.features.bank.event_examples import EXAMPLES
+from clearhold.features.core.instants import DAY_US
+from clearhold.store.clock import SystemClock
 from tests.support.bank_events import rfc3339
 from tests.support.clock import T0
 from tests.support.running_app import signature

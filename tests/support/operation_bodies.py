@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from api.policies.examples import ACTIVATION, NEW_POLICY
-from store.keys.key_schedule import ANNOUNCED_FOR_US
+from clearhold.api.policies.examples import ACTIVATION, NEW_POLICY
+from clearhold.store.keys.key_schedule import ANNOUNCED_FOR_US
 from tests.support.callers import TRANSFER, WEBHOOK_URL, Ids, World
 
 

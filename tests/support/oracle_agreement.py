@@ -4,12 +4,12 @@ from typing import Any, Final
 
 import msgspec
 
-from features.catalogue.features import FEATURES, values_by_name
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.log_entry import LogEntry
-from features.core.rows.events import QuarantineRow
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.features import FEATURES, values_by_name
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.shard.shard import ShardState
 from tests.oracle.comparing import differences as feature_differences
 from tests.oracle.oracle import Expected, Oracle
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
-from features.core.log_entry import EntryKind
-from features.core.policies import PolicyEntry
-from features.policy.bodies import Body
-from features.policy.book import PolicyBook
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.policies import PolicyEntry
+from clearhold.features.policy.bodies import Body
+from clearhold.features.policy.book import PolicyBook
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
 

@@ -1,6 +1,6 @@
 """Principals as the gate would have proved them."""
 
-from features.core.principal import KeyMode, Principal, PrincipalKind
+from clearhold.features.core.principal import KeyMode, Principal, PrincipalKind
 
 
 def an_operator(tenant_id: str, *, tenant: str = "first-bank", name: str = "ann") -> Principal:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from features.core.instants import DAY_US, HOUR_US
-from features.core.rows.alerts import AlertRow
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.rows.alerts import AlertRow
 from tests.support.alert_rows import a_decision
 from tests.support.stories import ShardStory, detector_story
 

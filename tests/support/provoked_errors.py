@@ -7,22 +7,22 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from api.http.operation import RateClass
-from api.http.protocol import HEAD_LIMIT, Protocol
-from api.log import commands
-from api.policies.examples import NEW_POLICY
-from api.rules.examples import NEW_RULE
-from features.core.autonomy import DetectorTally
-from features.core.errors import (
+from clearhold.api.http.operation import RateClass
+from clearhold.api.http.protocol import HEAD_LIMIT, Protocol
+from clearhold.api.log import commands
+from clearhold.api.policies.examples import NEW_POLICY
+from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.core.autonomy import DetectorTally
+from clearhold.features.core.errors import (
     ErrorCode,
     UnavailableError,
 )
-from features.core.instants import SECOND_US
-from features.core.log_entry import shard_of
-from store.control import registry, rule_registry, webhook_registry
-from store.idempotency import IdempotencyClaims, InFlight
-from store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
-from store.redis_log import appender
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.log_entry import shard_of
+from clearhold.store.control import registry, rule_registry, webhook_registry
+from clearhold.store.idempotency import IdempotencyClaims, InFlight
+from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
+from clearhold.store.redis_log import appender
 from tests.support import rule_operations, scorecard_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 
 NODES: Final = ("enti_1", "bacc_2", "enti_3", "bacc_1", "enti_2", "enti_4", "bacc_3", "enti_5", "enti_6")
 STRIDES: Final = (1, 2, 4, 5, 3, 0)

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.support import bank_events as bank
 from tests.support import random_scenes as scenes
 from tests.support.clock import T0

@@ -7,9 +7,9 @@ from typing import Final, Self
 
 import msgspec
 
-from api.http.connections import Connections
-from api.http.protocol import Protocol
-from api.http.server import listening_socket, server_of
+from clearhold.api.http.connections import Connections
+from clearhold.api.http.protocol import Protocol
+from clearhold.api.http.server import listening_socket, server_of
 from tests.support.error_answers import error_of
 from tests.support.running_app import RunningApp
 from tests.support.waiting import eventually

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import duckdb
 
-from features.core.canonical import Chain, canonical, digest_of
-from features.core.instants import format_instant
-from features.core.rows.alerts import AlertBodyRow
-from features.core.rows.record import ChainFactRow
-from store.duck.writer import BatchWriter
-from store.record.chain import ChainWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.canonical import Chain, canonical, digest_of
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.rows.alerts import AlertBodyRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0
 
 TENANT: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"

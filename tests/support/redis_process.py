@@ -9,9 +9,9 @@ from pathlib import Path
 
 from redis import Redis, RedisError
 
-from store.redis_log.binary import server_binary
-from store.redis_log.child import SETTINGS
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.binary import server_binary
+from clearhold.store.redis_log.child import SETTINGS
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.waiting import eventually
 
 _SERVICE = """
@@ -19,8 +19,8 @@ import sys, time
 from pathlib import Path
 from redis import Redis, RedisError
 
-from store.logs import configure_logs
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.logs import configure_logs
+from clearhold.store.redis_log.server import EmbeddedRedis
 configure_logs()
 server = EmbeddedRedis(Path(sys.argv[1]))
 server.start()

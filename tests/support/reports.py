@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.reports.schemas import (
+from clearhold.api.reports.schemas import (
     PersonDecisionHours,
     ReturnCounts,
     TransferBands,
@@ -13,10 +13,10 @@ from api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
-from features.core.instants import format_instant
-from features.core.kris import KriStatus, KriUnit
-from features.core.vocabulary import AlertStatus, Band
-from features.core.weeks import IsoWeek
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.kris import KriStatus, KriUnit
+from clearhold.features.core.vocabulary import AlertStatus, Band
+from clearhold.features.core.weeks import IsoWeek
 
 WEEK = IsoWeek(2026, 37)
 

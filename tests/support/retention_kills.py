@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from features.core.instants import DAY_US
-from store.analysts.writer import KEPT_US, LEAD_US
-from store.duck.database import open_database
+from clearhold.features.core.instants import DAY_US
+from clearhold.store.analysts.writer import KEPT_US, LEAD_US
+from clearhold.store.duck.database import open_database
 from tests.support.clock import T0, FrozenClock
 from tests.support.labelled_days import TABLE, LabelledDays
 

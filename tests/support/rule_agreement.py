@@ -6,14 +6,14 @@ from typing import Final
 
 import duckdb
 
-from features.catalogue.features import values_by_name
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.rules import Rule
-from features.rules.columns import sql_of
-from features.rules.language import faults_of
-from features.rules.predicate import compiled
-from store.duck.schema import ddl
-from store.tables.columns import arrow_table, columns_of
+from clearhold.features.catalogue.features import values_by_name
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.rules import Rule
+from clearhold.features.rules.columns import sql_of
+from clearhold.features.rules.language import faults_of
+from clearhold.features.rules.predicate import compiled
+from clearhold.store.duck.schema import ddl
+from clearhold.store.tables.columns import arrow_table, columns_of
 from tests.support.duck_rows import some_features
 from tests.support.rules import interpreted
 

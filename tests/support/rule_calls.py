@@ -4,9 +4,9 @@ from typing import Any, Final
 
 import msgspec
 
-from api.rules.examples import NEW_RULE
-from features.core.rules import Rule
-from features.policy.bodies import RulesBody
+from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.core.rules import Rule
+from clearhold.features.policy.bodies import RulesBody
 from tests.support.running_app import RunningApp
 
 RULE_ID: Final = "large-wire-abroad"

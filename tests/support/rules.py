@@ -10,9 +10,9 @@ from typing import Any, Final, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from features.catalogue.vector import FeatureVector
-from features.core.rules import Rule, RuleCondition, RuleOp
-from features.rules.fields import RULE_FIELD_OF
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
+from clearhold.features.rules.fields import RULE_FIELD_OF
 from tests.support.builders import a_vector
 
 Json = dict[str, Any]

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from features.core.rules import Rule, RuleCondition
-from features.policy.bodies import RulesBody
+from clearhold.features.core.rules import Rule, RuleCondition
+from clearhold.features.policy.bodies import RulesBody
 from tests.support.policies import in_force_at
 from tests.support.rules import a_condition, a_rule
 from tests.support.stories import ShardStory

@@ -13,40 +13,40 @@ import msgspec
 from litestar.testing import TestClient
 from redis import Redis
 
-from api.areas import services_of
-from api.http.operation import RateClass
-from api.http.origins import Origins
-from api.stores import RecordStores, Stores
-from api.telemetry.readiness import Readiness
-from api.wiring import wired_gate, wired_record, wired_resources
-from features.core.log_entry import EntryKind, LogEntry
-from features.shard.shards import Shards
-from flows.actions.service import ActionExecution
-from flows.agents.service import AgentImporter
-from flows.backfill.service import BackfillService
-from flows.backfill.step_log import StepLog
-from flows.backtests import BacktestRunner
-from flows.local_owner import LocalOwner
-from flows.webhooks.service import Webhooks
-from store.control.key_usage import KeyUsage
-from store.control.registry import Registry
-from store.control.webhook_registry import WebhookRegistry
-from store.duck.database import open_database
-from store.duck.preflights import idempotent_ids
-from store.duck.writer import BatchWriter
-from store.keys.key_schedule import KeyPurpose
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.lake.control_copy import ControlCopy
-from store.lake.log_segments import LogSegments
-from store.record.chain import ChainWriter
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async, connect_sync
-from store.redis_log.keys import control_key, shard_key
-from store.redis_log.memory import RedisMemory
-from store.redis_log.progress import LogProgress
-from store.redis_log.reader import LogReader
-from store.tables.row_tables import RowTables, joined_by_type, row_tables
+from clearhold.api.areas import services_of
+from clearhold.api.http.operation import RateClass
+from clearhold.api.http.origins import Origins
+from clearhold.api.stores import RecordStores, Stores
+from clearhold.api.telemetry.readiness import Readiness
+from clearhold.api.wiring import wired_gate, wired_record, wired_resources
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.actions.service import ActionExecution
+from clearhold.flows.agents.service import AgentImporter
+from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.backfill.step_log import StepLog
+from clearhold.flows.backtests import BacktestRunner
+from clearhold.flows.local_owner import LocalOwner
+from clearhold.flows.webhooks.service import Webhooks
+from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.webhook_registry import WebhookRegistry
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.preflights import idempotent_ids
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.lake.control_copy import ControlCopy
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async, connect_sync
+from clearhold.store.redis_log.keys import control_key, shard_key
+from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.tables.row_tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.error_answers import DeclaredErrors, error_of

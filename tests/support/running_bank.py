@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from api.rules.examples import NEW_RULE
-from features.core.scorecards import Scorecard
+from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.core.scorecards import Scorecard
 from tests.support.running_service import RunningService
 from tests.support.scorecards import a_report
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 import duckdb
 import msgspec
 
-from api.client.client import ClearholdClient
+from clearhold.api.client.client import ClearholdClient
 from tests.support.stalls import Stopwatch
 
 READY_WITHIN_S = 60.0
@@ -26,7 +26,7 @@ ANSWERS_WITHIN_S = 60.0
 EVENTS_A_BATCH = 500
 PACE_S = 0.002  # between events, so that posting outlasts the killing
 ADMIN_TOKEN = "adm_of_all_the_tests"
-COMMAND = "from api.cli.start import main; main()"
+COMMAND = "from clearhold.api.cli.start import main; main()"
 
 
 _PORTS = range(10_000, 32_000)
@@ -133,7 +133,7 @@ class RunningService:
 
     def scorers(self) -> list[int]:
         """The process ids of its scorers."""
-        return [pid for pid in self._children("python") if b"flows.scorer.process" in _command_line(pid)]
+        return [pid for pid in self._children("python") if b"clearhold.flows.scorer.process" in _command_line(pid)]
 
     def connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWERS_WITHIN_S)

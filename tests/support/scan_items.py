@@ -4,12 +4,12 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.agents import AgentImportEntry, ImportStage
-from features.core.instants import format_instant
-from features.core.log_entry import EntryKind
-from features.core.rows.agents import AgentImportRow
-from features.landing.agent_inputs import agent_inputs
-from features.scorers.ars_v1 import AgentInputs
+from clearhold.features.core.agents import AgentImportEntry, ImportStage
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.landing.agent_inputs import agent_inputs
+from clearhold.features.scorers.ars_v1 import AgentInputs
 from tests.support.builders import a_program
 from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import DAY_US, format_instant
-from features.core.scorecards import Scorecard
+from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.scorecards import Scorecard
 from tests.support.running_app import RunningApp
 from tests.support.scorecards import a_card, a_report
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from api.scorecards.examples import ACTIVATION, NEW_REPORT, NEW_SCORECARD
-from features.core.instants import format_instant
+from clearhold.api.scorecards.examples import ACTIVATION, NEW_REPORT, NEW_SCORECARD
+from clearhold.features.core.instants import format_instant
 from tests.support.callers import Ids, World, bearer
 from tests.support.operation import Access, Operation
 

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from features.core.scorecards import Scorecard, points_when, scorecard_sha256
-from features.policy.bodies import ChallengerBody, ScorecardBody
-from features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+from clearhold.features.core.scorecards import Scorecard, points_when, scorecard_sha256
+from clearhold.features.policy.bodies import ChallengerBody, ScorecardBody
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from tests.support.policies import in_force_at
 from tests.support.stories import ShardStory
 

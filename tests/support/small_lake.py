@@ -7,10 +7,10 @@ from typing import Any
 import duckdb
 import msgspec
 
-from store.analysts.writer import LakeWriter
-from store.duck.writer import BatchWriter
-from store.ids import new_id
-from store.tables.row_tables import row_tables
+from clearhold.store.analysts.writer import LakeWriter
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.ids import new_id
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT
 

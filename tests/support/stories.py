@@ -4,18 +4,18 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
-from features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
-from features.core.commands import AppealEntry, DecisionEntry, LabelEntry
-from features.core.kris import SnapshotEntry
-from features.core.log_entry import EntryKind, EntryPosition, LogEntry
-from features.core.program import Program
-from features.core.rows.alerts import AlertRow
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import TransferRow
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
+from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Subjects
+from clearhold.features.core.commands import AppealEntry, DecisionEntry, LabelEntry
+from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
 from tests.oracle.oracle import Oracle
 from tests.support import bank_events as bank
 from tests.support.builders import a_program

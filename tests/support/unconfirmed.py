@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from features.core.errors import UnavailableError
-from store.redis_log import appender
+from clearhold.features.core.errors import UnavailableError
+from clearhold.store.redis_log import appender
 from tests.support.running_app import RunningApp
 
 

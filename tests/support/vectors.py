@@ -5,8 +5,8 @@ from typing import Any, Final
 import msgspec
 from hypothesis import strategies as st
 
-from features.catalogue.vector import FeatureVector
-from features.core.vocabulary import AchType, Direction, PepStatus, Rail, VerificationStatus
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.vocabulary import AchType, Direction, PepStatus, Rail, VerificationStatus
 from tests.support.builders import a_vector
 
 COUNTS: Final = st.one_of(

@@ -10,18 +10,18 @@ from typing import Final, NamedTuple, Self
 
 import msgspec
 
-from features.core.actions import PLATFORM
-from features.core.instants import format_instant
-from features.core.program import Program
-from features.core.rows.webhooks import WebhookDeliveryRow
-from features.core.vocabulary import ProgramSource
-from features.webhooks.delivery import Attempt, answered
-from features.webhooks.event_types import EventType
-from features.webhooks.signature import secret_of
-from flows.webhooks.counts import WebhookCounts
-from flows.webhooks.dispatcher import WebhookDispatcher
-from flows.webhooks.outbox import WebhookOutbox
-from store.control.entries import (
+from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Program
+from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.webhooks.delivery import Attempt, answered
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.signature import secret_of
+from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
+from clearhold.flows.webhooks.outbox import WebhookOutbox
+from clearhold.store.control.entries import (
     ControlEntry,
     ControlKind,
     ProgramEntry,
@@ -30,15 +30,15 @@ from store.control.entries import (
     WebhookEntry,
     WebhookSecretEntry,
 )
-from store.control.registry import Registry
-from store.control.webhooks import Endpoint
-from store.duck.database import open_database
-from store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from store.duck.writer import BatchWriter
-from store.keys.secrets import SecretBox
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async
-from store.tables.row_tables import RowTables, row_tables
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.webhooks import Endpoint
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async
+from clearhold.store.tables.row_tables import RowTables, row_tables
 from tests.support.clock import FrozenClock, SequentialIds
 
 TENANT: Final = "00000000-0000-4000-8000-00000000a001"

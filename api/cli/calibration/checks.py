@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from api.cli.calibration.request import NoCardError
-from api.cli.calibration.samples import BAD, OK, Samples, inputs_of
-from features.catalogue.vector import FeatureVector
-from features.scorers.signal import Signal
+from clearhold.api.cli.calibration.request import NoCardError
+from clearhold.api.cli.calibration.samples import BAD, OK, Samples, inputs_of
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.scorers.signal import Signal
 
 FEWEST_BAD: Final = 30
 """Bad transfers that points are fitted to."""

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from api.cli.calibration.report import (
+from clearhold.api.cli.calibration.report import (
     BandShare,
     BandTable,
     ChancePart,
@@ -24,12 +24,12 @@ from api.cli.calibration.report import (
     StabilityPart,
     WeekPart,
 )
-from api.cli.calibration.samples import BAD, OK, UNSCORED, Column, Samples
-from features.core.bands import HOLD_FROM, REVIEW_FROM, band_word
-from features.core.measured import measured, rounded
-from features.core.stability import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
-from features.core.vocabulary import Band
-from features.core.weeks import week_of
+from clearhold.api.cli.calibration.samples import BAD, OK, UNSCORED, Column, Samples
+from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM, band_word
+from clearhold.features.core.measured import measured, rounded
+from clearhold.features.core.stability import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.weeks import week_of
 
 VOLUMES: Final = (5, 10, 20, 35)
 """Alerts per 1,000 transfers."""

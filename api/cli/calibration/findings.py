@@ -6,10 +6,10 @@ None of it forbids a card. Whoever approves one has read them.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from api.cli.calibration.checks import Leak
-from api.cli.calibration.evaluation import verdict_of
-from api.cli.calibration.fitting import Fit
-from api.cli.calibration.report import (
+from clearhold.api.cli.calibration.checks import Leak
+from clearhold.api.cli.calibration.evaluation import verdict_of
+from clearhold.api.cli.calibration.fitting import Fit
+from clearhold.api.cli.calibration.report import (
     CARD,
     CHAMPION,
     LATER,
@@ -23,7 +23,7 @@ from api.cli.calibration.report import (
     ReasonPart,
     StabilityPart,
 )
-from features.core.stability import LOOK
+from clearhold.features.core.stability import LOOK
 
 _FEW_BAD: Final = 50
 _OFTEN_LABELLED: Final = 0.9

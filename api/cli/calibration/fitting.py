@@ -19,14 +19,14 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from api.cli.calibration.request import NoCardError
-from api.cli.calibration.samples import BAD, Column, Samples, inputs_of
-from features.catalogue.vector import FeatureVector
-from features.core.bands import HOLD_FROM
-from features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard
-from features.scorers.card_check import MOST_WEIGHED
-from features.scorers.engine import CompiledCard
-from features.scorers.signal import Signal
+from clearhold.api.cli.calibration.request import NoCardError
+from clearhold.api.cli.calibration.samples import BAD, Column, Samples, inputs_of
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.bands import HOLD_FROM
+from clearhold.features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard
+from clearhold.features.scorers.card_check import MOST_WEIGHED
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.signal import Signal
 
 FEWEST_MEASURED: Final = 30
 """Scored, labelled transfers on which a signal must have fired before its points are fitted."""

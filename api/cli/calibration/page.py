@@ -8,10 +8,10 @@ Source  SR 26-2 (17 April 2026) carves simple arithmetic out of its definition o
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from api.cli.calibration.evaluation import VOLUMES
-from api.cli.calibration.fitting import MOST_FITTED_BINS, ROUNDS
-from api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
-from api.cli.calibration.report import (
+from clearhold.api.cli.calibration.evaluation import VOLUMES
+from clearhold.api.cli.calibration.fitting import MOST_FITTED_BINS, ROUNDS
+from clearhold.api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
+from clearhold.api.cli.calibration.report import (
     FITTED,
     GIVEN,
     LATER,
@@ -22,9 +22,9 @@ from api.cli.calibration.report import (
     ReasonPart,
     Window,
 )
-from api.http.html import Html, joined, node
-from api.reports.page_style import policy_of, style_of
-from features.core.measured import Measured
+from clearhold.api.http.html import Html, joined, node
+from clearhold.api.reports.page_style import policy_of, style_of
+from clearhold.features.core.measured import Measured
 
 _NOTHING: Final = "\N{EN DASH}"
 _LEAST_P: Final = 0.0001

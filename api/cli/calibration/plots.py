@@ -6,10 +6,10 @@ Unit    lengths are those of the frame, ``WIDTH`` wide, which the page scales wi
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from api.cli.calibration.report import BandTable, ChancePart, Ranking, WeekPart
-from api.http.html import Html, node
-from api.http.svg import figure, line, number, text
-from features.core.measured import Measured
+from clearhold.api.cli.calibration.report import BandTable, ChancePart, Ranking, WeekPart
+from clearhold.api.http.html import Html, node
+from clearhold.api.http.svg import figure, line, number, text
+from clearhold.features.core.measured import Measured
 
 WIDTH: Final = 340
 HEIGHT: Final = 200

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from features.core.measured import Measured
+from clearhold.features.core.measured import Measured
 
 REPORT_VERSION: Final = "calibration-v1"
 CARD: Final = "card"

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import sklearn
 
-from api.cli.calibration.checks import leaks_in
-from api.cli.calibration.evaluation import (
+from clearhold.api.cli.calibration.checks import leaks_in
+from clearhold.api.cli.calibration.evaluation import (
     Windows,
     bands_of,
     chances,
@@ -17,9 +17,9 @@ from api.cli.calibration.evaluation import (
     ranking,
     stability,
 )
-from api.cli.calibration.findings import findings_of
-from api.cli.calibration.fitting import LEARNING_RATE, Fit
-from api.cli.calibration.report import (
+from clearhold.api.cli.calibration.findings import findings_of
+from clearhold.api.cli.calibration.fitting import LEARNING_RATE, Fit
+from clearhold.api.cli.calibration.report import (
     AMOUNT,
     CARD,
     CHAMPION,
@@ -42,12 +42,12 @@ from api.cli.calibration.report import (
     SourceCount,
     Window,
 )
-from api.cli.calibration.samples import BAD, NO_LABEL, OK, PROVISIONAL, UNSCORED, Column, Samples
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector
-from features.core.instants import format_instant
-from features.core.measured import Measured, measured, rounded
-from features.core.scorecards import Bin, Scorecard, scorecard_sha256
-from features.scorers.engine import CompiledCard
+from clearhold.api.cli.calibration.samples import BAD, NO_LABEL, OK, PROVISIONAL, UNSCORED, Column, Samples
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.measured import Measured, measured, rounded
+from clearhold.features.core.scorecards import Bin, Scorecard, scorecard_sha256
+from clearhold.features.scorers.engine import CompiledCard
 
 METHOD: Final = "additive boosted stumps on the log-odds of bad, monotone where more is worse, read out as bins"
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import Scorecard
-from features.scorers.engine import CompiledCard
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.scorers.engine import CompiledCard
 
 
 class NoCardError(Exception):

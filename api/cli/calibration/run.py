@@ -10,19 +10,19 @@ from typing import Any, Final
 import msgspec
 from rich.progress import Progress
 
-from api.cli.calibration.checks import leaks_in, require_enough
-from api.cli.calibration.fitting import Fit, fit_card
-from api.cli.calibration.page import page_of
-from api.cli.calibration.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
-from api.cli.calibration.reporting import About, report_of
-from api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
-from api.cli.calibration.samples import Samples, measure_all, scores_by
-from features.catalogue.vector import FEATURE_VERSION
-from features.core.instants import format_instant
-from features.core.measured import Measured
-from features.scorers.card_check import faults_of
-from features.scorers.cards import compile_card
-from store.duck.labelled_scorings import MOST_SCORINGS, LabelledScorings
+from clearhold.api.cli.calibration.checks import leaks_in, require_enough
+from clearhold.api.cli.calibration.fitting import Fit, fit_card
+from clearhold.api.cli.calibration.page import page_of
+from clearhold.api.cli.calibration.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
+from clearhold.api.cli.calibration.reporting import About, report_of
+from clearhold.api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
+from clearhold.api.cli.calibration.samples import Samples, measure_all, scores_by
+from clearhold.features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.measured import Measured
+from clearhold.features.scorers.card_check import faults_of
+from clearhold.features.scorers.cards import compile_card
+from clearhold.store.duck.labelled_scorings import MOST_SCORINGS, LabelledScorings
 
 CHALLENGER: Final = "calibrated"
 _DATE: Final = len("2026-09-09")

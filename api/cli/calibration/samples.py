@@ -13,13 +13,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from features.catalogue.vector import FeatureVector
-from features.core.canonical import MAX_INTEGER
-from features.core.instants import DAYS_60
-from features.core.scorecards import Bin, CardSignal, Scorecard
-from features.scorers.engine import CompiledCard
-from features.scorers.signal import Signal
-from store.duck.labelled_scorings import LabelledScoring, LabelledScorings
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.canonical import MAX_INTEGER
+from clearhold.features.core.instants import DAYS_60
+from clearhold.features.core.scorecards import Bin, CardSignal, Scorecard
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.signal import Signal
+from clearhold.store.duck.labelled_scorings import LabelledScoring, LabelledScorings
 
 MATURE_AFTER: Final = DAYS_60
 BAD, OK, NO_LABEL, PROVISIONAL = 1, 0, -1, -2

@@ -7,14 +7,14 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.thresholds import MICRO_BELOW_CENTS, ROUND_FROM_CENTS, is_round, lines_of
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import points_from, points_when
-from features.core.sentences import money
-from features.scorers.families import Family
-from features.scorers.scorecard import CREDIBILITY_K
-from features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
-from features.scorers.trs_v1.relationship import is_large_first
+from clearhold.features.catalogue.thresholds import MICRO_BELOW_CENTS, ROUND_FROM_CENTS, is_round, lines_of
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import points_from, points_when
+from clearhold.features.core.sentences import money
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import CREDIBILITY_K
+from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
+from clearhold.features.scorers.trs_v1.relationship import is_large_first
 
 STRUCTURING_24H_COUNT: Final = 3
 STRUCTURING_7D_COUNT: Final = 4

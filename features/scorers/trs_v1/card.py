@@ -7,11 +7,11 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import points_when
-from features.scorers.families import Family
-from features.scorers.signal import CARD_ONLY, Signal
+from clearhold.features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import CARD_ONLY, Signal
 
 CARD_DECLINES: Final = 3
 CARD_SMALL_COUNT: Final = 5

@@ -9,13 +9,13 @@ Hubs such as payroll fan out by design, so every count is also compared with the
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
-from features.catalogue.vector import FeatureVector, pays
-from features.core.program import declared_words
-from features.core.scorecards import points_from, points_when
-from features.core.sentences import money
-from features.scorers.families import Family
-from features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
+from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
+from clearhold.features.catalogue.vector import FeatureVector, pays
+from clearhold.features.core.program import declared_words
+from clearhold.features.core.scorecards import points_from, points_when
+from clearhold.features.core.sentences import money
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
 
 FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8

@@ -8,12 +8,12 @@ Source  the lists of the thresholds in force (``docs/policies.md``); [P] is prop
 
 from typing import Final
 
-from features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
-from features.catalogue.vector import FeatureVector
-from features.core.program import declared_words
-from features.core.scorecards import points_when
-from features.scorers.families import Family
-from features.scorers.signal import Signal
+from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.program import declared_words
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import Signal
 
 
 def is_listed(v: FeatureVector) -> bool:

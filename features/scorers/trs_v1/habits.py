@@ -10,12 +10,12 @@ count because they come together when an account is taken over, a mule passes mo
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.vector import FeatureVector, pays
-from features.core.scorecards import CardSignal, points_from, points_when
-from features.core.sentences import money, tenths
-from features.scorers.families import Family
-from features.scorers.signal import CARD_ONLY, Signal, SignalGroup
-from features.scorers.trs_v1.amount import MOST_PERCENT
+from clearhold.features.catalogue.vector import FeatureVector, pays
+from clearhold.features.core.scorecards import CardSignal, points_from, points_when
+from clearhold.features.core.sentences import money, tenths
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import CARD_ONLY, Signal, SignalGroup
+from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT
 
 KNOWN_FROM: Final = 10
 SELDOM_FROM: Final = 10

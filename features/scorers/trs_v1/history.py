@@ -5,11 +5,11 @@ Source  [P], proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import points_when
-from features.scorers.families import Family
-from features.scorers.scorecard import PROPOSED
-from features.scorers.signal import Signal
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.signal import Signal
 
 CLEAN_HISTORY_TRANSFERS: Final = 60
 WELL_KNOWN_COUNTERPARTY: Final = 20

@@ -7,11 +7,11 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector, is_attempt
-from features.core.scorecards import points_when
-from features.core.vocabulary import PepStatus, VerificationStatus
-from features.scorers.families import Family
-from features.scorers.signal import Signal
+from clearhold.features.catalogue.vector import FeatureVector, is_attempt
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import Signal
 
 # The words themselves: looking a member up costs Python 3.11 as much as the rest of a signal.
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value

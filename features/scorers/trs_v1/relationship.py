@@ -6,12 +6,12 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.vector import FeatureVector, is_rare_pair
-from features.core.scorecards import points_from, points_when
-from features.core.sentences import money
-from features.core.vocabulary import Rail
-from features.scorers.families import Family
-from features.scorers.signal import BUT_CARD, Signal, SignalGroup
+from clearhold.features.catalogue.vector import FeatureVector, is_rare_pair
+from clearhold.features.core.scorecards import points_from, points_when
+from clearhold.features.core.sentences import money
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
 
 LARGE_FIRST_CENTS: Final = 250_000
 NEW_COUNTERPARTIES: Final = 5

@@ -6,13 +6,13 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.vector import FeatureVector, pays
-from features.core.money_flow import originates_debit
-from features.core.scorecards import points_from, points_when
-from features.core.sentences import money
-from features.core.vocabulary import Rail
-from features.scorers.families import Family
-from features.scorers.signal import ACH_ONLY, Signal
+from clearhold.features.catalogue.vector import FeatureVector, pays
+from clearhold.features.core.money_flow import originates_debit
+from clearhold.features.core.scorecards import points_from, points_when
+from clearhold.features.core.sentences import money
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import ACH_ONLY, Signal
 
 RETURNS_FLOOR: Final = 2
 RETURNS_SHARE_PERCENT: Final = 20

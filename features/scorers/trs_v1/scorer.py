@@ -8,14 +8,14 @@ Source  measures and triggers are named beside each signal, a family a file; cap
 
 from typing import Final
 
-from features.catalogue.vector import FeatureVector, is_attempt
-from features.core.scorecards import CardCap, Scorecard
-from features.core.vocabulary import Rail
-from features.scorers.engine import CompiledCard
-from features.scorers.families import Family
-from features.scorers.scorer import InputKind, Scorer
-from features.scorers.signal import SignalGroup
-from features.scorers.trs_v1 import (
+from clearhold.features.catalogue.vector import FeatureVector, is_attempt
+from clearhold.features.core.scorecards import CardCap, Scorecard
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorer import InputKind, Scorer
+from clearhold.features.scorers.signal import SignalGroup
+from clearhold.features.scorers.trs_v1 import (
     amount,
     card,
     flow,

@@ -6,14 +6,14 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import points_from, points_when
-from features.core.sentences import money, tenths
-from features.scorers.families import Family
-from features.scorers.scorecard import CREDIBILITY_K
-from features.scorers.signal import Signal
-from features.scorers.trs_v1.amount import is_spike
-from features.scorers.trs_v1.relationship import is_large_first
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import points_from, points_when
+from clearhold.features.core.sentences import money, tenths
+from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.scorecard import CREDIBILITY_K
+from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.trs_v1.amount import is_spike
+from clearhold.features.scorers.trs_v1.relationship import is_large_first
 
 VELOCITY_COUNT_FLOOR: Final = 5
 VELOCITY_SUM_FLOOR_CENTS: Final = 250_000

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.acting import Acting
 from tests.support.bank_api import BankApi
 from tests.support.running_app import RunningApp

@@ -10,10 +10,10 @@ import pytest
 from msgspec import json
 from typer.testing import CliRunner
 
-from api.cli.main import app
-from features.core.canonical import link_hash
-from store.data_dir import StartupError
-from store.joining.trust import check_decisions
+from clearhold.api.cli.main import app
+from clearhold.features.core.canonical import link_hash
+from clearhold.store.data_dir import StartupError
+from clearhold.store.joining.trust import check_decisions
 from tests.api.actions.conftest import Served
 from tests.support.acting import CANCEL, FREEZE, Acting
 from tests.support.alerting import an_alert, decide

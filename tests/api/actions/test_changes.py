@@ -4,16 +4,16 @@ from typing import Any, Final
 
 import pytest
 
-from api.actions.schemas import Action
-from api.actions.service import ActionService
-from features.actions.change import Change
-from features.core.actions import ActionEntry, ActionType
-from features.core.commands import EntryResult
-from features.core.errors import ConflictError, ErrorCode
-from features.core.log_entry import EntryPosition
-from features.core.rows.emit import Emit
-from features.state.action_book import ActionState
-from features.state.program import ProgramState
+from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.service import ActionService
+from clearhold.features.actions.change import Change
+from clearhold.features.core.actions import ActionEntry, ActionType
+from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.errors import ConflictError, ErrorCode
+from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.rows.emit import Emit
+from clearhold.features.state.action_book import ActionState
+from clearhold.features.state.program import ProgramState
 from tests.support.acting import FREEZE, Acting
 from tests.support.principals import an_operator
 from tests.support.running_app import assert_refused
@@ -39,7 +39,7 @@ class Caps:
 def caps(monkeypatch: pytest.MonkeyPatch) -> Caps:
     caps = Caps()
     monkeypatch.setattr(
-        "features.actions.transitions.CHANGES", {ActionType.SET_LIMIT: Change(caps.objection, caps.apply)}
+        "clearhold.features.actions.transitions.CHANGES", {ActionType.SET_LIMIT: Change(caps.objection, caps.apply)}
     )
     return caps
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from api.admin.schemas import NewBankKey
-from features.core.errors import RiskError
+from clearhold.api.admin.schemas import NewBankKey
+from clearhold.features.core.errors import RiskError
 from tests.support.running_app import RunningApp, assert_refused
 
 KEY = "test_of_the_first_bank"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.running_app import RunningApp
 from tests.support.scan_index import ScanIndex
 

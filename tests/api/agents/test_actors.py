@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from features.core.instants import HOUR_US
+from clearhold.features.core.instants import HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.scan_items import a_profile, a_settlement, an_agent, entity_of, wallet_of

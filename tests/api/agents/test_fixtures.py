@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.scan_items import (

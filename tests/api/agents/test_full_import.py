@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from features.core.instants import HOUR_US
+from clearhold.features.core.instants import HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.running_app import assert_refused

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from api.agents.service import MOST_LISTED
-from features.core.instants import HOUR_US
+from clearhold.api.agents.service import MOST_LISTED
+from clearhold.features.core.instants import HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.running_app import assert_refused

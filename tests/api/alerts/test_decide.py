@@ -9,9 +9,9 @@ import pytest
 import rfc8785
 from msgspec import json
 
-from api.log import commands as committed
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind
+from clearhold.api.log import commands as committed
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind
 from tests.support.alerting import (
     DETECTOR,
     NARRATIVE,

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from features.core.bands import band_word
-from features.core.instants import DAYS_60, parse_instant
-from features.core.scorecards import CardSignal, scorecard_sha256
-from features.scorers.card_check import MOST_WEIGHED
-from features.scorers.cards import DEFAULTS
+from clearhold.features.core.bands import band_word
+from clearhold.features.core.instants import DAYS_60, parse_instant
+from clearhold.features.core.scorecards import CardSignal, scorecard_sha256
+from clearhold.features.scorers.card_check import MOST_WEIGHED
+from clearhold.features.scorers.cards import DEFAULTS
 from tests.support.calibrated_files import FILES, application, card_of, of_rows, report_of
 from tests.support.labelled_vectors import DAYS, FROM, some_labelled
 from tests.support.scorecards import a_card

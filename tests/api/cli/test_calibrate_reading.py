@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from features.core.instants import parse_instant
-from features.core.rows.alerts import LabelRow
-from features.core.rows.policies import PolicyRow
-from features.core.scorecards import Scorecard, scorecard_sha256
-from features.scorers.cards import DEFAULTS
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
+from clearhold.features.scorers.cards import DEFAULTS
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.calibrated_files import calibrated, of_rows, report_of
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, some_features
 from tests.support.labelled_vectors import NOW, Labelled, some_labelled, written

@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from api.cli import calibration
-from api.cli.calibration import fitting
-from api.cli.calibration.samples import Samples
-from features.core.scorecards import points_when
-from features.scorers.cards import DEFAULTS
+from clearhold.api.cli import calibration
+from clearhold.api.cli.calibration import fitting
+from clearhold.api.cli.calibration.samples import Samples
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.scorers.cards import DEFAULTS
 from tests.support.calibrated_files import calibrated, card_of, of_rows, report_of
 from tests.support.labelled_vectors import DAYS, FROM, Labelled, relabelled, some_labelled, written
 
@@ -177,11 +177,11 @@ def test_given_signals_that_cannot_be_left_out_when_calibrated_then_it_does_not_
 def test_given_the_command_line_then_what_fits_is_not_loaded_and_its_absence_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded = "import sys, api.cli.main; sys.exit(bool({'sklearn', 'scipy'} & set(sys.modules)))"
+    loaded = "import sys, clearhold.api.cli.main; sys.exit(bool({'sklearn', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", loaded], check=False)
     monkeypatch.delattr(calibration, "run", raising=False)
     for name in ("run", "checks"):
-        monkeypatch.delitem(sys.modules, f"api.cli.calibration.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"clearhold.api.cli.calibration.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     result = of_rows(tmp_path, some_labelled(50))
 

@@ -11,7 +11,7 @@ import duckdb
 import msgspec
 import pytest
 
-from store.lake.log_segments import LogSegments
+from clearhold.store.lake.log_segments import LogSegments
 from tests.support.lake import move_into_segments
 from tests.support.running_service import COMMAND, RunningService
 from tests.support.used_bank import TRANSFERS, Bank

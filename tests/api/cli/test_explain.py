@@ -10,19 +10,19 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from api.cli.explain import register
-from features.catalogue.features import FEATURES
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.instants import format_instant
-from features.core.rows.policies import PolicyRow
-from features.core.scorecards import scorecard_sha256
-from features.measurement.explain import smallest_change
-from features.scorers.cards import compile_card
-from features.scorers.trs_v1 import scorer as trs_v1
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.api.cli.explain import register
+from clearhold.features.catalogue.features import FEATURES
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.measurement.explain import smallest_change
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, PROGRAM, some_features

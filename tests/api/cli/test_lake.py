@@ -9,13 +9,13 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
-from api.cli.lake import EXIT_DAMAGED, EXIT_LATE, EXIT_NONE, LATE_AFTER_S
-from api.cli.main import app
-from features.core.instants import SECOND_US, format_instant
-from store.analysts.parts import Ended, Part, PartList, write_parts
-from store.clock import SystemClock
-from store.data_dir import DataDir
-from store.duck.database import open_database
+from clearhold.api.cli.lake import EXIT_DAMAGED, EXIT_LATE, EXIT_NONE, LATE_AFTER_S
+from clearhold.api.cli.main import app
+from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.store.analysts.parts import Ended, Part, PartList, write_parts
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import DataDir
+from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.labelled_days import LabelledDays
 

@@ -11,10 +11,10 @@ from typing import Any, Final, NoReturn, Self
 import pytest
 from typer.testing import CliRunner
 
-from api.cli.main import app
-from api.http.auth import UNKNOWN_BEARER
-from features.webhooks.signature import secret_of
-from store.control.registry import UNKNOWN_PROGRAM
+from clearhold.api.cli.main import app
+from clearhold.api.http.auth import UNKNOWN_BEARER
+from clearhold.features.webhooks.signature import secret_of
+from clearhold.store.control.registry import UNKNOWN_PROGRAM
 from tests.support.alerting import ALERTING, outgoing
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import COMMAND, RunningService, free_port, post_until_taken
@@ -212,7 +212,7 @@ def test_given_an_error_that_nobody_foresaw_then_the_endpoint_is_removed_all_the
     def fails(*_: object) -> NoReturn:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("api.cli.listen.heard", fails)
+    monkeypatch.setattr("clearhold.api.cli.listen.heard", fails)
     given = ["--url", bank.url, "--forward-to", "http://localhost:3000/hooks"]
 
     run = CliRunner().invoke(app, ["listen", *given, "--token", bank.token])

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from api.cli.docs import PAGES, write_pages
-from api.cli.main import app
-from features.core.build import BUILD
+from clearhold.api.cli.docs import PAGES, write_pages
+from clearhold.api.cli.main import app
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -16,7 +15,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 def test_given_the_version_flag_then_the_version_and_the_build_of_the_package_are_printed() -> None:
     result = CliRunner().invoke(app, ["--version"])
 
-    assert (result.exit_code, result.stdout) == (0, f"clearhold {version('clearhold')}, {BUILD}\n")
+    assert (result.exit_code, result.stdout) == (0, f"clearhold {version('clearhold')}\n")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -14,7 +14,7 @@ import duckdb
 import msgspec
 import pytest
 
-from store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import connect_sync
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
 

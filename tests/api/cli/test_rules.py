@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from api.cli.main import app
-from api.cli.rule_files import MAX_FILE_BYTES, RuleFileError, read_rules
-from api.client.client import ClearholdClient
-from api.http.auth import UNKNOWN_BEARER
-from features.core.instants import HOUR_US, format_instant
-from features.core.rules import Rule
-from store.clock import SystemClock
-from store.control.rule_registry import UNKNOWN_RULE
+from clearhold.api.cli.main import app
+from clearhold.api.cli.rule_files import MAX_FILE_BYTES, RuleFileError, read_rules
+from clearhold.api.client.client import ClearholdClient
+from clearhold.api.http.auth import UNKNOWN_BEARER
+from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.core.rules import Rule
+from clearhold.store.clock import SystemClock
+from clearhold.store.control.rule_registry import UNKNOWN_RULE
 from tests.support.alerting import outgoing
 from tests.support.fake_service import fake_service
 from tests.support.rules import RULES

@@ -16,12 +16,12 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from api.cli.main import app
-from api.cli.sql_output import MOST_SHOWN, Format, write_answer
-from api.cli.sql_prompt import run_prompt
-from features.core.instants import format_instant
-from store.analysts.session import AnalystSession, Answer
-from store.duck.database import open_database
+from clearhold.api.cli.main import app
+from clearhold.api.cli.sql_output import MOST_SHOWN, Format, write_answer
+from clearhold.api.cli.sql_prompt import run_prompt
+from clearhold.features.core.instants import format_instant
+from clearhold.store.analysts.session import AnalystSession, Answer
+from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, a_label, a_scoring
 from tests.support.small_lake import SmallLake

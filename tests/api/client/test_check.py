@@ -8,8 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from api.cli.replay import register
-from api.client.event_lines import MAX_LINE_BYTES
+from clearhold.api.cli.replay import register
+from clearhold.api.client.event_lines import MAX_LINE_BYTES
 from tests.support import bank_events as bank
 
 WIRE = "wire.outgoing_transfer.initiated"

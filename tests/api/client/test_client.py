@@ -8,8 +8,8 @@ from functools import partial
 import httpx
 import pytest
 
-from api.client.client import ClearholdClient, RefusedError, UnreachableError, is_http, pause_after, sign
-from api.rules.examples import NEW_RULE
+from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError, is_http, pause_after, sign
+from clearhold.api.rules.examples import NEW_RULE
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 
 TEST_VECTOR_BODY = (

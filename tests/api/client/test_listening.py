@@ -2,8 +2,8 @@
 
 import pytest
 
-from api.client.client import ClearholdClient, RefusedError
-from api.client.listening import ListenedEndpoint, heard
+from clearhold.api.client.client import ClearholdClient, RefusedError
+from clearhold.api.client.listening import ListenedEndpoint, heard
 from tests.support.fake_service import BUSY, fake_service
 
 FAILURES = 1_100

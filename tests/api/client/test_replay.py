@@ -10,8 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from api.cli.replay import register
-from api.client.event_lines import MAX_LINE_BYTES
+from clearhold.api.cli.replay import register
+from clearhold.api.client.event_lines import MAX_LINE_BYTES
 from tests.support.fake_service import (
     BUSY,
     CLOSE,
@@ -232,7 +232,7 @@ def test_given_a_pipe_that_is_still_written_when_replayed_then_events_go_out_bef
             os.write(writing, an_event(3)[1:])
             os.close(writing)
 
-        monkeypatch.setattr("api.cli.replay._open", lambda _file: (stream, None))
+        monkeypatch.setattr("clearhold.api.cli.replay._open", lambda _file: (stream, None))
         writer = Thread(target=write_slowly)
         writer.start()
         result = replayed(service, "-")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from api.clocks import service
+from clearhold.api.clocks import service
 from tests.support.alerting import DETECTOR, alerts_of, an_alert, decide
 from tests.support.running_app import RunningApp
 

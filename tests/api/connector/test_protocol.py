@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.connector.eras import CALL_TOOL, CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION, SERVER_INFO
-from api.connector.tools import TOOL_OF
-from api.http.auth import MISSING_BEARER
-from api.http.origins import OTHER_HOST, OTHER_ORIGIN, Origins
-from features.core.errors import ForbiddenError
+from clearhold.api.connector.eras import CALL_TOOL, CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION, SERVER_INFO
+from clearhold.api.connector.tools import TOOL_OF
+from clearhold.api.http.auth import MISSING_BEARER
+from clearhold.api.http.origins import OTHER_HOST, OTHER_ORIGIN, Origins
+from clearhold.features.core.errors import ForbiddenError
 from tests.support.callers import running_app
 from tests.support.connector import PATH, Assistant, message, modern
 from tests.support.running_app import BASE_URL, RunningApp, assert_refused

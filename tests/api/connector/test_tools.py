@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from api.connector.untrusted import NOTICE, cleaned, separated
-from api.http.operation import RateClass
+from clearhold.api.connector.untrusted import NOTICE, cleaned, separated
+from clearhold.api.http.operation import RateClass
 from tests.support.alerting import ALERTING, alerts_of, an_alert, appeal, decide, deliver, outgoing, party
 from tests.support.callers import running_app
 from tests.support.connector import Assistant, Json

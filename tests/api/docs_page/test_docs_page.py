@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from msgspec import json
 
-from api.docs_page.page import page_of
+from clearhold.api.docs_page.page import page_of
 from tests.support.running_app import RunningApp, assert_refused
 
 VOID: Final = frozenset({"meta"})

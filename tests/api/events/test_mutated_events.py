@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from features.core.instants import DAY_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, SECOND_US
 from tests.support.bank_events import rfc3339
 from tests.support.mutated_events import Sender, find_out
 from tests.support.running_app import RunningApp

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api.http.auth import operator_of
-from features.core.errors import InvalidRequestError
+from clearhold.api.http.auth import operator_of
+from clearhold.features.core.errors import InvalidRequestError
 from tests.support.principals import an_operator
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused, assert_stamped
 

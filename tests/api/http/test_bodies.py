@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from api.http.gate import MAX_QUERY_PARAMETERS
-from api.http.operation import PREFLIGHT_BODY_LIMIT
+from clearhold.api.http.gate import MAX_QUERY_PARAMETERS
+from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT
 from tests.support.running_app import RunningApp, assert_refused
 
 PATH: Final = "/api/preflight"

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from api.http.body_budget import SMALL_BYTES, BodyBudget
+from clearhold.api.http.body_budget import SMALL_BYTES, BodyBudget
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import RunningApp
 from tests.support.waiting import eventually
@@ -17,7 +17,7 @@ ROOM: Final = 4 * SMALL_BYTES
 @pytest.fixture
 def budget(monkeypatch: pytest.MonkeyPatch) -> BodyBudget:
     budget = BodyBudget(ROOM)
-    monkeypatch.setattr("api.http.gate.BodyBudget", lambda: budget)
+    monkeypatch.setattr("clearhold.api.http.gate.BodyBudget", lambda: budget)
     return budget
 
 

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 from msgspec import json
 
-from api.http.connections import LOG_EVERY_S, RESERVED_FILES, Connections
-from api.http.errors import NO_FILES, refusal_of, status_of
-from api.http.protocol import Protocol
+from clearhold.api.http.connections import LOG_EVERY_S, RESERVED_FILES, Connections
+from clearhold.api.http.errors import NO_FILES, refusal_of, status_of
+from clearhold.api.http.protocol import Protocol
 from tests.support.callers import TRANSFER
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import RunningApp

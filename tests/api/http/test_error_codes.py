@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 import pytest
 
-from api.http.error_table import ANYWHERE, ERRORS
-from api.http.errors import refusal_of
-from features.core.errors import (
+from clearhold.api.http.error_table import ANYWHERE, ERRORS
+from clearhold.api.http.errors import refusal_of
+from clearhold.features.core.errors import (
     ConflictError,
     ErrorCode,
     ForbiddenError,

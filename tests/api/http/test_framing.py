@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from msgspec import json
 
-from api.http.protocol import FRAMING_LIMIT, HEAD_LIMIT
+from clearhold.api.http.protocol import FRAMING_LIMIT, HEAD_LIMIT
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import ADMIN_TOKEN, RunningApp
 

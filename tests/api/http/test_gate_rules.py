@@ -7,13 +7,13 @@ import pytest
 from litestar import Litestar, Request, post, put
 from litestar.testing import TestClient
 
-from api.http.envelope import stamp_headers
-from api.http.errors import render_error
-from api.http.gate import principal_of, replaces_of
-from api.http.operation import Access, Operation
-from api.http.origins import Origins
-from api.wiring import wired_gate
-from features.core.principal import KeyScope
+from clearhold.api.http.envelope import stamp_headers
+from clearhold.api.http.errors import render_error
+from clearhold.api.http.gate import principal_of, replaces_of
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.origins import Origins
+from clearhold.api.wiring import wired_gate
+from clearhold.features.core.principal import KeyScope
 from tests.support.running_app import ADMIN_TOKEN, BASE_URL, RunningApp, assert_refused
 
 _OWNED = Operation(id="owned", tag="t", summary="s", access=Access.OWNER, answers={200: dict[str, str]})

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.alerts.examples import ALERT
-from api.areas import PROVIDERS, ROUTES
-from api.http.http_app import routes_document
-from api.http.operation import OPT, Access, Operation
-from api.webhooks.examples import NEW_WEBHOOK
-from features.webhooks.urls import endpoint_url
+from clearhold.api.alerts.examples import ALERT
+from clearhold.api.areas import PROVIDERS, ROUTES
+from clearhold.api.http.http_app import routes_document
+from clearhold.api.http.operation import OPT, Access, Operation
+from clearhold.api.webhooks.examples import NEW_WEBHOOK
+from clearhold.features.webhooks.urls import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.error_answers import CONNECTOR_OPERATION, ERRORS_OF_RPC
 from tests.support.running_app import RunningApp

@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from api.areas import PROVIDERS, ROUTES
-from api.http.error_table import ERRORS
-from api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
-from api.http.http_app import routes_document
-from api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
-from api.http.tags import ADMIN_TAGS, TAGS
+from clearhold.api.areas import PROVIDERS, ROUTES
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
+from clearhold.api.http.http_app import routes_document
+from clearhold.api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
+from clearhold.api.http.tags import ADMIN_TAGS, TAGS
 from tests.support.error_answers import ERRORS_OF_RPC
 
 Node = dict[str, Any]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.http.operation import RateClass
-from api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
-from features.core.errors import RateLimitedError
-from features.core.instants import SECOND_US
-from features.core.principal import Principal
-from store.data_dir import StartupError
+from clearhold.api.http.operation import RateClass
+from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
+from clearhold.features.core.errors import RateLimitedError
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.principal import Principal
+from clearhold.store.data_dir import StartupError
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.running_app import RunningApp, assert_refused

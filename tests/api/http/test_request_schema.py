@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec import Meta
 
-from api.http.request_schema import RequestSchema
-from api.http.validation import refusal
-from features.core.errors import InvalidRequestError
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.http.validation import refusal
+from clearhold.features.core.errors import InvalidRequestError
 
 
 class Overlap(msgspec.Struct, forbid_unknown_fields=True):

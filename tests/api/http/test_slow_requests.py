@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 from msgspec import json
 
-from api.http import body
-from api.http.protocol import Protocol
+from clearhold.api.http import body
+from clearhold.api.http.protocol import Protocol
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, signature
 from tests.support.waiting import eventually

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from msgspec import json
 
-from features.bank.envelope import read_envelope
-from features.core.errors import InvalidRequestError, UnavailableError
-from features.core.log_entry import EntryKind
+from clearhold.features.bank.envelope import read_envelope
+from clearhold.features.core.errors import InvalidRequestError, UnavailableError
+from clearhold.features.core.log_entry import EntryKind
 from tests.support import bank_events as bank
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped, signature
 
@@ -353,7 +353,7 @@ def test_given_a_program_that_is_none_when_posted_to_then_as_many_digests_are_ta
         digests.append(message)
         return digest(key, message, name)
 
-    monkeypatch.setattr("api.ingest.service.hmac.digest", counted)
+    monkeypatch.setattr("clearhold.api.ingest.service.hmac.digest", counted)
     counts = []
     for program_id in (program["id"], "unknown"):
         digests.clear()

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import connect_sync
 from tests.support.callers import TRANSFER, bearer
 from tests.support.running_service import ADMIN_TOKEN, RunningService
 

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from api.log import commands as committed
-from features.core.log_entry import EntryKind
+from clearhold.api.log import commands as committed
+from clearhold.features.core.log_entry import EntryKind
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused, content_of_201

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from features.core.instants import DAY_US
-from features.policy.seeds import LADDER_V1
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.policy.seeds import LADDER_V1
 from tests.support.alerting import deliver, outgoing, party
 from tests.support.bank_events import rfc3339
 from tests.support.clock import T0

@@ -7,11 +7,11 @@ import duckdb
 import pytest
 from msgspec import json
 
-from api.rules.examples import NEW_RULE
-from features.policy.seeds import THRESHOLDS_V1
-from store.analysts.control_rows import control_rows
-from store.analysts.parts import read_parts
-from store.analysts.writer import LakeWriter
+from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.policy.seeds import THRESHOLDS_V1
+from clearhold.store.analysts.control_rows import control_rows
+from clearhold.store.analysts.parts import read_parts
+from clearhold.store.analysts.writer import LakeWriter
 from tests.support.alerting import ALERTING, alerts_of
 from tests.support.planted_numbers import Plants
 from tests.support.running_app import RunningApp

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from msgspec import json
 
-from api.lists import exports
-from api.lists.exports import Concurrency
-from api.transfers import service as transfer_service
-from features.core.errors import RateLimitedError
-from features.core.principal import Principal, PrincipalKind
+from clearhold.api.lists import exports
+from clearhold.api.lists.exports import Concurrency
+from clearhold.api.transfers import service as transfer_service
+from clearhold.features.core.errors import RateLimitedError
+from clearhold.features.core.principal import Principal, PrincipalKind
 from tests.api.transfers.test_transfers import land
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped

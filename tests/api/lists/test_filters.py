@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from api.http.fields import FILTER_LIMIT
+from clearhold.api.http.fields import FILTER_LIMIT
 from tests.support.bank_events import an_account, an_event
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.running_app import assert_refused

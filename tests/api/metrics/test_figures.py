@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from api.metrics.figures import hours, to_metrics
-from api.metrics.schemas import DecisionHours
-from features.core.day_totals import DayTotals, sum_of
-from features.core.instants import DAY_US
+from clearhold.api.metrics.figures import hours, to_metrics
+from clearhold.api.metrics.schemas import DecisionHours
+from clearhold.features.core.day_totals import DayTotals, sum_of
+from clearhold.features.core.instants import DAY_US
 from tests.support.clock import T0
 
 MIDNIGHT = T0 // DAY_US * DAY_US

@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US
-from features.core.log_entry import EntryKind
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.log_entry import EntryKind
 from tests.support.alerting import alerts_of, an_alert, decide, deliver, outgoing
 from tests.support.bank_events import an_event, rfc3339
 from tests.support.callers import UNKNOWN_ID

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from api.cli.main import app
+from clearhold.api.cli.main import app
 from tests.support.running_service import COMMAND, RunningService
 
 WITHIN_S: Final = 60

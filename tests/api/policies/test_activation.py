@@ -6,14 +6,14 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.core.errors import UnavailableError
-from features.policy.in_force import clock_in_force, policy_in_force, thresholds_of
-from features.policy.seeds import CLOCK_V1, KRI_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
-from flows.lost_policies import restore_lost_policies
-from store.analysts.retention import days_in_force
-from store.redis_log import appender
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.policy.in_force import clock_in_force, policy_in_force, thresholds_of
+from clearhold.features.policy.seeds import CLOCK_V1, KRI_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
+from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.store.analysts.retention import days_in_force
+from clearhold.store.redis_log import appender
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
 
 CLOCK_V2: Final = {"autoHours": 1, "standardHours": 8, "complexHours": 48.5, "appealHours": 48}

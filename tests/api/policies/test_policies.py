@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1
+from clearhold.features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1
 from tests.support.running_app import RunningApp, assert_refused
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.core.errors import ErrorCode
-from features.shard.questions import Answer, Owner, Question, ScoreProposal
-from store.idempotency import IdempotencyClaims
-from store.redis_log.append_times import AT_LEAST_S, AppendTimes
-from store.redis_log.server import EmbeddedRedis
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.shard.questions import Answer, Owner, Question, ScoreProposal
+from clearhold.store.idempotency import IdempotencyClaims
+from clearhold.store.redis_log.append_times import AT_LEAST_S, AppendTimes
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.api.preflight.test_preflight import TRANSFER, recorded
 from tests.support.alerting import deliver, outgoing
 from tests.support.redis_process import pid_of

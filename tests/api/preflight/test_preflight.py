@@ -7,11 +7,11 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from api.log.preflight_log import STATE_BEHIND_AFTER_US
-from api.preflight.schemas import PreflightRequest
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind
-from features.core.preflight import PreflightRecord
+from clearhold.api.log.preflight_log import STATE_BEHIND_AFTER_US
+from clearhold.api.preflight.schemas import PreflightRequest
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.preflight import PreflightRecord
 from tests.api.ingest.test_ingest import an_event
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused

@@ -2,9 +2,9 @@
 
 from typing import Any, Final
 
-from api.preflight.stats import to_stats
-from features.core.instants import DAY_US
-from store.duck.preflights import PreflightCounts
+from clearhold.api.preflight.stats import to_stats
+from clearhold.features.core.instants import DAY_US
+from clearhold.store.duck.preflights import PreflightCounts
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused

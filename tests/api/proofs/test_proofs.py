@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US, SECOND_US
-from features.core.rows.scores import ScoreRow
-from store.duck.writer import BatchWriter
-from store.keys.key_schedule import KeyPurpose
-from store.redis_log.server import EmbeddedRedis
-from store.tables.row_tables import row_tables
+from clearhold.features.core.instants import DAY_US, SECOND_US
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.alerting import deliver, outgoing, party
 from tests.support.clock import T0
 from tests.support.proof_tokens import parts_of

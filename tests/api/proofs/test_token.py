@@ -9,10 +9,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.proofs.schemas import Fault, ProofClaims
-from api.proofs.token import MOST_CHARACTERS, Checked, checked_token, signed_token
-from features.core.vocabulary import Band
-from store.keys.key_schedule import KeyPurpose, SigningKey
+from clearhold.api.proofs.schemas import Fault, ProofClaims
+from clearhold.api.proofs.token import MOST_CHARACTERS, Checked, checked_token, signed_token
+from clearhold.features.core.vocabulary import Band
+from clearhold.store.keys.key_schedule import KeyPurpose, SigningKey
 from tests.support.proof_tokens import (
     TYPE,
     base64url,

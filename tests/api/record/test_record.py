@@ -10,11 +10,11 @@ import pytest
 from msgspec import json
 from typer.testing import CliRunner
 
-from api.cli.main import app
-from features.core.canonical import link_hash
-from features.core.instants import MINUTE_US
-from store.record.merkle import root_of_path
-from store.record.notes import Checkpoint, opened_note
+from clearhold.api.cli.main import app
+from clearhold.features.core.canonical import link_hash
+from clearhold.features.core.instants import MINUTE_US
+from clearhold.store.record.merkle import root_of_path
+from clearhold.store.record.notes import Checkpoint, opened_note
 from tests.support.alerting import an_alert, decide
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped

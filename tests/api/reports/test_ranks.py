@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from features.core.instants import DAY_US
-from features.core.rows.kris import KriSnapshotRow
-from store.duck.report_scores import Span
-from store.duck.report_snapshots import ReportSnapshots
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.report_snapshots import ReportSnapshots
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0
 from tests.support.duck_rows import a_snapshot
 from tests.support.principals import an_operator

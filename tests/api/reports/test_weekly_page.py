@@ -6,14 +6,14 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Final
 
-from api.reports.page import page_of
-from api.reports.schemas import DetectorCount, EnteredHold, WeeklyAlerts, WeeklyReport
-from api.reports.weekly import WeekOfProgram
-from api.reports.weekly_summary import weekly_paragraphs
-from features.core.day_totals import DayTotals
-from features.core.vocabulary import Route
-from features.core.weeks import week_of
-from store.duck.report_snapshots import ScorePoint
+from clearhold.api.reports.page import page_of
+from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyAlerts, WeeklyReport
+from clearhold.api.reports.weekly import WeekOfProgram
+from clearhold.api.reports.weekly_summary import weekly_paragraphs
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.vocabulary import Route
+from clearhold.features.core.weeks import week_of
+from clearhold.store.duck.report_snapshots import ScorePoint
 from tests.support.reported_bank import ReportedBank
 from tests.support.reports import WEEK, a_kri, an_empty_week, statuses, transfers
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from api.reports.schemas import (
+from clearhold.api.reports.schemas import (
     DetectorCount,
     EnteredHold,
     PersonDecisionHours,
@@ -11,8 +11,8 @@ from api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
-from api.reports.weekly_summary import weekly_paragraphs
-from features.core.vocabulary import Band, Route
+from clearhold.api.reports.weekly_summary import weekly_paragraphs
+from clearhold.features.core.vocabulary import Band, Route
 from tests.support.reports import WEEK, a_kri, an_empty_week, statuses, transfers
 
 OPENING = "Week 2026-W37 of program prg_1 runs from Monday 2026-09-07 00:00 UTC to Monday 2026-09-14 00:00 UTC."

@@ -10,16 +10,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from features.core.backtests import Backtest
-from features.core.instants import HOUR_US, SECOND_US
-from features.core.principal import Principal
-from features.core.rules import Rule
-from features.policy.seeds import POLICY_V1
-from features.shard.shard import ShardState
-from flows.backtests import BacktestRunner
-from flows.lost_policies import restore_lost_policies
-from store.control.rule_registry import RuleRegistry, valid_backtest
-from store.control.rules import StoredRule
+from clearhold.features.core.backtests import Backtest
+from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rules import Rule
+from clearhold.features.policy.seeds import POLICY_V1
+from clearhold.features.shard.shard import ShardState
+from clearhold.flows.backtests import BacktestRunner
+from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.store.control.rule_registry import RuleRegistry, valid_backtest
+from clearhold.store.control.rules import StoredRule
 from tests.support.principals import an_operator
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import SHARDS, RunningApp, assert_refused
@@ -307,7 +307,7 @@ def test_given_a_shard_that_lost_its_entries_when_the_service_starts_then_its_ru
 def test_given_more_backtests_than_are_kept_then_the_newest_are_there_after_a_start_too(
     api: RunningApp, rules: RuleCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.control.rules.KEPT_BACKTESTS", 2)
+    monkeypatch.setattr("clearhold.store.control.rules.KEPT_BACKTESTS", 2)
     rules.create()
     backtests = [rules.backtest(days=days).json() for days in (1, 2, 3)]
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.instants import MINUTE_US, format_instant
+from clearhold.features.core.instants import MINUTE_US, format_instant
 from tests.support.alerting import ALERTING, deliver, outgoing
 from tests.support.backtest_readings import WITHIN_S, BacktestReadings
 from tests.support.rule_calls import RuleCalls

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from api.rules.examples import NEW_RULE
-from features.core.instants import HOUR_US, format_instant
+from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.core.instants import HOUR_US, format_instant
 from tests.support.rule_calls import NOTE, RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
 
@@ -258,13 +258,13 @@ def test_given_an_unknown_rule_then_404(rules: RuleCalls, path: str) -> None:
 def test_given_as_many_rules_as_there_may_be_then_409_until_one_is_archived(
     rules: RuleCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("store.control.rule_registry.MOST_RULES", 2)
+    monkeypatch.setattr("clearhold.store.control.rule_registry.MOST_RULES", 2)
     rules.create("one")
     rules.create("two")
     assert_refused(rules.create("three"), 409, "Archive one first")
     rules.archive("one")
     assert rules.create("three").status_code == 201
-    monkeypatch.setattr("store.control.rule_registry.MOST_RULE_IDS", 3)
+    monkeypatch.setattr("clearhold.store.control.rule_registry.MOST_RULE_IDS", 3)
     rules.archive("two")
     assert_refused(rules.create("four"), 409, "kept for good")
 
@@ -275,7 +275,7 @@ def test_given_as_many_versions_as_there_may_be_then_rules_can_only_be_paused(
     rules.active()
     rules.tested("second")
     waiting = rules.activate("second").json()["id"]
-    monkeypatch.setattr("store.control.rule_registry.MOST_VERSIONS", 1)
+    monkeypatch.setattr("clearhold.store.control.rule_registry.MOST_VERSIONS", 1)
     rules.tested("third")
     assert_refused(rules.activate("third"), 409, "only be paused")
     ended = rules.approve(waiting)
@@ -292,7 +292,7 @@ def test_given_a_change_that_is_larger_than_one_write_may_be_then_rules_can_only
     rules.create("fourth")
     waiting = rules.activate("second").json()["id"]
     before = api.stored()
-    monkeypatch.setattr("store.control.rule_registry.MOST_WRITTEN_BYTES", 1_000)
+    monkeypatch.setattr("clearhold.store.control.rule_registry.MOST_WRITTEN_BYTES", 1_000)
 
     assert_refused(rules.backtest("fourth"), 409, "Shorten rules")
     assert api.stored() == before

@@ -5,9 +5,9 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from features.core.instants import SECOND_US
-from store.control.registry import Registry
-from store.control.rules import rules_in
+from clearhold.features.core.instants import SECOND_US
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.rules import rules_in
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.unconfirmed import unconfirmed

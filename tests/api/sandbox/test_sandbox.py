@@ -7,13 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
-from api.sandbox import log as sandbox_log
-from api.sandbox.service import MOST_AT_A_TIME, MOST_IN_ALL
-from features.core.errors import UnavailableError
-from features.core.instants import MINUTE_US
-from features.core.log_entry import EntryKind, shard_of
-from features.sandbox.order import MAGIC_NAMES
-from store.redis_log.appender import LogAppender
+from clearhold.api.sandbox import log as sandbox_log
+from clearhold.api.sandbox.service import MOST_AT_A_TIME, MOST_IN_ALL
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import MINUTE_US
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.sandbox.order import MAGIC_NAMES
+from clearhold.store.redis_log.appender import LogAppender
 from tests.support.callers import UNKNOWN_ID, running_app
 from tests.support.running_app import SHARDS, RunningApp, assert_refused, content_of_201
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from api.sandbox import log as sandbox_log
-from api.sandbox.service import MOST_AT_A_TIME
-from features.core.instants import MINUTE_US
-from features.core.log_entry import EntryKind
+from clearhold.api.sandbox import log as sandbox_log
+from clearhold.api.sandbox.service import MOST_AT_A_TIME
+from clearhold.features.core.instants import MINUTE_US
+from clearhold.features.core.log_entry import EntryKind
 from tests.support.callers import running_app
 from tests.support.running_app import RunningApp, assert_refused
 

@@ -3,11 +3,11 @@
 from random import Random
 from typing import Any, Final
 
-from features.scorers.cards import score_version
-from features.scorers.trs_v1.scorer import SCORER
-from flows.lost_policies import restore_lost_policies
-from store.control.registry import Registry
-from store.control.scorecard_registry import ScorecardRegistry
+from clearhold.features.scorers.cards import score_version
+from clearhold.features.scorers.trs_v1.scorer import SCORER
+from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.store.control.registry import Registry
+from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from tests.support.running_app import RunningApp
 from tests.support.scorecard_calls import ScorecardCalls
 from tests.support.scorecards import a_card

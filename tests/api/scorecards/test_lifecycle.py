@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.canonical import canonical, digest_of
-from features.core.instants import DAY_US
-from features.core.scorecards import scorecard_sha256
-from store.control import scorecard_registry
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.store.control import scorecard_registry
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import NOTE, ScorecardCalls
 from tests.support.scorecards import a_card, a_report

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from features.shard.shard import ShardState
-from flows.lost_policies import restore_lost_policies
-from store.control.scorecard_registry import ScorecardRegistry
+from clearhold.features.shard.shard import ShardState
+from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from tests.support.running_app import SHARDS, RunningApp
 from tests.support.scorecard_calls import ScorecardCalls
 from tests.support.scorecards import a_card

@@ -11,9 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from api.cli import calibrate, explain
-from features.core.instants import DAY_US, HOUR_US, format_instant
-from features.core.scorecards import Scorecard, scorecard_sha256
+from clearhold.api.cli import calibrate, explain
+from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
+from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from tests.support.bank_events import a_wire, an_event
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import ScorecardCalls

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from features.core.instants import HOUR_US, MINUTE_US
+from clearhold.features.core.instants import HOUR_US, MINUTE_US
 from tests.api.proofs.test_proofs import prove, verdict
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scored_actors import score_actors

@@ -7,14 +7,14 @@ from urllib.parse import quote
 import pytest
 from msgspec import json
 
-from api.subjects import service
-from features.core.log_entry import EntryKind, shard_of
-from features.core.loss import LossEntry
-from store.lake.raw_events import RawEvents
-from store.record.export_check import public_keys_of
-from store.subjects.check import LOG_LOSS, SubjectCheck
-from store.subjects.tables import BANK_OBJECTS, LEFT_OUT, ORDER
-from store.subjects.things import SubjectKind
+from clearhold.api.subjects import service
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.loss import LossEntry
+from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.record.export_check import public_keys_of
+from clearhold.store.subjects.check import LOG_LOSS, SubjectCheck
+from clearhold.store.subjects.tables import BANK_OBJECTS, LEFT_OUT, ORDER
+from clearhold.store.subjects.things import SubjectKind
 from tests.support.alerting import deliver, outgoing, party, read
 from tests.support.principals import an_operator
 from tests.support.raw_http import RawClient, served

@@ -7,9 +7,9 @@ from typing import Any, Final
 import pytest
 from litestar.routes import HTTPRoute
 
-from api.http.openapi import wire_path
-from api.http.operation import OPT, Access
-from api.telemetry.readiness import Readiness
+from clearhold.api.http.openapi import wire_path
+from clearhold.api.http.operation import OPT, Access
+from clearhold.api.telemetry.readiness import Readiness
 from tests.support.error_answers import ERRORS_OF_RPC
 from tests.support.running_app import RunningApp, assert_stamped
 

@@ -18,11 +18,11 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.settings import Settings
-from api.telemetry.metrics_port import USUAL_PORT
-from features.shard.kri_snapshots import EVERY_TRANSFERS
-from store.clock import SystemClock
-from store.data_dir import StartupError
+from clearhold.api.settings import Settings
+from clearhold.api.telemetry.metrics_port import USUAL_PORT
+from clearhold.features.shard.kri_snapshots import EVERY_TRANSFERS
+from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import StartupError
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import RunningService, wait_until_committed

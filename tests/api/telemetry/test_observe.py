@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from api.http.gate import PRINCIPAL
-from api.telemetry.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
-from api.telemetry.observe import Observed
-from api.telemetry.request_log import FLUSH_AFTER_S, UNPROVEN_PER_SECOND, RequestLog
-from features.core.instants import SECOND_US
+from clearhold.api.http.gate import PRINCIPAL
+from clearhold.api.telemetry.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, Outcome, RequestMetrics, note
+from clearhold.api.telemetry.observe import Observed
+from clearhold.api.telemetry.request_log import FLUSH_AFTER_S, UNPROVEN_PER_SECOND, RequestLog
+from clearhold.features.core.instants import SECOND_US
 from tests.support.clock import FrozenClock
 
 HEADERS: Final = [(b"content-type", b"application/json")]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from features.scorers.trs_v1.scorer import DEFAULT
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from tests.support.running_app import RunningApp, assert_refused
 
 RAW = {"routing_number": "121145307", "account_number": "000123456789", "images": ["front"]}

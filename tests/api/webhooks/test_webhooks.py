@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from api.webhooks.schemas import WebhookPayload
-from features.webhooks import payloads
-from features.webhooks.event_types import SUBSCRIBABLE, EventType
-from features.webhooks.payloads import MAX_BODY_BYTES
-from store.control.webhook_registry import MOST_ENDPOINTS
+from clearhold.api.webhooks.schemas import WebhookPayload
+from clearhold.features.webhooks import payloads
+from clearhold.features.webhooks.event_types import SUBSCRIBABLE, EventType
+from clearhold.features.webhooks.payloads import MAX_BODY_BYTES
+from clearhold.store.control.webhook_registry import MOST_ENDPOINTS
 from tests.support.alerting import ALERTING, NARRATIVE, an_alert, decide, deliver, outgoing
 from tests.support.running_app import RunningApp, assert_refused, content_of_201
 
@@ -151,7 +151,7 @@ def test_given_as_many_endpoints_as_there_may_be_then_another_is_refused_until_o
     hooks: Hooks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert MOST_ENDPOINTS == 100
-    monkeypatch.setattr("store.control.webhook_registry.MOST_ENDPOINTS", 2)
+    monkeypatch.setattr("clearhold.store.control.webhook_registry.MOST_ENDPOINTS", 2)
     first = hooks.register()
     hooks.register()
 

@@ -3,17 +3,17 @@
 import msgspec
 import pytest
 
-from features.core.actions import PLATFORM
-from features.core.autonomy import AutonomyBody, AutonomyTier
-from features.core.canonical import canonical, digest_of
-from features.core.instants import DAY_US, DAYS_7, format_instant
-from features.core.rows.actions import ActionRow
-from features.core.rows.alerts import DispositionRow
-from features.core.rows.policies import PolicyRow
-from features.core.rows.record import ChainFactRow
-from features.policy.autonomy import as_left_by
-from features.policy.eligibility import Objection
-from features.policy.seeds import POLICY_V1
+from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.autonomy import AutonomyBody, AutonomyTier
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import DispositionRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.policy.autonomy import as_left_by
+from clearhold.features.policy.eligibility import Objection
+from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory, earned, status_of_next, trusted
 from tests.support.clock import T0

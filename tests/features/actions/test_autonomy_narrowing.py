@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from features.core.actions import PLATFORM
-from features.core.canonical import canonical, digest_of
-from features.core.commands import OperatorKind
-from features.core.instants import DAY_US, DAYS_30, HOUR_US
-from features.core.rows.actions import ActionRow
-from features.core.rows.policies import PolicyRow
-from features.core.rows.record import ChainFactRow
-from features.policy.seeds import POLICY_V1
+from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.commands import OperatorKind
+from clearhold.features.core.instants import DAY_US, DAYS_30, HOUR_US
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory, status_of_next, trusted
 from tests.support.bank_events import rfc3339

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from features.core.instants import DAYS_7, DAYS_30, DAYS_60
-from features.core.rows.actions import ActionRow
-from features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
-from features.core.rows.transfers import TransferRow
-from features.policy.seeds import POLICY_V1
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.policy.seeds import POLICY_V1
+from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory
 from tests.support.clock import T0

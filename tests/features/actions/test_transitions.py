@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 import pytest
 
-from features.core.actions import (
+from clearhold.features.core.actions import (
     ALWAYS_TWO_APPROVERS,
     CHANGES_OF_OURS,
     PLATFORM,
@@ -17,16 +17,16 @@ from features.core.actions import (
     OutcomeEntry,
     same_person,
 )
-from features.core.canonical import canonical, digest_of
-from features.core.commands import OperatorKind
-from features.core.instants import HOUR_US, SECOND_US
-from features.core.log_entry import LogEntry
-from features.core.rows.actions import ActionRow
-from features.core.rows.alerts import DispositionRow, EntryResultRow
-from features.core.rows.record import ChainFactRow
-from features.policy.bodies import ActiveVersion
-from features.policy.seeds import POLICY_V1
-from features.shard.shard import ShardState
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.commands import OperatorKind
+from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import DispositionRow, EntryResultRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.policy.bodies import ActiveVersion
+from clearhold.features.policy.seeds import POLICY_V1
+from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
 from tests.support.clock import T0
 from tests.support.programs import alert_with_status

@@ -6,7 +6,7 @@ Written from the contract of the index and from docs/agents.md; it shares no cod
 from collections import Counter
 from typing import Any, Final, NamedTuple
 
-from features.core.instants import DAY_US, DAYS_30, DAYS_90, parse_instant
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90, parse_instant
 from tests.support.scan_items import Item
 
 NEWEST: Final = 64

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, format_instant
-from features.core.log_entry import LogEntry
-from features.core.rows.alerts import AlertRow
-from features.core.rows.emit import no_rows
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.shard.shard import ShardState
 from tests.features.agents.test_oracle import played
 from tests.support.clock import T0
 from tests.support.scan_items import BASE, AgentStory, a_profile, a_settlement, address, an_agent, entity_of, wallet_of

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, format_instant
+from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from tests.features.agents.agent_oracle import ZERO, AgentOracle
 from tests.support.clock import T0
 from tests.support.scan_items import AgentStory, Item, a_profile, a_settlement, address, an_agent, wallet_of

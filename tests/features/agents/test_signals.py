@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, format_instant
-from features.core.rows.scores import ScoreRow
-from features.scorers import ars_v1
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.scorers import ars_v1
+from clearhold.features.shard.shard import ShardState
 from tests.support.clock import T0
 from tests.support.daily_payments import reason_ids
 from tests.support.scan_items import AgentStory, Item, a_profile, a_settlement, address, an_agent, wallet_of

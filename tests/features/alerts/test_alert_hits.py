@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.instants import format_instant
-from features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, results_of
 from tests.support.clock import T0

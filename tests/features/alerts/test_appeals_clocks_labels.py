@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.commands import AppealEntry, LabelEntry
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US, format_instant
-from features.core.instants import HOUR_US as HOUR
-from features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
-from features.core.vocabulary import LabelSource, LabelValue
-from features.policy.seeds import CLOCK_V1
+from clearhold.features.core.commands import AppealEntry, LabelEntry
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
+from clearhold.features.core.vocabulary import LabelSource, LabelValue
+from clearhold.features.policy.seeds import CLOCK_V1
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, results_of
 from tests.support.clock import T0

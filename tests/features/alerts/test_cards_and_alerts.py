@@ -4,10 +4,10 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US
-from features.core.scorecards import CardSignal, Scorecard, points_from, points_when
-from features.scorers.cards import compile_card
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.scorecards import CardSignal, Scorecard, points_from, points_when
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.support.bank_events import a_wire
 from tests.support.cards import changed
 from tests.support.clock import T0

@@ -8,18 +8,18 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.canonical import digest_of
-from features.core.commands import EntryResult, OperatorKind
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US, format_instant
-from features.core.instants import HOUR_US as HOUR
-from features.core.log_entry import EntryKind
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
-from features.core.rows.events import QuarantineRow
-from features.core.rows.record import ChainFactRow
-from features.core.vocabulary import AlertDecision, AlertStatus
-from features.policy.bodies import policy_sha256
-from features.policy.seeds import CLOCK_V1, POLICY_V1
+from clearhold.features.core.canonical import digest_of
+from clearhold.features.core.commands import EntryResult, OperatorKind
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus
+from clearhold.features.policy.bodies import policy_sha256
+from clearhold.features.policy.seeds import CLOCK_V1, POLICY_V1
 from tests.support.alert_rows import a_decision, evidence_of, results_of
 from tests.support.clock import T0
 from tests.support.programs import NOON, alert_with_status, auto_closed_alert, denied_entity

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from features.core.commands import LabelEntry
-from features.core.instants import DAY_US as DAY
-from features.core.rows.alerts import LabelRow
-from features.core.rows.events import EventRow
-from features.core.vocabulary import LabelSource, LabelValue
-from features.shard.shard import ShardState
+from clearhold.features.core.commands import LabelEntry
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.vocabulary import LabelSource, LabelValue
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory, detector_story

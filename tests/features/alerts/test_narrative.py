@@ -6,14 +6,14 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.alerts.draft import Recommendation
-from features.alerts.narrative import recommended
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.instants import format_instant
-from features.core.rows.alerts import AlertRow, DispositionRow
-from features.core.sentences import money
-from features.core.vocabulary import Band, Severity
+from clearhold.features.alerts.draft import Recommendation
+from clearhold.features.alerts.narrative import recommended
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.sentences import money
+from clearhold.features.core.vocabulary import Band, Severity
 from tests.checks.detector_case import DetectorCase
 from tests.checks.detector_cases import CASES
 from tests.support import bank_events as bank

@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.commands import AppealEntry, EntryResult
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.instants import MINUTE_US as MINUTE
-from features.core.instants import format_instant
-from features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.scores import ScoreRow
-from features.shard.shard import ShardState
-from features.state.kri_memory import KriMemory
+from clearhold.features.core.commands import AppealEntry, EntryResult
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.instants import MINUTE_US as MINUTE
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.kri_memory import KriMemory
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of
 from tests.support.clock import T0

@@ -5,16 +5,16 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.rows.alerts import AlertRow, DispositionRow
-from features.core.rows.events import QuarantineRow
-from features.core.rows.policies import PolicyRow
-from features.core.rows.rules import RuleMatchRow
-from features.core.rows.transfers import TransferRow
-from features.core.rules import Rule, rule_hash
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rules import Rule, rule_hash
+from clearhold.features.shard.shard import ShardState
 from tests.checks.detector_cases_of_programs import hold_after_a_decision, score_of_two_strangers
 from tests.features.alerts.test_narrative import check, draft_of
 from tests.support import bank_events as bank

@@ -7,16 +7,16 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.features import values_by_name
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.policies import PolicyEntry
-from features.core.rows.alerts import AlertBodyRow, AlertRow
-from features.core.rows.events import QuarantineRow
-from features.core.rows.rules import RuleMatchRow
-from features.core.rules import Rule, rule_hash
-from features.policy.bodies import RulesBody
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.features import values_by_name
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.policies import PolicyEntry
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rules import Rule, rule_hash
+from clearhold.features.policy.bodies import RulesBody
+from clearhold.features.shard.shard import ShardState
 from tests.support.policies import policy_entry
 from tests.support.random_streams import streams
 from tests.support.rules import RULES, interpreted

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.bank.disputes import read_dispute
-from features.bank.event_fields import (
+from clearhold.features.bank.disputes import read_dispute
+from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
     DISPUTE_FIELDS,
@@ -16,11 +16,11 @@ from features.bank.event_fields import (
     EventField,
     transfer_fields,
 )
-from features.bank.events import BankObject, Text, WholeCents
-from features.bank.field_kinds import CENTS, FLAG, OBJECT, OBJECTS
-from features.bank.parties import read_account, read_counterparty, read_entity
-from features.bank.transfers import EventKind, read_transfer
-from features.core.vocabulary import Rail
+from clearhold.features.bank.events import BankObject, Text, WholeCents
+from clearhold.features.bank.field_kinds import CENTS, FLAG, OBJECT, OBJECTS
+from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
+from clearhold.features.bank.transfers import EventKind, read_transfer
+from clearhold.features.core.vocabulary import Rail
 from tests.support.clock import T0
 
 FILLED: Final = "1"

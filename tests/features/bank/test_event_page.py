@@ -7,14 +7,14 @@ from typing import Final
 import jsonschema_rs
 import pytest
 
-from features.bank.docs_page import markdown
-from features.bank.event_examples import EXAMPLES
-from features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
-from features.bank.event_schema import EVENT_SCHEMA
-from features.bank.event_states import LISTED_TYPES, STATES
-from features.core.event_results import MEANING_OF_RESULT, EventResult
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.events import EventRow
+from clearhold.features.bank.docs_page import markdown
+from clearhold.features.bank.event_examples import EXAMPLES
+from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
+from clearhold.features.bank.event_schema import EVENT_SCHEMA
+from clearhold.features.bank.event_states import LISTED_TYPES, STATES
+from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.events import EventRow
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from features.bank.events import EVENT_DECODER, BankObject, TypedEvent, decode_event, decode_object
+from clearhold.features.bank.events import EVENT_DECODER, BankObject, TypedEvent, decode_event, decode_object
 from tests.features.bank.test_odd_data import odd_objects
 
 ENVELOPE = {"id": "evnt_1", "type": "ach.outgoing_transfer.settled", "created_at": "2026-01-01T00:00:00Z"}

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.bank.masking import masked_raw, masked_text
-from features.policy.seeds import SEEDS
-from features.scorers.cards import DEFAULTS
+from clearhold.features.bank.masking import masked_raw, masked_text
+from clearhold.features.policy.seeds import SEEDS
+from clearhold.features.scorers.cards import DEFAULTS
 
 NUMBER = "000111222333"
 UUID = "0b1c2d3e-0000-4000-8000-000000000001"

@@ -10,7 +10,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.canonical import MAX_INTEGER, LineKind, canonical, digest_of, link_hash, record_line
+from clearhold.features.core.canonical import MAX_INTEGER, LineKind, canonical, digest_of, link_hash, record_line
 
 TEXT: Final = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 KEYS: Final = st.text(st.characters(max_codepoint=127), max_size=12)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.instants import SECOND_US, datetime_of, format_instant, instant_of, parse_instant
+from clearhold.features.core.instants import SECOND_US, datetime_of, format_instant, instant_of, parse_instant
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from features.core.log_entry import event_time
+from clearhold.features.core.log_entry import event_time
 from tests.support.clock import T0
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.money import MAX_CENTS, parse_cents
+from clearhold.features.core.money import MAX_CENTS, parse_cents
 
 
 @given(cents=st.integers(0, MAX_CENTS))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from features.core.money_flow import money_leaves, originates_debit
-from features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.money_flow import money_leaves, originates_debit
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 FLOWS = {
     ("ach", "outgoing", None): "out",

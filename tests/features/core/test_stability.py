@@ -6,10 +6,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from api.cli.calibration.evaluation import psi
-from features.core.stability import SCORE_CLASSES, score_class, stability_index
-from features.policy.comparison import PairCount, to_comparison
-from store.tables.stability import score_class_sql, share_sql
+from clearhold.api.cli.calibration.evaluation import psi
+from clearhold.features.core.stability import SCORE_CLASSES, score_class, stability_index
+from clearhold.features.policy.comparison import PairCount, to_comparison
+from clearhold.store.tables.stability import score_class_sql, share_sql
 
 BEFORE, AFTER = (90, 0, 4, 0, 0, 0, 0, 0, 0, 6, 0), (80, 6, 0, 0, 0, 0, 0, 0, 0, 14, 0)
 

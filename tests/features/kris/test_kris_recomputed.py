@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US, DAYS_30, DAYS_60
-from features.core.kris import KriName
-from features.core.log_entry import EntryKind, LogEntry
-from features.kris.measure import measure_kris
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.kris.measure import measure_kris
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
 from tests.oracle import random_streams as as_a_bank_sends_them
 from tests.support import bank_events as bank
 from tests.support.builders import a_program

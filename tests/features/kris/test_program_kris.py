@@ -6,11 +6,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from features.core.instants import DAYS_30, HOUR_US
-from features.core.kris import KriName
-from features.core.log_entry import EntryKind
-from features.landing.stored_transfer import StoredTransfer
-from features.policy.seeds import KRI_V1, LADDER_V1
+from clearhold.features.core.instants import DAYS_30, HOUR_US
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.policy.seeds import KRI_V1, LADDER_V1
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
-from features.core.instants import HOUR_US
-from features.core.kris import KriName
-from features.core.log_entry import EntryKind
-from features.core.rows.parties import AccountRow
-from features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier, SubjectType
-from features.policy.seeds import CLOCK_V1
-from features.state.alert_state import NO_IDS, AlertState
+from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.kris import KriName
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.parties import AccountRow
+from clearhold.features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from clearhold.features.policy.seeds import CLOCK_V1
+from clearhold.features.state.alert_state import NO_IDS, AlertState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0

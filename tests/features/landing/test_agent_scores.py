@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from features.core.instants import DAY_US, HOUR_US
-from features.scorers import ars_v1
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.scorers import ars_v1
 from tests.support.bank_events import Data, an_entity, rfc3339
 from tests.support.builders import a_program
 from tests.support.clock import T0

@@ -5,18 +5,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US
-from features.core.limits import CapKind
-from features.core.preflight import ProposedTransfer, decide
-from features.core.rows.alerts import AlertRow
-from features.core.rows.policies import PolicyRow
-from features.core.vocabulary import AchType, Band, Decision, Direction, Rail
-from features.landing.cap_usage import cap_usage
-from features.landing.ladder import LadderParties, ladder_hits
-from features.landing.preflight import PreflightAssessment, assess_proposed
-from features.policy.bodies import BandCaps, Ladder, LimitLadder
-from features.policy.seeds import LADDER_V1
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.limits import CapKind
+from clearhold.features.core.preflight import ProposedTransfer, decide
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
+from clearhold.features.landing.cap_usage import cap_usage
+from clearhold.features.landing.ladder import LadderParties, ladder_hits
+from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
+from clearhold.features.policy.seeds import LADDER_V1
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.caps import approve, request, set_cap
 from tests.support.clock import T0

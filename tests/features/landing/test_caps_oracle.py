@@ -7,19 +7,19 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.bank.events import decode_event
-from features.core.instants import DAY_US, HOUR_US, parse_instant
-from features.core.limits import CapKind, CapVersion
-from features.core.log_entry import EntryKind, LogEntry, event_time
-from features.core.money import USD
-from features.core.rows.alerts import AlertRow
-from features.landing.cap_usage import cap_usage
-from features.landing.caps import crossed_by_landed
-from features.landing.ladder import LadderParties, ladder_hits
-from features.landing.preflight import assess_proposed
-from features.landing.stored_transfer import StoredTransfer
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
+from clearhold.features.bank.events import decode_event
+from clearhold.features.core.instants import DAY_US, HOUR_US, parse_instant
+from clearhold.features.core.limits import CapKind, CapVersion
+from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
+from clearhold.features.core.money import USD
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.landing.cap_usage import cap_usage
+from clearhold.features.landing.caps import crossed_by_landed
+from clearhold.features.landing.ladder import LadderParties, ladder_hits
+from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
 from tests.features.landing.test_caps import NOTHING_MAY_MOVE
 from tests.features.landing.test_preflight_matches_landing import Question, landing_of, questions
 from tests.oracle.limits import LimitsOracle, Transfers, is_outgoing, start_of_day, start_of_month

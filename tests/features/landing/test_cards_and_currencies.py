@@ -6,14 +6,14 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.core.preflight import ProposedTransfer
-from features.core.rows.alerts import AlertRow
-from features.core.rows.transfers import TransferRow
-from features.core.vocabulary import AchType, Direction, Rail
-from features.landing.preflight import PreflightAssessment, assess_proposed
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0

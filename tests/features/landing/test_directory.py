@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.bank.masking import masked_text
-from features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult, kind_of_counterparty
-from features.core.instants import DAY_US, HOUR_US
-from features.core.log_entry import EntryKind
-from features.core.rows.events import QuarantineRow
-from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from features.core.rows.transfers import TransferRow
+from clearhold.features.bank.masking import masked_text
+from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult, kind_of_counterparty
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
+from clearhold.features.core.rows.transfers import TransferRow
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -4,12 +4,12 @@ from typing import Final
 
 import pytest
 
-from features.core.instants import DAY_US
-from features.core.preflight import ProposedCounterparty, ProposedTransfer
-from features.core.rows.events import EventRow
-from features.core.rows.transfers import TransferRow
-from features.core.vocabulary import Direction, Rail
-from features.landing.preflight import assess_proposed
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.preflight import assess_proposed
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

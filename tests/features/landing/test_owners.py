@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import DAY_US, HOUR_US
-from features.core.log_entry import EntryKind
-from features.core.preflight import ProposedTransfer
-from features.core.rows.parties import AccountRow, EntityRow
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import TransferRow
-from features.core.vocabulary import Direction, Rail
-from features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.rows.parties import AccountRow, EntityRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -1,8 +1,8 @@
 """Many transfers of one instant: more than the features look at."""
 
-from features.core.rows.events import EventRow
-from features.core.rows.transfers import TransferRow
-from features.measurement.activity import NEWEST
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.measurement.activity import NEWEST
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

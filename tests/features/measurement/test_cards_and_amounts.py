@@ -6,13 +6,13 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.catalogue.features import NAME_OF
-from features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from features.core.instants import HOUR_US
-from features.core.preflight import ProposedTransfer
-from features.core.vocabulary import Direction, Rail
-from features.landing.preflight import assess_proposed
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.features import NAME_OF
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.shard.shard import ShardState
 from tests.oracle.asking import ask
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Expected, Oracle

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.vector import FeatureVector
-from features.core.bands import band_of
-from features.core.log_entry import LogEntry
-from features.core.preflight import ProposedTransfer
-from features.core.scorecards import points_from
-from features.core.vocabulary import AchType, Band, Direction, Rail
-from features.landing.preflight import assess_proposed
-from features.measurement.explain import MOST_CENTS, smallest_change, with_amount
-from features.scorers.cards import compile_card
-from features.scorers.engine import CompiledCard
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.bands import band_of
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.scorecards import points_from
+from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
+from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.measurement.explain import MOST_CENTS, smallest_change, with_amount
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.shard.shard import ShardState
 from tests.support.builders import a_vector
 from tests.support.cards import changed
 from tests.support.random_streams import streams

@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
-from features.catalogue.features import values_by_name
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.log_entry import EntryKind, LogEntry
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.features import values_by_name
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.shard import ShardState
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
 from tests.oracle.random_streams import stream_of

@@ -4,11 +4,11 @@ from typing import Final
 
 import pytest
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.rows.alerts import AlertRow
-from features.core.rows.events import QuarantineRow
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.support import bank_events as bank
 from tests.support.bank_stories import ach, card, returned_ach, wire
 from tests.support.clock import T0

@@ -2,11 +2,11 @@
 
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import HOUR_US
-from features.core.money import MAX_CENTS, MOST_COUNTED_CENTS
-from features.core.rows.transfers import TransferRow
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.money import MAX_CENTS, MOST_COUNTED_CENTS
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.stories import ShardStory
 
 TRANSFERS = 60

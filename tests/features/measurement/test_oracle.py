@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.log_entry import LogEntry
-from features.core.reason import Reason
-from features.core.rows.transfers import TransferRow
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.shard.shard import ShardState
 from tests.oracle import random_streams as bank_shaped
 from tests.oracle.reading import counted
 from tests.support.oracle_agreement import disagreements, rows_of

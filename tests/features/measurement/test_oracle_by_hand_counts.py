@@ -2,7 +2,7 @@
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import oracle_story

@@ -3,7 +3,7 @@
 The oracle answers each story too.
 """
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from tests.support import bank_events as bank
 from tests.support.stories import oracle_story
 

@@ -6,20 +6,20 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.instants import HOUR_US
-from features.core.preflight import ProposedCounterparty, ProposedTransfer
-from features.core.rows.events import QuarantineRow
-from features.core.rows.policies import PolicyRow
-from features.core.rows.scores import ShadowScoreRow
-from features.core.rows.transfers import TransferRow
-from features.core.scorecards import Scorecard
-from features.core.vocabulary import Direction, Rail
-from features.landing.preflight import assess_proposed
-from features.policy.bodies import ActiveVersion, ChallengerBody, ScorecardBody
-from features.policy.card_book import CardBook
-from features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.scores import ShadowScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.policy.bodies import ActiveVersion, ChallengerBody, ScorecardBody
+from clearhold.features.policy.card_book import CardBook
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD
+from clearhold.features.shard.shard import ShardState
 from tests.support.bank_events import an_ach_transfer, changed, rfc3339
 from tests.support.clock import T0
 from tests.support.policies import in_force_at

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from features.core.stability import score_class
-from features.policy.comparison import PairCount, to_comparison, two_sided_p
+from clearhold.features.core.stability import score_class
+from clearhold.features.policy.comparison import PairCount, to_comparison, two_sided_p
 
 
 def pairs(

@@ -6,9 +6,15 @@ from math import comb
 
 import pytest
 
-from features.core.autonomy import DetectorTally
-from features.policy.eligibility import MOST_BAD, Objection, bad_rate_bound, is_overturned_recently, objections
-from features.policy.seeds import POLICY_V1
+from clearhold.features.core.autonomy import DetectorTally
+from clearhold.features.policy.eligibility import (
+    MOST_BAD,
+    Objection,
+    bad_rate_bound,
+    is_overturned_recently,
+    objections,
+)
+from clearhold.features.policy.seeds import POLICY_V1
 
 CANDIDATE = "country_outside_declared"
 

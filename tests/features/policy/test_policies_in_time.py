@@ -5,12 +5,12 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US, HOUR_US
-from features.core.rows.alerts import DispositionRow
-from features.core.rows.policies import PolicyRow
-from features.policy.bodies import policy_sha256
-from features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.rows.alerts import DispositionRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.policy.bodies import policy_sha256
+from clearhold.features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision
 from tests.support.clock import T0

@@ -2,8 +2,8 @@
 
 import pytest
 
-from features.policy.bodies import RetentionBody, TableDays
-from features.policy.retention import FIVE_YEARS_DAYS, FLOORS, longest_of
+from clearhold.features.policy.bodies import RetentionBody, TableDays
+from clearhold.features.policy.retention import FIVE_YEARS_DAYS, FLOORS, longest_of
 
 
 def a_policy(**days: int | None) -> RetentionBody:

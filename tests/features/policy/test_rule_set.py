@@ -7,9 +7,9 @@ from weakref import ref
 import msgspec
 import pytest
 
-from features.policy.bodies import ActiveVersion, RulesBody
-from features.policy.book import PolicyBook
-from features.policy.rule_set import checked_body
+from clearhold.features.policy.bodies import ActiveVersion, RulesBody
+from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.rule_set import checked_body
 from tests.support.rules import a_condition
 from tests.support.rules_in_force import an_active_rule
 

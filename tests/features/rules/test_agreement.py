@@ -6,12 +6,12 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.log_entry import LogEntry
-from features.core.rules import Rule, RuleCondition, RuleOp, rule_hash
-from features.rules.language import faults_of
-from features.rules.words import sentence_of
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rules import Rule, RuleCondition, RuleOp, rule_hash
+from clearhold.features.rules.language import faults_of
+from clearhold.features.rules.words import sentence_of
+from clearhold.features.shard.shard import ShardState
 from tests.support.builders import a_vector
 from tests.support.oracle_agreement import rows_of
 from tests.support.random_streams import streams

@@ -6,9 +6,9 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.core.errors import FieldCode
-from features.core.rules import Rule, RuleCondition, rule_hash
-from features.rules.language import RuleFault, faults_of
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.rules import Rule, RuleCondition, rule_hash
+from clearhold.features.rules.language import RuleFault, faults_of
 from tests.support.rules import a_condition, a_rule
 
 ORDERED: Final = "gt, gte, lt, lte, eq, neq, in, not_in, between, is_null, not_null"

@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.catalogue.features import FEATURES, values_by_name
-from features.core.rules import Rule
-from features.rules.docs_page import markdown
-from features.rules.examples import EXAMPLES, RuleExample
-from features.rules.language import faults_of
-from features.rules.predicate import compiled
+from clearhold.features.catalogue.features import FEATURES, values_by_name
+from clearhold.features.core.rules import Rule
+from clearhold.features.rules.docs_page import markdown
+from clearhold.features.rules.examples import EXAMPLES, RuleExample
+from clearhold.features.rules.language import faults_of
+from clearhold.features.rules.predicate import compiled
 from tests.support.builders import a_vector
 from tests.support.rule_agreement import disagreements
 from tests.support.rules import interpreted

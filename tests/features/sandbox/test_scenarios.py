@@ -6,18 +6,18 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.bank.event_states import LISTED_TYPES
-from features.core.errors import InvalidRequestError
-from features.core.instants import DAY_US, parse_instant
-from features.core.log_entry import EntryKind
-from features.core.rows.alerts import AlertRow
-from features.core.rows.events import EventRow
-from features.core.vocabulary import Rail
-from features.detectors.program import DETECTORS as OF_SNAPSHOTS
-from features.detectors.table import DETECTOR_OF
-from features.sandbox.feed import ComposedEvents
-from features.sandbox.scenario import MOST_REPETITIONS, ScenarioName, compose
-from features.sandbox.scenarios import SCENARIOS
+from clearhold.features.bank.event_states import LISTED_TYPES
+from clearhold.features.core.errors import InvalidRequestError
+from clearhold.features.core.instants import DAY_US, parse_instant
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.detectors.program import DETECTORS as OF_SNAPSHOTS
+from clearhold.features.detectors.table import DETECTOR_OF
+from clearhold.features.sandbox.feed import ComposedEvents
+from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName, compose
+from clearhold.features.sandbox.scenarios import SCENARIOS
 from tests.support.builders import a_program
 from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory

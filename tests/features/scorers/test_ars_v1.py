@@ -2,9 +2,9 @@
 
 import pytest
 
-from features.core.vocabulary import Band
-from features.scorers import ars_v1
-from features.scorers.ars_v1 import AgentInputs
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.scorers import ars_v1
+from clearhold.features.scorers.ars_v1 import AgentInputs
 from tests.checks.ars_v1_cases import scored
 from tests.checks.scorecards import weights
 

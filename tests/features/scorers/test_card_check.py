@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import FieldCode
-from features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when
-from features.scorers.card_check import MOST_WEIGHED, faults_of, read_card
-from features.scorers.cards import DEFAULTS, compile_card
-from features.scorers.engine import CompiledCard
-from features.scorers.ers_v1 import DEFAULT_CARD as ENTITY_CARD
-from features.scorers.trs_v1.scorer import DEFAULT_CARD as CARD
-from features.scorers.trs_v1.scorer import SCORER
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when
+from clearhold.features.scorers.card_check import MOST_WEIGHED, faults_of, read_card
+from clearhold.features.scorers.cards import DEFAULTS, compile_card
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.ers_v1 import DEFAULT_CARD as ENTITY_CARD
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD as CARD
+from clearhold.features.scorers.trs_v1.scorer import SCORER
 from tests.support.builders import a_vector
 from tests.support.cards import changed
 

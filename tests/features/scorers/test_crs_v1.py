@@ -2,8 +2,8 @@
 
 import pytest
 
-from features.core.vocabulary import Band
-from features.scorers.crs_v1 import DEFAULT, is_hard
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.scorers.crs_v1 import DEFAULT, is_hard
 from tests.checks.crs_v1_cases import inputs_of, scored
 from tests.checks.scorecards import found, weights
 from tests.support.policies import seeded_lists_of

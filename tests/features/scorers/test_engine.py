@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.vector import FeatureVector
-from features.core.scorecards import points_from, points_when
-from features.scorers.card_check import faults_of, read_card
-from features.scorers.cards import DEFAULTS, compile_card
-from features.scorers.signal import Signal
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.scorecards import points_from, points_when
+from clearhold.features.scorers.card_check import faults_of, read_card
+from clearhold.features.scorers.cards import DEFAULTS, compile_card
+from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks import ars_v1_cases, crs_v1_cases, ers_v1_cases
 from tests.features.scorers.test_prs_v1 import ANY_READINGS
 from tests.support.builders import a_vector

@@ -2,9 +2,9 @@
 
 import pytest
 
-from features.core.vocabulary import Band, VerificationStatus
-from features.scorers.ers_inputs import EntityInputs
-from features.scorers.ers_v1 import DEFAULT, is_hard
+from clearhold.features.core.vocabulary import Band, VerificationStatus
+from clearhold.features.scorers.ers_inputs import EntityInputs
+from clearhold.features.scorers.ers_v1 import DEFAULT, is_hard
 from tests.checks.ers_v1_cases import CASES, scored
 from tests.checks.scorecards import found, weights
 

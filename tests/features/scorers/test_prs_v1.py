@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.kris import KriName, KriStatus, KriUnit, KriValue
-from features.core.reason import Score
-from features.core.vocabulary import Band
-from features.scorers import prs_v1
-from features.scorers.prs_v1 import DEFINED
+from clearhold.features.core.kris import KriName, KriStatus, KriUnit, KriValue
+from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import Band
+from clearhold.features.scorers import prs_v1
+from clearhold.features.scorers.prs_v1 import DEFINED
 from tests.checks.scorecards import weights
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from hypothesis import given, settings
 
-from features.catalogue.vector import FeatureVector
-from features.scorers.cards import DEFAULTS
-from features.scorers.docs_page import markdown
-from features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.scorers.cards import DEFAULTS
+from clearhold.features.scorers.docs_page import markdown
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.support.vectors import VECTORS
 
 SIGNALS = {signal.id: signal for default in DEFAULTS.values() for signal in default.scorer.signals.values()}

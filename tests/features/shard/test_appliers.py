@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.events import QuarantineRow
-from features.shard.appliers import APPLIERS
-from features.shard.shard import ShardState
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.shard.appliers import APPLIERS
+from clearhold.features.shard.shard import ShardState
 from tests.support.clock import T0
 
 ITEMS = {EntryKind.AGENT, EntryKind.PROFILE, EntryKind.SETTLEMENT}

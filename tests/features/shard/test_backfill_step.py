@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Strongest, Subjects
-from features.core.log_entry import EntryKind
-from features.core.reason import Reason, Score
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import TransferRow
-from features.measurement.rescored import rescored, vector_of
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.shard import ShardState
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Strongest, Subjects
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.measurement.rescored import rescored, vector_of
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.shard.shard import ShardState
 from tests.support.bank_events import an_account, an_ach_transfer, changed
 from tests.support.builders import a_vector
 from tests.support.clock import T0

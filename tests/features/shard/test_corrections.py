@@ -4,12 +4,12 @@ from typing import Any, Final
 
 import pytest
 
-from features.core.log_entry import LogEntry
-from features.core.rows.events import EventRow, QuarantineRow
-from features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
-from features.core.rows.transfers import TransferRow
-from features.shard import pipeline
-from features.shard.shard import ShardState
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.shard import pipeline
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.kris import SnapshotEntry
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.alerts import AlertRow
-from features.core.rows.emit import no_rows
-from features.core.rows.events import QuarantineRow
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.scores import ScoreRow
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 from tests.support.builders import a_program
 from tests.support.stories import ShardStory, detector_story

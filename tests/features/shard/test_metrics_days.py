@@ -2,13 +2,13 @@
 
 import msgspec
 
-from features.core.commands import LabelEntry, OperatorKind
-from features.core.day_totals import DayTotals
-from features.core.instants import DAY_US, HOUR_US
-from features.core.rows.metrics import MetricsDayRow
-from features.core.vocabulary import LabelSource, LabelValue
-from features.shard.questions import ReadDays
-from features.shard.shard import ShardState
+from clearhold.features.core.commands import LabelEntry, OperatorKind
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.rows.metrics import MetricsDayRow
+from clearhold.features.core.vocabulary import LabelSource, LabelValue
+from clearhold.features.shard.questions import ReadDays
+from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
 from tests.support.bank_events import a_return, an_ach_transfer, changed, rfc3339
 from tests.support.builders import a_program

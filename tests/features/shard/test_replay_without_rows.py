@@ -5,9 +5,9 @@ from random import Random
 import msgspec
 import pytest
 
-from features.core.log_entry import LogEntry
-from features.core.rows.emit import Emit, no_rows
-from features.shard.shard import ShardState
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 
 

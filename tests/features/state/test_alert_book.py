@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US as DAY
-from features.core.instants import HOUR_US as HOUR
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.alerts import AlertRow, DispositionRow
-from features.core.rows.events import QuarantineRow
-from features.shard.shard import ShardState
-from features.state import alert_book
-from features.state.alert_book import AlertBook
-from features.windows import slices
+from clearhold.features.core.instants import DAY_US as DAY
+from clearhold.features.core.instants import HOUR_US as HOUR
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state import alert_book
+from clearhold.features.state.alert_book import AlertBook
+from clearhold.features.windows import slices
 from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, grade_of

@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.autonomy import DetectorTally
-from features.core.instants import DAY_US
-from features.core.vocabulary import LabelValue
-from features.state.closing_evidence import ClosingEvidence
+from clearhold.features.core.autonomy import DetectorTally
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.vocabulary import LabelValue
+from clearhold.features.state.closing_evidence import ClosingEvidence
 
 DETECTORS = ("amount_spike", "round_amount")
 BAD, OK = LabelValue.BAD, LabelValue.OK

@@ -2,7 +2,7 @@
 
 import pytest
 
-from features.state.parties import Counterparty, CounterpartyBook
+from clearhold.features.state.parties import Counterparty, CounterpartyBook
 
 MINE = ("021000021", "6789")
 OTHER = ("416138299", "8624")

@@ -8,14 +8,14 @@ import duckdb
 import msgspec
 import pytest
 
-from features.core.day_totals import DayTotals
-from features.core.event_results import EventResult
-from features.core.log_entry import LogEntry
-from features.core.rows.emit import no_rows
-from features.shard.questions import ReadDays
-from features.shard.shard import ShardState
-from features.state.day_tallies import MOST_FAMILIES, OTHER_FAMILY, DayTallies
-from store.duck.database import open_database
+from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.shard.questions import ReadDays
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.day_tallies import MOST_FAMILIES, OTHER_FAMILY, DayTallies
+from clearhold.store.duck.database import open_database
 from tests.support.clock import T0
 from tests.support.metrics_oracle import DAY, PROGRAM, Recount, busy_entries
 

@@ -6,9 +6,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.bank.events import EntitySnapshot
-from features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
-from features.state.parties import Actor
+from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
+from clearhold.features.state.parties import Actor
 
 FIELDS = ("type", "name", "verification_status", "last_screened_at", "created_at", "is_high_risk")
 WORDS = st.none() | st.sampled_from(["a", "b"])

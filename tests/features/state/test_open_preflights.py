@@ -5,13 +5,13 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.core.instants import HOUR_US, SECOND_US
-from features.core.log_entry import EntryKind
-from features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
-from features.core.rows.transfers import PreflightMatchRow
-from features.core.vocabulary import Decision, Direction, Rail
-from features.landing.preflight import assess_proposed
-from features.shard.shard import ShardState
+from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
+from clearhold.features.core.rows.transfers import PreflightMatchRow
+from clearhold.features.core.vocabulary import Decision, Direction, Rail
+from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory

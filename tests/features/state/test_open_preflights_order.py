@@ -5,8 +5,8 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.instants import HOUR_US, SECOND_US
-from features.state.open_preflights import CounterpartyDetails, OpenPreflights
+from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.state.open_preflights import CounterpartyDetails, OpenPreflights
 from tests.support.clock import T0
 
 DAY_US = 24 * HOUR_US

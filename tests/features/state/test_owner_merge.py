@@ -8,20 +8,20 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from features.bank.statuses import UNMOVED_STATUSES
-from features.catalogue.features import values_by_name
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.events import QuarantineRow
-from features.shard.shard import ShardState
-from features.state.owner_merge import merged
-from features.state.parties import Actor
-from features.state.program import ProgramState
-from features.windows.acquaintances import Acquaintances
-from features.windows.edges import NOBODY, Edges
-from features.windows.graph import Graph
-from features.windows.novelty import Novelty
-from features.windows.series import AmountSeries, EventTimes
+from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.catalogue.features import values_by_name
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.owner_merge import merged
+from clearhold.features.state.parties import Actor
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.graph import Graph
+from clearhold.features.windows.novelty import Novelty
+from clearhold.features.windows.series import AmountSeries, EventTimes
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
 from tests.oracle.random_parties import ACCOUNTS, OWNERS

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core import ids
-from features.state import alert_windows, narrow_table, packed_blocks, transfer_table
-from features.state.packed_blocks import PackedBlocks
+from clearhold.features.core import ids
+from clearhold.features.state import alert_windows, narrow_table, packed_blocks, transfer_table
+from clearhold.features.state.packed_blocks import PackedBlocks
 
 
 @given(texts=st.lists(st.binary(max_size=60), max_size=60), against_first=st.booleans(), cut=st.integers(0, 60))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US
-from features.scorers.actor_decay import decayed
-from features.state.score_memory import NO_TRANSFER, NOT_STORED, LastScores, StrongestTransfers
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.scorers.actor_decay import decayed
+from clearhold.features.state.score_memory import NO_TRANSFER, NOT_STORED, LastScores, StrongestTransfers
 
 TODAY: Final = 20_600
 transfers = st.lists(

@@ -5,9 +5,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US
-from features.state import narrow_table
-from features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.state import narrow_table
+from clearhold.features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
 from tests.support.clock import T0
 
 INSTANTS = st.one_of(

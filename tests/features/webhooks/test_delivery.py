@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
-from features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from features.webhooks.delivery import (
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
+from clearhold.features.webhooks.delivery import (
     MAX_ATTEMPTS,
     SPREAD_US,
     Attempt,

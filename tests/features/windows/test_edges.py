@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import pytest
 
-from features.core.instants import DAY_US, DAYS_7, HOUR_US
-from features.windows.edges import NOBODY, Edges
-from features.windows.usual_weeks import median_of, week_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, HOUR_US
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.usual_weeks import median_of, week_of
 from tests.support.clock import T0
 
 SPANS = (8 * HOUR_US, DAY_US, DAYS_7)

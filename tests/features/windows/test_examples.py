@@ -8,10 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from features import windows
+from clearhold.features import windows
 
 MODULES = [
-    importlib.import_module(module.name) for module in pkgutil.iter_modules(windows.__path__, "features.windows.")
+    importlib.import_module(module.name)
+    for module in pkgutil.iter_modules(windows.__path__, "clearhold.features.windows.")
 ]
 
 

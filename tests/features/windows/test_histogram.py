@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.money import MAX_CENTS
-from features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
+from clearhold.features.core.money import MAX_CENTS
+from clearhold.features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
 
 AMOUNTS = st.one_of(st.integers(0, 600), st.integers(0, 10**9), st.integers(0, MAX_CENTS))
 

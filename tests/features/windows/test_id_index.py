@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.windows import id_index
-from features.windows.acquaintances import _key_of
-from features.windows.id_index import KEY_BYTES, IdIndex, key_of
+from clearhold.features.windows import id_index
+from clearhold.features.windows.acquaintances import _key_of
+from clearhold.features.windows.id_index import KEY_BYTES, IdIndex, key_of
 
 ANY_KEY = st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES)
 ANY_VALUE = st.integers(0, 2**32 - 1)

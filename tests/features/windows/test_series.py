@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.windows.series import ALWAYS, AmountSeries, EventTimes
+from clearhold.features.windows.series import ALWAYS, AmountSeries, EventTimes
 
 INSTANTS = st.integers(0, 40)
 CENTS = st.one_of(st.integers(0, 5), st.sampled_from((15 * 10**8, 10**17, 10**18 - 1)))

@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from flows.bank_http import ANSWER_WITHIN_S
+from clearhold.flows.bank_http import ANSWER_WITHIN_S
 from tests.support.bank_api import TEST_KEY, BankApi, TakenAction
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
 from tests.support.waiting import eventually
@@ -23,11 +23,11 @@ STEPS: Final = {"approval": 0, "send": 0, "answer": 1, "outcome": 1, "committed"
 FAULTY: Final = """
 import os
 from pathlib import Path
-from api.actions.service import ActionService
-from features.core.log_entry import EntryKind
-from flows.actions.bank_actions import BankActions
-from flows.actions.executor import ActionExecutor
-from store.redis_log.appender import LogAppender
+from clearhold.api.actions.service import ActionService
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.flows.actions.bank_actions import BankActions
+from clearhold.flows.actions.executor import ActionExecutor
+from clearhold.store.redis_log.appender import LogAppender
 
 def end_at(step):
     if (Path({folder!r}) / step).exists():

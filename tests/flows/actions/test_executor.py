@@ -8,12 +8,12 @@ import pytest
 from msgspec import json
 from structlog.testing import capture_logs
 
-from api.actions import service
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind
-from flows.actions import bank_actions, executor
-from flows.actions.bank_actions import MAX_RECORDED_BYTES
-from store.traces import trace_id_of
+from clearhold.api.actions import service
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.flows.actions import bank_actions, executor
+from clearhold.flows.actions.bank_actions import MAX_RECORDED_BYTES
+from clearhold.store.traces import trace_id_of
 from tests.support.acting import CANCEL, FREEZE, Acting
 from tests.support.bank_api import TEST_KEY
 from tests.support.running_app import assert_refused

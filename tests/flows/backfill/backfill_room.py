@@ -6,16 +6,16 @@ from contextlib import closing
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from features.core.log_entry import EntryKind, shard_of
-from features.core.scorecards import Scorecard
-from features.policy.bodies import ScorecardBody
-from flows.backfill.service import BackfillService
-from flows.backfill.step_log import StepLog
-from flows.engine import Engine
-from store.clock import SystemClock
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async
-from store.redis_log.reader import LogReader
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.policy.bodies import ScorecardBody
+from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.backfill.step_log import StepLog
+from clearhold.flows.engine import Engine
+from clearhold.store.clock import SystemClock
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async
+from clearhold.store.redis_log.reader import LogReader
 from tests.flows.engine_room import SHARDS, EngineRoom
 from tests.support.clock import T0
 from tests.support.policies import policy_entry

@@ -7,21 +7,21 @@ import msgspec
 import pytest
 import redis
 
-from features.catalogue.vector import FeatureVector
-from features.core.backfill import ActorsRescored
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind, shard_of
-from features.core.program import Program
-from features.core.scorecards import points_from
-from features.scorers.cards import compile_card
-from features.scorers.engine import CompiledCard
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.state.alert_book import AlertBook
-from features.state.program import ProgramState
-from flows.backfill.service import BackfillService
-from flows.engine import Engine
-from store.redis_log.connect import connect_sync
-from store.redis_log.server import EmbeddedRedis
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.core.scorecards import points_from
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.state.alert_book import AlertBook
+from clearhold.features.state.program import ProgramState
+from clearhold.flows.backfill.service import BackfillService
+from clearhold.flows.engine import Engine
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.backfill.conftest import UNTIL
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
@@ -140,7 +140,7 @@ def test_given_transfers_that_another_card_scored_higher_when_all_is_rescored_th
 def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_where_it_was(
     room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.backfill.actors.STEP_SUBJECTS", 5)
+    monkeypatch.setattr("clearhold.flows.backfill.actors.STEP_SUBJECTS", 5)
 
     async def cut_off(backfills: BackfillService) -> None:
         asking = asyncio.create_task(backfills.rescore_actors(TENANT, PROGRAM, None))

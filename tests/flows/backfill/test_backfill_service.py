@@ -15,12 +15,12 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from clearhold.features.core.backfill import BackfillStep
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.store.data_dir import DEFAULT_SHARDS
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.keys import shard_key
 from demo.bank import SimulatedBank
-from features.core.backfill import BackfillStep
-from features.core.log_entry import EntryKind, shard_of
-from store.data_dir import DEFAULT_SHARDS
-from store.redis_log.connect import connect_sync
-from store.redis_log.keys import shard_key
 from tests.support.running_service import (
     RunningService,
     post_in_batches,
@@ -38,8 +38,8 @@ WRONG: Final = "UPDATE transfer_features SET score = 1, confidence = 0.01, reaso
 OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0', score = NULL, band = 'unscored'"
 IN_SMALL_STEPS: Final = """
 import asyncio, os
-import flows.backfill.transfers as transfers
-from api.cli.start import main
+import clearhold.flows.backfill.transfers as transfers
+from clearhold.api.cli.start import main
 
 transfers.STEP_TRANSFERS, transfers.PAGE_TRANSFERS = 1, 5
 take = transfers.TransferBackfill._take

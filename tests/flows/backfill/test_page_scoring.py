@@ -10,15 +10,15 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from features.core.backfill import Rescored
-from features.scorers.trs_v1 import scorer as trs_v1
-from features.shard.questions import CardInForce
-from flows.backfill.page_scoring import PageScoring
-from flows.backfill.scoring_process import EndedError, ScoringProcess
-from flows.backfill.throttle import LONGEST_REST_S, Throttle
-from flows.workers import Workers
-from store.tables.columns import arrow_table, columns_of
+from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
+from clearhold.features.core.backfill import Rescored
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.shard.questions import CardInForce
+from clearhold.flows.backfill.page_scoring import PageScoring
+from clearhold.flows.backfill.scoring_process import EndedError, ScoringProcess
+from clearhold.flows.backfill.throttle import LONGEST_REST_S, Throttle
+from clearhold.flows.workers import Workers
+from clearhold.store.tables.columns import arrow_table, columns_of
 from tests.support.builders import a_vector
 from tests.support.duck_rows import some_features
 

@@ -8,17 +8,17 @@ import httpx
 import msgspec
 from msgspec import json
 
-from features.core.directory import DirectoryEntry
-from features.core.log_entry import EntryKind
-from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from flows.bank_http import http_client
-from flows.directory.bank_client import BankClient
-from flows.directory.counts import DirectoryCounts
-from flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
-from flows.directory.first_seen import FirstSeen
-from store.duck.directory import DirectoryTable
-from store.tables.columns import row_builder, select_list
-from store.tables.row_tables import row_tables
+from clearhold.features.core.directory import DirectoryEntry
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
+from clearhold.flows.bank_http import http_client
+from clearhold.flows.directory.bank_client import BankClient
+from clearhold.flows.directory.counts import DirectoryCounts
+from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
+from clearhold.flows.directory.first_seen import FirstSeen
+from clearhold.store.duck.directory import DirectoryTable
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.row_tables import row_tables
 from tests.support import bank_events as bank
 from tests.support.bank_api import BankApi
 from tests.support.clock import T0

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from features.core.errors import UnavailableError
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.sandbox.scenario import tag_of
-from flows.directory.pace import PAUSE_US
-from store.traces import trace_id_of
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.sandbox.scenario import tag_of
+from clearhold.flows.directory.pace import PAUSE_US
+from clearhold.store.traces import trace_id_of
 from tests.flows.directory.fetching import Fetching
 from tests.flows.directory.served_directory import ACCOUNT, COUNTERPARTY, ENTITY
 from tests.support.bank_api import TEST_KEY, BankApi

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from flows.bank_http import ANSWER_WITHIN_S
+from clearhold.flows.bank_http import ANSWER_WITHIN_S
 from tests.flows.directory.served_directory import COUNTERPARTY, ENTITY, PATHS, ServedDirectory, until
 from tests.support.bank_api import TEST_KEY
 from tests.support.stalls import Stopwatch

@@ -1,11 +1,11 @@
 """What waits for its fetch: each party once, tenants in turns, failures later each time, nothing without a limit."""
 
-from features.core.directory import DirectoryKind, PartyKey
-from features.core.instants import SECOND_US
-from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from flows.directory.first_seen import MAX_CANDIDATES, FirstSeen
-from flows.directory.waiting import FIRST_RETRY_US, MAX_RETRY_US, MAX_WAITING, Waiting
-from store.tables.row_tables import Rows, row_tables
+from clearhold.features.core.directory import DirectoryKind, PartyKey
+from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
+from clearhold.flows.directory.first_seen import MAX_CANDIDATES, FirstSeen
+from clearhold.flows.directory.waiting import FIRST_RETRY_US, MAX_RETRY_US, MAX_WAITING, Waiting
+from clearhold.store.tables.row_tables import Rows, row_tables
 from tests.support.clock import T0
 
 A, B = "tenant a", "tenant b"

@@ -7,14 +7,14 @@ from typing import Any
 
 import duckdb
 
-from flows.engine import STATE_VERSION, Engine
-from flows.scorer.supervisor import Places, ScorerProcesses
-from store.clock import SystemClock
-from store.duck.database import open_database
-from store.lake.log_segments import LogSegments
-from store.record.chain import ChainWriter
-from store.redis_log.connect import connect_sync
-from store.redis_log.progress import LogProgress
+from clearhold.flows.engine import STATE_VERSION, Engine
+from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
+from clearhold.store.clock import SystemClock
+from clearhold.store.duck.database import open_database
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.progress import LogProgress
 from tests.flows.engine_room import SHARDS
 from tests.support.waiting import eventually
 

@@ -5,12 +5,12 @@ import socket
 
 import pytest
 
-from features.core.errors import UnavailableError
-from features.shard.questions import CountParties
-from features.shard.shards import Shards
-from flows.scorer.desk import Desk
-from flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
-from flows.scorer.wire import Frames, Kind, frame
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.shard.questions import CountParties
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.scorer.desk import Desk
+from clearhold.flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
+from clearhold.flows.scorer.wire import Frames, Kind, frame
 
 
 @pytest.mark.parametrize("answer", [lambda *_: object(), lambda *_: 1 / 0], ids=["no form in bytes", "an error"])

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import pytest
 from structlog.testing import capture_logs
 
-from features.core.log_entry import EntryKind, LogEntry
-from features.shard.shards import Shards
-from flows.scorer import forked_snapshots
-from flows.scorer.desk import Desk
-from flows.scorer.forked_snapshots import ForkedSnapshots
-from flows.snapshotting import load_state
-from store.state_snapshots import StateSnapshots
-from store.time_slice import GIVING_WAY
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.scorer import forked_snapshots
+from clearhold.flows.scorer.desk import Desk
+from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
+from clearhold.flows.snapshotting import load_state
+from clearhold.store.state_snapshots import StateSnapshots
+from clearhold.store.time_slice import GIVING_WAY
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
 from tests.support.waiting import eventually

@@ -11,17 +11,17 @@ import msgspec
 import pytest
 import redis
 
+from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.shard.questions import SeenEvents
+from clearhold.flows.engine import Engine
+from clearhold.flows.scorer.supervisor import ScorerProcesses
+from clearhold.store.kafka_log.reader import KafkaLogReader
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.keys import shard_key
+from clearhold.store.redis_log.server import EmbeddedRedis
 from demo.bank import SimulatedBank
-from features.core.event_results import EventResult
-from features.core.log_entry import EntryKind, LogEntry, shard_of
-from features.core.program import Program
-from features.shard.questions import SeenEvents
-from flows.engine import Engine
-from flows.scorer.supervisor import ScorerProcesses
-from store.kafka_log.reader import KafkaLogReader
-from store.redis_log.connect import connect_sync
-from store.redis_log.keys import shard_key
-from store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import APPENDED_AT, SHARDS, EngineRoom
 from tests.flows.scorer.process_room import ProcessRoom
 from tests.flows.scorer.test_scorer_processes import PROGRAMS, kill, rows_of

@@ -5,11 +5,11 @@ from contextlib import closing
 
 import pytest
 
-from flows.scorer.log_address import open_log
-from store.data_dir import StartupError
-from store.kafka_log.reader import KafkaLogReader
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
+from clearhold.flows.scorer.log_address import open_log
+from clearhold.store.data_dir import StartupError
+from clearhold.store.kafka_log.reader import KafkaLogReader
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.kafka import kafka_topic
 
 
@@ -40,7 +40,7 @@ def test_given_an_address_of_kafka_then_the_log_is_a_topic() -> None:
 
 
 def test_given_no_client_of_kafka_then_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "store.kafka_log.connect", None)
+    monkeypatch.setitem(sys.modules, "clearhold.store.kafka_log.connect", None)
 
     with pytest.raises(StartupError, match=r"pip install 'clearhold\[kafka\]'"):
         open_log("kafka://host:9092/topic", [0], Nobody())

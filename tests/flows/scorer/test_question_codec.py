@@ -6,13 +6,12 @@ from zlib import crc32
 import msgspec
 import pytest
 
-from demo.bank import SimulatedBank
-from features.core.errors import UnavailableError
-from features.core.instants import DAY_US
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.preflight import ProposedCounterparty, ProposedTransfer
-from features.core.vocabulary import Direction, Rail
-from features.shard.questions import (
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
+from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.shard.questions import (
     ANSWER_TYPES,
     ActorIds,
     AgentTotals,
@@ -28,15 +27,16 @@ from features.shard.questions import (
     ScoreProposal,
     SeenEvents,
 )
-from features.shard.shard import ShardState
-from features.state.program import ProgramState
-from flows.scorer.question_codec import (
+from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.program import ProgramState
+from clearhold.flows.scorer.question_codec import (
     decoded_answer,
     decoded_question,
     encoded_answer,
     encoded_question,
     envelope_of,
 )
+from demo.bank import SimulatedBank
 
 NOW = 1_780_000_000_000_000
 PROPOSED = ProposedTransfer(

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
-from features.core.errors import UnavailableError
-from features.shard.questions import Answer, CountParties, PartyCounts
-from flows.scorer import remote_owner
-from flows.scorer.question_codec import decoded_question, encoded_answer
-from flows.scorer.remote_owner import Connection, RemoteOwner
-from flows.scorer.wire import Frames, Kind, frame
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.shard.questions import Answer, CountParties, PartyCounts
+from clearhold.flows.scorer import remote_owner
+from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
+from clearhold.flows.scorer.remote_owner import Connection, RemoteOwner
+from clearhold.flows.scorer.wire import Frames, Kind, frame
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timed]
 

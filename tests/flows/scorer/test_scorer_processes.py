@@ -14,20 +14,20 @@ import msgspec
 import pytest
 import redis
 
+from clearhold.features.bank.envelope import EnvelopeError, read_envelope
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.shard.questions import CountParties, SeenEvents
+from clearhold.flows.engine import STATE_VERSION, Engine
+from clearhold.flows.scorer import supervisor
+from clearhold.flows.scorer.supervisor import Places, ScorerProcess, ScorerProcesses
+from clearhold.store.duck.schema import TABLES
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.keys import owner_key
+from clearhold.store.redis_log.server import EmbeddedRedis
+from clearhold.store.time_slice import GIVING_WAY
 from demo.bank import SimulatedBank
-from features.bank.envelope import EnvelopeError, read_envelope
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind, shard_of
-from features.core.program import Program
-from features.shard.questions import CountParties, SeenEvents
-from flows.engine import STATE_VERSION, Engine
-from flows.scorer import supervisor
-from flows.scorer.supervisor import Places, ScorerProcess, ScorerProcesses
-from store.duck.schema import TABLES
-from store.redis_log.connect import connect_sync
-from store.redis_log.keys import owner_key
-from store.redis_log.server import EmbeddedRedis
-from store.time_slice import GIVING_WAY
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom
 from tests.support.mutated_events import cases

@@ -11,15 +11,15 @@ import standardwebhooks
 import stripe
 from prometheus_client import CollectorRegistry
 
-from features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
-from features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
-from features.webhooks.urls import LISTENED_URL
-from flows.webhooks import queue as queues
-from flows.webhooks.collector import WebhookCollector
-from flows.webhooks.counts import WebhookCounts
-from flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
-from flows.webhooks.service import Webhooks
-from store.control.webhook_registry import WebhookRegistry
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
+from clearhold.features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
+from clearhold.features.webhooks.urls import LISTENED_URL
+from clearhold.flows.webhooks import queue as queues
+from clearhold.flows.webhooks.collector import WebhookCollector
+from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
+from clearhold.flows.webhooks.service import Webhooks
+from clearhold.store.control.webhook_registry import WebhookRegistry
 from tests.support.clock import FrozenClock
 from tests.support.webhook_bank import OK, Sent, WebhookBank
 
@@ -154,7 +154,7 @@ def test_given_more_waiting_than_memory_takes_then_all_are_delivered_once_and_in
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queues, "QUEUE_LIMIT", 50)
-    monkeypatch.setattr("flows.webhooks.dispatcher.QUEUE_LIMIT", 50)
+    monkeypatch.setattr("clearhold.flows.webhooks.dispatcher.QUEUE_LIMIT", 50)
 
     async def story(bank: WebhookBank) -> None:
         endpoint = bank.register()

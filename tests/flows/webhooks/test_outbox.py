@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from features.core.rows.alerts import LabelRow
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.transfers import PreflightRow, TransferRow
-from features.core.rows.webhooks import WebhookDeliveryRow
-from features.core.vocabulary import ProgramSource
-from features.webhooks.event_types import EventType
-from flows.webhooks.outbox import WebhookOutbox
-from store.tables.row_tables import row_tables, rows_of
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
+from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.webhooks.event_types import EventType
+from clearhold.flows.webhooks.outbox import WebhookOutbox
+from clearhold.store.tables.row_tables import row_tables, rows_of
 from tests.support.clock import T0
 from tests.support.webhook_bank import PROGRAM, SIMULATED, TENANT, WebhookBank
 
@@ -139,7 +139,7 @@ def test_given_a_body_that_would_be_too_long_then_it_is_not_told(
     bank: WebhookBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bank.register()
-    monkeypatch.setattr("flows.webhooks.outbox.MAX_BODY_BYTES", 100)
+    monkeypatch.setattr("clearhold.flows.webhooks.outbox.MAX_BODY_BYTES", 100)
 
     assert deliveries(bank.outbox, a_label(1)) == []
     assert bank.outbox._counts.events_lost == 1

@@ -2,9 +2,9 @@
 
 from random import Random
 
-from features.core.instants import HOUR_US
-from features.webhooks.delivery import DeliveryState, redelivered
-from flows.webhooks.queue import READ_AHEAD_US, READ_AT_ONCE, EndpointQueue, Waiting
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.webhooks.delivery import DeliveryState, redelivered
+from clearhold.flows.webhooks.queue import READ_AHEAD_US, READ_AT_ONCE, EndpointQueue, Waiting
 
 NOW = 1_772_400_000_000_000
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from features.webhooks.delivery import Attempt, AttemptError
-from flows.webhooks import network, sender
-from flows.webhooks.network import GuardedNetwork, Resolver, Stream, UnresolvedError
-from flows.webhooks.sender import Sender
+from clearhold.features.webhooks.delivery import Attempt, AttemptError
+from clearhold.flows.webhooks import network, sender
+from clearhold.flows.webhooks.network import GuardedNetwork, Resolver, Stream, UnresolvedError
+from clearhold.flows.webhooks.sender import Sender
 from tests.support.raw_receiver import Answer, certificate, raw_receiver, saying
 
 NAME: Final = "hooks.bank.example"

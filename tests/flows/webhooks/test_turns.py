@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from features.webhooks.delivery import Attempt
-from flows.webhooks.queue import QUEUE_LIMIT
+from clearhold.features.webhooks.delivery import Attempt
+from clearhold.flows.webhooks.queue import QUEUE_LIMIT
 from tests.support.webhook_bank import OK, WITHIN_S, Sent, WebhookBank
 
 MOST_S: Final = 0.004  # of the processor's time, which does not count what others use

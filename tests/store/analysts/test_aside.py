@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from store.analysts import aside
+from clearhold.store.analysts import aside
 
 LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="macOS has neither idle tasks nor autogroups")
 SAYS_ITS_CLASS: Final = """
@@ -29,7 +29,7 @@ for name in ("sched_setscheduler", "SCHED_IDLE"):
 sys.argv = ["aside.py", sys.executable, "-c", "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"]
 runpy.run_path(PATH, run_name="__main__")
 """.replace("PATH", repr(aside.__file__))
-STANDS_IN: Final = "import sys; from store.analysts.aside import run_aside; sys.exit(run_aside(sys.argv[1:]))"
+STANDS_IN: Final = "import sys; from clearhold.store.analysts.aside import run_aside; sys.exit(run_aside(sys.argv[1:]))"
 
 
 def stand_in(*command: str) -> list[str]:

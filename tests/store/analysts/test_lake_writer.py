@@ -6,17 +6,17 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from store.analysts.analyst_file import FILE as ANALYST_FILE
-from store.analysts.control_rows import TenantRow
-from store.analysts.merging import FAN_IN
-from store.analysts.parts import read_parts, write_parts
-from store.analysts.tables import LEFT_OUT, WRITTEN_FREELY, lake_tables
-from store.analysts.writer import KEPT_US, LEAD_US, LakeWriter
-from store.duck.database import open_database
-from store.duck.schema import TABLES
-from store.durable_files import UNFINISHED
-from store.ids import new_id
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.store.analysts.analyst_file import FILE as ANALYST_FILE
+from clearhold.store.analysts.control_rows import TenantRow
+from clearhold.store.analysts.merging import FAN_IN
+from clearhold.store.analysts.parts import read_parts, write_parts
+from clearhold.store.analysts.tables import LEFT_OUT, WRITTEN_FREELY, lake_tables
+from clearhold.store.analysts.writer import KEPT_US, LEAD_US, LakeWriter
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.schema import TABLES
+from clearhold.store.durable_files import UNFINISHED
+from clearhold.store.ids import new_id
 from tests.support.clock import FrozenClock
 from tests.support.labelled_days import TABLE, LabelledDays
 

@@ -12,14 +12,14 @@ import duckdb
 import pytest
 from msgspec.structs import replace
 
-from features.core.instants import DAY_US, HOUR_US, SECOND_US
-from features.policy.retention import FLOORS
-from store.analysts.control_rows import control_tables
-from store.analysts.parts import FILE, end_of_day, read_parts, write_parts
-from store.analysts.status import TableStatus, lake_status
-from store.analysts.tables import lake_tables
-from store.analysts.writer import KEPT_US, LEAD_US
-from store.duck.database import open_database
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
+from clearhold.features.policy.retention import FLOORS
+from clearhold.store.analysts.control_rows import control_tables
+from clearhold.store.analysts.parts import FILE, end_of_day, read_parts, write_parts
+from clearhold.store.analysts.status import TableStatus, lake_status
+from clearhold.store.analysts.tables import lake_tables
+from clearhold.store.analysts.writer import KEPT_US, LEAD_US
+from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.labelled_days import TABLE, LabelledDays
 from tests.support.retention_kills import END, KILLED

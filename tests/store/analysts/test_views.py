@@ -7,17 +7,17 @@ from pathlib import Path
 import duckdb
 import msgspec
 
-from features.core.kris import KriStatus, KriUnit, KriValue
-from features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
-from features.core.reason import Reason
-from features.core.rows.kris import KriSnapshotRow
-from features.core.rows.policies import PolicyRow
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import PreflightRow
-from features.core.vocabulary import Band, Decision, Direction, Rail
-from features.policy.bodies import LimitsBody
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
+from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import PreflightRow
+from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
+from clearhold.features.policy.bodies import LimitsBody
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0, FrozenClock
 from tests.support.labelled_days import LabelledDays
 

@@ -9,18 +9,18 @@ import pytest
 from msgspec import json
 from redis import Redis
 
-from features.core.errors import ConflictError, NotFoundError, UnavailableError
-from features.core.instants import HOUR_US
-from features.core.log_entry import EntryKind, shard_of
-from features.core.program import Program
-from features.core.vocabulary import ProgramSource
-from store.control.registry import Registry
-from store.keys.secrets import SecretBox
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async
-from store.redis_log.keys import control_key
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
+from clearhold.features.core.errors import ConflictError, NotFoundError, UnavailableError
+from clearhold.features.core.instants import HOUR_US
+from clearhold.features.core.log_entry import EntryKind, shard_of
+from clearhold.features.core.program import Program
+from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.store.control.registry import Registry
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async
+from clearhold.store.redis_log.keys import control_key
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.principals import an_operator
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import ForbiddenError
-from features.core.rows.alerts import AlertRow
-from store.duck import timeline
-from store.duck.alerts import AlertFilter, Alerts
-from store.duck.timeline import Place
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.store.duck import timeline
+from clearhold.store.duck.alerts import AlertFilter, Alerts
+from clearhold.store.duck.timeline import Place
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert
 from tests.support.principals import a_key, an_operator
 

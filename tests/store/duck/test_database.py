@@ -6,15 +6,15 @@ from shutil import copy
 import duckdb
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows.rules import RuleMatchRow
-from store.data_dir import StartupError
-from store.duck.database import open_database, open_to_read
-from store.duck.renamed_columns import RENAMED_COLUMNS
-from store.duck.scorings import newest_of
-from store.duck.writer import BatchWriter
-from store.tables.columns import columns_of
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.store.data_dir import StartupError
+from clearhold.store.duck.database import open_database, open_to_read
+from clearhold.store.duck.renamed_columns import RENAMED_COLUMNS
+from clearhold.store.duck.scorings import newest_of
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.columns import columns_of
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, a_rule_match, some_features
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
-from features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from store.duck.database import open_database
-from store.duck.directory import DirectoryTable, DueParty
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.directory import DirectoryTable, DueParty
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0
 
 A, B = "tnt_a", "tnt_b"

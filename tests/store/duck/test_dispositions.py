@@ -5,13 +5,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from features.core.errors import ForbiddenError
-from features.core.rows.alerts import DispositionRow, EntryResultRow
-from store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
-from store.duck.entry_results import EntryResults
-from store.duck.writer import BatchWriter
-from store.record.rows import RecordChainRow
-from store.tables.row_tables import row_tables
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.rows.alerts import DispositionRow, EntryResultRow
+from clearhold.store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
+from clearhold.store.duck.entry_results import EntryResults
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.record.rows import RecordChainRow
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_link, a_result
 from tests.support.principals import a_key, an_operator
 

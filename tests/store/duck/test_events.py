@@ -3,11 +3,11 @@
 import duckdb
 import pytest
 
-from features.core.rows.alerts import AlertRow
-from features.core.rows.events import EventRow
-from store.duck.events import Events
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import EventRow
+from clearhold.store.duck.events import Events
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, an_alert, an_event
 from tests.support.principals import an_operator
 

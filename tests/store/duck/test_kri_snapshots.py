@@ -7,12 +7,12 @@ from typing import Final
 import duckdb
 import pytest
 
-from features.core.errors import ForbiddenError
-from features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from features.core.rows.kris import KriSnapshotRow
-from store.duck.kri_snapshots import KriSnapshots
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.store.duck.kri_snapshots import KriSnapshots
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_snapshot
 from tests.support.principals import a_key, an_operator
 

@@ -7,13 +7,13 @@ from typing import Final
 import duckdb
 import pytest
 
-from features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from features.core.rows.alerts import LabelRow
-from store.analysts.writer import LakeWriter
-from store.duck.labelled_scorings import LabelledScorings
-from store.duck.writer import BatchWriter
-from store.ids import new_id
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.store.analysts.writer import LakeWriter
+from clearhold.store.duck.labelled_scorings import LabelledScorings
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.ids import new_id
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_scoring
 

@@ -5,11 +5,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from features.core.errors import ForbiddenError
-from features.core.rows.alerts import LabelRow
-from store.duck.labels import LabelFilter, Labels
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.store.duck.labels import LabelFilter, Labels
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label
 from tests.support.principals import a_key, an_operator
 

@@ -6,12 +6,12 @@ import duckdb
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows.policies import PolicyRow
-from features.policy.bodies import SCORECARD, ScorecardBody
-from store.duck.policies import PolicyTable
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.policy.bodies import SCORECARD, ScorecardBody
+from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, some_features
 from tests.support.scorecards import a_card
 

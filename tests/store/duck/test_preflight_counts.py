@@ -7,11 +7,11 @@ from typing import Any, Final
 import duckdb
 import pytest
 
-from features.core.rows.alerts import LabelRow
-from features.core.rows.transfers import PreflightMatchRow, PreflightRow
-from store.duck.preflights import PreflightCounts, Preflights
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow
+from clearhold.store.duck.preflights import PreflightCounts, Preflights
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_label, a_match, a_preflight
 from tests.support.principals import a_key, an_operator
 

@@ -6,16 +6,16 @@ import duckdb
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.errors import ForbiddenError
-from features.core.instants import DAY_US
-from features.core.rows.scores import ScoreRow
-from features.core.rows.transfers import TransferRow
-from store.duck.report_actors import ReportedActor
-from store.duck.report_scores import ReportScores, SignalCount, Span, Subject
-from store.duck.report_transfers import ReportTransfers
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.duck.report_actors import ReportedActor
+from clearhold.store.duck.report_scores import ReportScores, SignalCount, Span, Subject
+from clearhold.store.duck.report_transfers import ReportTransfers
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 

@@ -8,22 +8,22 @@ import duckdb
 import msgspec
 import pytest
 
-from features.catalogue.features import values_by_name
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume
-from features.core.errors import ForbiddenError
-from features.core.instants import DAY_US, HOUR_US
-from features.core.principal import Principal
-from features.core.rows.alerts import AlertRow, LabelRow
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.transfers import PreflightMatchRow
-from features.core.rules import Rule
-from features.rules.backtest import to_backtest
-from store.duck import rule_backtests
-from store.duck.report_scores import Span
-from store.duck.rule_backtests import RuleBacktest
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.features import values_by_name
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import AlertRow, LabelRow
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.transfers import PreflightMatchRow
+from clearhold.features.core.rules import Rule
+from clearhold.features.rules.backtest import to_backtest
+from clearhold.store.duck import rule_backtests
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.rule_backtests import RuleBacktest
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_condition, a_rule, interpreted

@@ -6,20 +6,20 @@ import duckdb
 import msgspec
 import pytest
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.backtests import ShadowDay, ShadowReport
-from features.core.errors import ForbiddenError
-from features.core.instants import DAY_US
-from features.core.principal import Principal
-from features.core.rows.alerts import AlertRow, LabelRow
-from features.core.rows.backfills import BackfillRow
-from features.core.rows.rules import RuleMatchRow
-from features.core.rules import Rule, RuleMode
-from features.rules.backtest import not_in_shadow, to_shadow_report
-from store.duck.report_scores import Span
-from store.duck.rule_shadows import RuleShadow
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.backtests import ShadowDay, ShadowReport
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.alerts import AlertRow, LabelRow
+from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.features.rules.backtest import not_in_shadow, to_shadow_report
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.rule_shadows import RuleShadow
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_rule_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_rule

@@ -6,17 +6,17 @@ from typing import Final
 import duckdb
 import msgspec
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.log_entry import EntryKind, LogEntry
-from features.core.rows.rules import RuleMatchRow
-from features.core.rules import Rule, RuleMode
-from features.policy.bodies import RulesBody
-from features.rules.backtest import to_backtest
-from features.shard.shard import ShardState
-from store.duck.report_scores import Span
-from store.duck.rule_backtests import RuleBacktest
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.features.policy.bodies import RulesBody
+from clearhold.features.rules.backtest import to_backtest
+from clearhold.features.shard.shard import ShardState
+from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.rule_backtests import RuleBacktest
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import TENANT
 from tests.support.policies import policy_entry
 from tests.support.principals import an_operator

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.core.errors import ForbiddenError
-from features.core.rows.scores import ScoreRow
-from store.duck.scores import Scores
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.duck.scores import Scores
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score
 from tests.support.principals import a_key, an_operator
 

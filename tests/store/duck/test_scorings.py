@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from features.core.instants import DAY_US
-from features.core.reason import Reason
-from features.landing.actor_scores import shares_of
-from features.scorers.trs_v1.scorer import SCORER
-from features.state.score_memory import StrongestTransfers
-from flows.backfill.actors import FADING
-from store.duck.scorings import NewestScorings, newest_of
-from store.duck.strongest import StoredScore, StrongestScorings
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.reason import Reason
+from clearhold.features.landing.actor_scores import shares_of
+from clearhold.features.scorers.trs_v1.scorer import SCORER
+from clearhold.features.state.score_memory import StrongestTransfers
+from clearhold.flows.backfill.actors import FADING
+from clearhold.store.duck.scorings import NewestScorings, newest_of
+from clearhold.store.duck.strongest import StoredScore, StrongestScorings
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.vectors import VECTORS
 

@@ -6,15 +6,15 @@ import duckdb
 import msgspec
 import pytest
 
-from features.core.errors import ForbiddenError
-from features.core.instants import DAY_US, DAYS_60
-from features.core.rows.alerts import LabelRow
-from features.core.rows.scores import ShadowScoreRow
-from features.core.stability import UNSCORED_CLASS
-from features.policy.comparison import PairCount
-from store.duck.shadow_scores import ShadowScores
-from store.duck.writer import BatchWriter
-from store.tables.row_tables import row_tables
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.instants import DAY_US, DAYS_60
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.scores import ShadowScoreRow
+from clearhold.features.core.stability import UNSCORED_CLASS
+from clearhold.features.policy.comparison import PairCount
+from clearhold.store.duck.shadow_scores import ShadowScores
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_shadow_score
 from tests.support.principals import a_key, an_operator
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from store.joining.continuity import StreamEnds
-from store.joining.losses import AcceptedLosses, Hole
-from store.lake.segment_files import Gap
+from clearhold.store.joining.continuity import StreamEnds
+from clearhold.store.joining.losses import AcceptedLosses, Hole
+from clearhold.store.lake.segment_files import Gap
 
 
 def ends(**places: int) -> StreamEnds:

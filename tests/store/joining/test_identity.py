@@ -3,8 +3,8 @@
 import pytest
 from redis import Redis
 
-from store.data_dir import LogIdentity, StartupError
-from store.joining.identity import LogInRedis
+from clearhold.store.data_dir import LogIdentity, StartupError
+from clearhold.store.joining.identity import LogInRedis
 
 OWN = LogIdentity(log_id="0b6f6f3e-5b0e-4f6e-9d57-2f3f1c9b7a11", shards=16)
 OTHER = LogIdentity(log_id="9a1c1f0e-77aa-4a52-8a0e-0f6f1d2c3b44", shards=16)

@@ -6,14 +6,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from features.core.canonical import Chain
-from store.data_dir import DataDir, StartupError
-from store.joining.trust import open_signing_keys
-from store.keys.key_schedule import ANNOUNCED_FOR_US, KeyPurpose, KeyState
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.record.checkpoint_log import CheckpointLog
-from store.record.checkpoints import RecordCheckpoints
+from clearhold.features.core.canonical import Chain
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.joining.trust import open_signing_keys
+from clearhold.store.keys.key_schedule import ANNOUNCED_FOR_US, KeyPurpose, KeyState
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.checkpoints import RecordCheckpoints
 from tests.support.clock import FrozenClock
 from tests.support.principals import an_operator
 from tests.support.record import TENANT, a_fact, record

@@ -7,10 +7,10 @@ from contextlib import closing
 
 import pytest
 
-from features.core.log_entry import LogEntry
-from store.data_dir import StartupError
-from store.kafka_log.connect import KafkaAddress
-from store.kafka_log.reader import KafkaLogReader, LogGapError
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.data_dir import StartupError
+from clearhold.store.kafka_log.connect import KafkaAddress
+from clearhold.store.kafka_log.reader import KafkaLogReader, LogGapError
 from tests.support.clock import T0
 from tests.support.kafka import REAL, KafkaTopic, kafka_topic
 from tests.support.waiting import eventually

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from store.keys.secrets import SecretBox, UnsealError, new_master_key, token_digest
+from clearhold.store.keys.secrets import SecretBox, UnsealError, new_master_key, token_digest
 
 KEY = bytes(range(32))
 

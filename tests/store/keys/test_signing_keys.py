@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json
 
-from features.core.errors import ConflictError, NotFoundError
-from features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from store.data_dir import StartupError
-from store.keys.key_schedule import KeyPurpose, KeyState
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys, thumbprint
+from clearhold.features.core.errors import ConflictError, NotFoundError
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
+from clearhold.store.data_dir import StartupError
+from clearhold.store.keys.key_schedule import KeyPurpose, KeyState
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys, thumbprint
 from tests.support.clock import FrozenClock
 
 BOX = SecretBox(bytes(32))

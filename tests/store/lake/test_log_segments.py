@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from features.core.instants import DAY_US
-from features.core.log_entry import LogEntry
-from store.control.entries import ControlEntry
-from store.lake.log_segments import LogSegments
-from store.lake.segment_files import ENTRIES_PER_ROW_GROUP, DamagedSegmentError, SegmentFiles
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.control.entries import ControlEntry
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segment_files import ENTRIES_PER_ROW_GROUP, DamagedSegmentError, SegmentFiles
 from tests.support.duck_rows import AT
 
 MIDNIGHT = AT - AT % DAY_US

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from features.core.log_entry import LogEntry
-from store.lake.log_segments import LogSegments
-from store.lake.segmenter import Segmenter
-from store.redis_log.keys import shard_key
-from store.redis_log.offsets import SEQ_BITS
-from store.redis_log.reader import LogReader
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.redis_log.keys import shard_key
+from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.redis_log.reader import LogReader
 from tests.support.duck_rows import AT
 
 SHARD = 3

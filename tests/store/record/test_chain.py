@@ -9,14 +9,14 @@ import duckdb
 import msgspec
 import pytest
 
-from features.core.canonical import Chain, canonical
-from features.core.rows.record import ChainFactRow
-from store.data_dir import StartupError
-from store.duck.writer import BatchWriter
-from store.record import chain_file
-from store.record.chain import links_of
-from store.record.rows import RecordChainRow
-from store.tables.row_tables import row_tables
+from clearhold.features.core.canonical import Chain, canonical
+from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.store.data_dir import StartupError
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.record import chain_file
+from clearhold.store.record.chain import links_of
+from clearhold.store.record.rows import RecordChainRow
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0
 from tests.support.record import TENANT, a_fact, chains_of, record
 
@@ -218,7 +218,7 @@ def test_given_a_long_file_when_opened_then_only_its_end_is_compared(
 ) -> None:
     record(database, tmp_path / "record", [a_fact(number) for number in range(30)])
     line = chain_file.line_of(stored(database)[0])
-    monkeypatch.setattr("store.record.chain.COMPARED_AT_START_BYTES", 10 * len(line))
+    monkeypatch.setattr("clearhold.store.record.chain.COMPARED_AT_START_BYTES", 10 * len(line))
 
     compared = list(chain_file.ChainFile(tmp_path / "record", *DISPOSITIONS).lines(last_bytes=10 * len(line)))
     record(database, tmp_path / "record", [a_fact(30)])

@@ -7,19 +7,19 @@ from typing import Final
 import duckdb
 import pytest
 
-from features.core.canonical import Chain
-from features.core.errors import ForbiddenError, NotFoundError
-from features.core.instants import HOUR_US
-from store.data_dir import StartupError
-from store.keys.key_schedule import KeyPurpose
-from store.keys.secrets import SecretBox
-from store.keys.signing_keys import SigningKeys
-from store.record.checkpoint_log import CheckpointLog
-from store.record.checkpoints import InconsistentChainError, RecordCheckpoints
-from store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
-from store.record.notes import opened_note
-from store.record.rows import RecordCheckpointRow
-from store.record.verification import Verification
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.errors import ForbiddenError, NotFoundError
+from clearhold.features.core.instants import HOUR_US
+from clearhold.store.data_dir import StartupError
+from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.checkpoints import InconsistentChainError, RecordCheckpoints
+from clearhold.store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
+from clearhold.store.record.notes import opened_note
+from clearhold.store.record.rows import RecordCheckpointRow
+from clearhold.store.record.verification import Verification
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.record import PROGRAM, TENANT, a_fact, record

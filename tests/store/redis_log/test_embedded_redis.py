@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from redis import Redis, RedisError
 
-from store.data_dir import StartupError
-from store.redis_log.connect import RedisSettingsError, check_external, connect_sync
-from store.redis_log.server import EmbeddedRedis
+from clearhold.store.data_dir import StartupError
+from clearhold.store.redis_log.connect import RedisSettingsError, check_external, connect_sync
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.redis_process import alive, pid_of, service_with_redis
 from tests.support.waiting import eventually
 

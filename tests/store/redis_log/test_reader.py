@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from features.core.log_entry import LogEntry
-from store.redis_log import reader as reader_module
-from store.redis_log.connect import connect_sync
-from store.redis_log.offsets import offset_of
-from store.redis_log.reader import LogReader
-from store.redis_log.server import EmbeddedRedis
+from clearhold.features.core.log_entry import LogEntry
+from clearhold.store.redis_log import reader as reader_module
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.offsets import offset_of
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.clock import T0
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from features.core.errors import UnavailableError
-from features.core.log_entry import EntryKind
-from store.data_dir import LogIdentity
-from store.redis_log.appender import LogAppender
-from store.redis_log.connect import connect_async, connect_sync
-from store.redis_log.keys import IDENTITY
-from store.redis_log.reader import LogReader
-from store.redis_log.same_log import SameLog
-from store.redis_log.server import EmbeddedRedis
+from clearhold.features.core.errors import UnavailableError
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.store.data_dir import LogIdentity
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async, connect_sync
+from clearhold.store.redis_log.keys import IDENTITY
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.same_log import SameLog
+from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.clock import T0
 
 pytestmark = pytest.mark.anyio

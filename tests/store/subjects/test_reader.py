@@ -10,16 +10,16 @@ import duckdb
 import pytest
 from msgspec import json
 
-from features.catalogue.vector import TransferFeaturesRow
-from features.core.rows.parties import AccountRow
-from features.core.rows.transfers import TransferRow
-from store.duck.database import open_database
-from store.duck.writer import BatchWriter
-from store.lake.raw_events import RawEvents
-from store.record.checkpoints import RecordCheckpoints
-from store.subjects.reader import SubjectReader
-from store.subjects.things import Subject, SubjectKind
-from store.tables.row_tables import row_tables
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.rows.parties import AccountRow
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.duck.database import open_database
+from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.subjects.reader import SubjectReader
+from clearhold.store.subjects.things import Subject, SubjectKind
+from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.principals import an_operator
 

@@ -1,8 +1,8 @@
 """No table of the database is forgotten: each is in the export of a subject, or left out for a reason."""
 
-from store.duck.schema import TABLES
-from store.subjects.lines import END, MANIFEST
-from store.subjects.tables import (
+from clearhold.store.duck.schema import TABLES
+from clearhold.store.subjects.lines import END, MANIFEST
+from clearhold.store.subjects.tables import (
     BANK_OBJECTS,
     IN_DECISIONS,
     IN_MONEY,

@@ -6,8 +6,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from store.duck.schema import TABLES
-from store.tables.columns import arrow_table, columns_of, row_builder
+from clearhold.store.duck.schema import TABLES
+from clearhold.store.tables.columns import arrow_table, columns_of, row_builder
 
 
 class Colour(enum.StrEnum):
