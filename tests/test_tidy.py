@@ -58,6 +58,17 @@ def defined_names(tree: ast.Module) -> set[str]:
     return {name.lstrip("_") for name in names}
 
 
+def imported_names(tree: ast.Module) -> list[str]:
+    """Modules that are imported by name, in the order of their lines."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
+            names.append(node.module)
+    return names
+
+
 def private_names(tree: ast.Module, path: str, words: list[PrivateWord]) -> list[str]:
     names = sorted(defined_names(tree))
     return [name for name in names for each in words if fnmatchcase(name, each.word) and path not in each.exempt]
@@ -163,6 +174,17 @@ def test_given_a_shipped_module_then_it_defines_no_private_word(path: Path) -> N
     words = private_words(STYLE.read_text(encoding="utf-8"))
 
     assert not private_names(tree_of(path), named(path), words)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=named)
+def test_given_a_module_then_it_imports_rooms_in_the_namespace_alone(path: Path) -> None:
+    assert not [name for name in imported_names(tree_of(path)) if name.partition(".")[0] in SHIPPED]
+
+
+def test_given_imports_of_every_form_then_their_modules_are_named() -> None:
+    tree = ast.parse("import features.core\nfrom store import ids\nfrom . import near\nimport clearhold.api as api\n")
+
+    assert imported_names(tree) == ["features.core", "store", "clearhold.api"]
 
 
 def test_given_private_words_then_definitions_of_every_kind_are_refused_and_exempt_files_are_not() -> None:

@@ -27,6 +27,7 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD
 from clearhold.features.core.reason import Reason
+from clearhold.features.core.sentences import money_in
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.resting import FOLLOW_MONEY, actor_ids_of, rests_on
@@ -228,3 +229,12 @@ def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:
         layering_hops=tuple(str(offset_of(row)) for row in assessment.layering),
         round_trip=tuple(str(offset_of(row)) for row in assessment.round_trip),
     )
+
+
+def summary_of(finding: Finding, context: DetectionContext) -> str:
+    """The finding in one line; it names the transfer's own currency when that is not the US dollar."""
+    text = f"{finding.detector.id} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
+    foreign = foreign_amount(context)
+    if foreign is None or finding.subject.type is SubjectType.PROGRAM:
+        return text
+    return f"{text} The transfer is of {money_in(foreign.currency, int(foreign.amount))}."

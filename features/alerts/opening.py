@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from clearhold.features.alerts.draft import Draft
-from clearhold.features.alerts.evidence import evidence_of, foreign_amount, refreshed, subject_key, text_of
+from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of, text_of
 from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from clearhold.features.alerts.narrative import draft_of, policy_close
 from clearhold.features.alerts.rows import (
@@ -34,7 +34,6 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.emit import Emit, no_rows
-from clearhold.features.core.sentences import money_in
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
 from clearhold.features.detectors.band import DETECTOR_OF_BAND
 from clearhold.features.detectors.caps import cap_finding
@@ -258,7 +257,7 @@ class AlertOpener:
         is_automated = routing.route is Route.AUTOMATED
         draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
         alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (_summary(finding, self._context), text_of(evidence), text_of(draft)))
+        self._book.set_texts(alert, (summary_of(finding, self._context), text_of(evidence), text_of(draft)))
         body = alert_body_row(program, alert, evidence, draft, position)
         rows = [] if self._emit is no_rows else [alert_row(program, alert, position), body]
         if is_automated:
@@ -354,7 +353,7 @@ class AlertOpener:
         evidence = refreshed(self._book.texts(alert)[1], newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (_summary(finding, context), text_of(evidence), text_of(draft)))
+        self._book.set_texts(alert, (summary_of(finding, context), text_of(evidence), text_of(draft)))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
 
@@ -374,7 +373,6 @@ class AlertOpener:
             self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
 
     def _count_as_alerted(self) -> None:
-        """Whatever became of the alert, its evidence names the transfer."""
         transfer = self._context.transfer
         self._program.day_tallies.set_alerted(self._row, transfer.record, transfer.returned())
 
@@ -392,12 +390,3 @@ class AlertOpener:
         alert.in_hold |= self._in_hold(finding)
         if alert.status is AlertStatus.OPEN and routing.auto_hold:
             alert.status = AlertStatus.HELD
-
-
-def _summary(finding: Finding, context: DetectionContext) -> str:
-    """The finding in one line; it names the transfer's own currency when that is not the US dollar."""
-    text = f"{finding.detector.id} on {finding.subject.type} {finding.subject.id}: {finding.sentence}"
-    foreign = foreign_amount(context)
-    if foreign is None or finding.subject.type is SubjectType.PROGRAM:
-        return text
-    return f"{text} The transfer is of {money_in(foreign.currency, int(foreign.amount))}."
