@@ -22,9 +22,10 @@ COPY features features
 COPY store store
 COPY flows flows
 COPY api api
+COPY demo demo
 # Compiled here, because the user who runs it writes nowhere but in the volume.
 RUN pip install --no-deps --no-build-isolation -e . \
-    && python -m compileall -q features store flows api \
+    && python -m compileall -q features store flows api demo \
     && groupadd --gid 10001 clearhold \
     && useradd --uid 10001 --gid 10001 --home-dir /var/lib/clearhold --no-create-home clearhold \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/clearhold

@@ -40,7 +40,7 @@ $(STAMP): pyproject.toml requirements.lock
 	touch $(STAMP)
 
 demo: setup
-	$(PY) -m demo
+	$(VENV)/bin/clearhold demo
 
 # Giving way to the service, like any reader of the lake, and on this machine alone. It asks no registry for updates.
 notebook: setup

@@ -21,8 +21,8 @@ from bench.preflight import PARTIES, PROGRAMS, Questions
 from bench.service import Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
+from clearhold.demo.scan_index import ScanIndex
 from clearhold.features.core.instants import DAY_US, SECOND_US, format_instant
-from tests.support.scan_index import ScanIndex
 from tests.support.scan_items import a_settlement, address, an_agent
 
 TIMES_ALONE: Final = Promise(1.5)

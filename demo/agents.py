@@ -14,8 +14,8 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from clearhold.api.client.client import ClearholdClient
+from clearhold.demo.scan_index import Item, ScanIndex
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
-from tests.support.scan_index import Item, ScanIndex
 
 CHAIN: Final = 8453
 REGISTRY: Final = "0x8004a169fb4a3325136eb29fa0ceb6d2e539a432"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from clearhold.demo.moves import Move
 from clearhold.features.bank.event_families import RAIL_OF_FAMILY
 from clearhold.features.sandbox.planned_transfer import Family
-from demo.moves import Move
 
 
 def preflight_request(program_id: str, move: Move, *, on_file: bool) -> dict[str, Any]:

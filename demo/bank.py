@@ -11,13 +11,13 @@ from typing import Final
 
 import msgspec
 
+from clearhold.demo import everyday, stories
+from clearhold.demo.cast import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
+from clearhold.demo.lives import Delivery, Reporter
+from clearhold.demo.moves import Move
+from clearhold.demo.telling import Story, Strangers, Tempo
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.sandbox import objects
-from demo import everyday, stories
-from demo.cast import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
-from demo.lives import Delivery, Reporter
-from demo.moves import Move
-from demo.telling import Story, Strangers, Tempo
 
 HISTORY_DAYS: Final = 97
 DENIED_ON_DAY: Final = 60  # or at two thirds of a shorter history

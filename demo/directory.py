@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from clearhold.api.client.client import ClearholdClient
+from clearhold.demo.bank import denied_at, everyone_in
+from clearhold.demo.bank_api import BankApi
+from clearhold.demo.cast import Other, Program
+from clearhold.demo.lives import Delivery
+from clearhold.demo.stage import Access
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.sandbox import objects
-from demo.bank import denied_at, everyone_in
-from demo.cast import Other, Program
-from demo.lives import Delivery
-from demo.stage import Access
-from tests.support.bank_api import BankApi
 
 LEARNT_WITHIN_S: Final = 90.0
 LOOK_EVERY_S: Final = 0.2

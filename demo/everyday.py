@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
 
+from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
+from clearhold.demo.moves import Move
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.sandbox.planned_transfer import Ending, Family
-from demo.cast import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
-from demo.moves import Move
 
 PAY_DAYS: Final = frozenset({1, 16})
 CARD_DECLINE_IN: Final = 25

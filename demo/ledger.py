@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from demo.moves import Move
+from clearhold.demo.moves import Move
 
 
 class Telling(msgspec.Struct, kw_only=True):

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
+from clearhold.demo.cast import Other
+from clearhold.demo.moves import Move
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.lives import life_of, reports_of
 from clearhold.features.sandbox.planned_transfer import Family
-from demo.cast import Other
-from demo.moves import Move
 
 TWICE_IN: Final = 60
 LATE_IN: Final = 80

@@ -1,9 +1,9 @@
 """The few who are up to something: amounts, places, identities, cards and debits that nobody agreed to."""
 
+from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, Party
+from clearhold.demo.moves import Move
+from clearhold.demo.telling import Cast, Strangers, Tempo, out
 from clearhold.features.sandbox.planned_transfer import Ending, Family
-from demo.cast import LENDING, PAYROLL, REMITTANCE, Party
-from demo.moves import Move
-from demo.telling import Cast, Strangers, Tempo, out
 
 
 def just_under_10k(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:

@@ -1,7 +1,7 @@
 """A move: one transfer that is going to happen, before the bank has told anyone about it."""
 
+from clearhold.demo.cast import Other, Party
 from clearhold.features.sandbox.planned_transfer import Family, PlannedTransfer
-from demo.cast import Other, Party
 
 
 class Move(PlannedTransfer, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from typing import Final
 
+from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
+from clearhold.demo.moves import Move
+from clearhold.demo.telling import Cast, Strangers, Tempo, out
 from clearhold.features.sandbox.planned_transfer import Ending, Family
-from demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
-from demo.moves import Move
-from demo.telling import Cast, Strangers, Tempo, out
 
 MULE_PAYERS: Final = 6
 RING: Final = ("ring_1", "ring_2", "ring_3")

@@ -14,9 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.api.client.client import ClearholdClient
-from demo.ledger import Ledger, Telling
-from demo.stage import Access
-from demo.stories import DETECTORS_OF
+from clearhold.demo.ledger import Ledger, Telling
+from clearhold.demo.stage import Access
+from clearhold.demo.stories import DETECTORS_OF
 
 PAGE: Final = "100"
 MAX_PAGES: Final = 1_000

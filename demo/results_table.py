@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from demo.results import EverydayResult, Results, StoryResult
+from clearhold.demo.results import EverydayResult, Results, StoryResult
 
 PLAIN_WIDTH: Final = 160
 SHOWN_DETECTORS: Final = 2

@@ -11,18 +11,18 @@ from typing import Final
 
 from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
 from clearhold.api.client.event_replay import Target
-from demo.asking import preflight_request
-from demo.bank import HISTORY_DAYS, SimulatedBank
-from demo.board import Board
-from demo.cast import Other
-from demo.clock import now_us
-from demo.directory import Owners
-from demo.ledger import Ledger
-from demo.lives import Delivery
-from demo.moves import Move
-from demo.service import DemoError
-from demo.stage import Stage
-from demo.watcher import Watcher
+from clearhold.demo.asking import preflight_request
+from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
+from clearhold.demo.board import Board
+from clearhold.demo.cast import Other
+from clearhold.demo.clock import now_us
+from clearhold.demo.directory import Owners
+from clearhold.demo.ledger import Ledger
+from clearhold.demo.lives import Delivery
+from clearhold.demo.moves import Move
+from clearhold.demo.service import DemoError
+from clearhold.demo.stage import Stage
+from clearhold.demo.watcher import Watcher
 
 BATCH: Final = 100
 PROBED_IN: Final = 5

@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Final, Self
 
 from clearhold.api.client.client import ClearholdClient
-from tests.support.bank_api import BankApi
-from tests.support.scan_index import ScanIndex
+from clearhold.demo.bank_api import BankApi
+from clearhold.demo.scan_index import ScanIndex
+from clearhold.flows.own_python import import_environment
 
-CHECKOUT: Final = Path(__file__).parent.parent
 HOST: Final = "127.0.0.1"
 READY_WITHIN_S: Final = 60.0
 STOPPED_WITHIN_S: Final = 20.0
@@ -31,8 +31,8 @@ class DemoError(Exception):
 
 
 def serve_command(data_dir: Path, port: int) -> list[str]:
-    """``clearhold serve`` of this checkout, run by the interpreter that runs the demo."""
-    serve = [sys.executable, "-c", "from clearhold.api.cli.start import main; main()", "serve"]
+    """``clearhold serve`` under the demo's interpreter; ``-P`` keeps modules of the working directory out."""
+    serve = [sys.executable, "-P", "-c", "from clearhold.api.cli.start import main; main()", "serve"]
     return [*serve, "--data", str(data_dir), "--host", HOST, "--port", str(port)]
 
 
@@ -67,7 +67,7 @@ class Service:
         self, command: list[str], *, url: str, log_path: Path, environment: Mapping[str, str] | None = None
     ) -> None:
         self._command = command
-        self._environment = os.environ | dict(environment or {})
+        self._environment = os.environ | import_environment() | dict(environment or {})
         self._url = url
         self._log_path = log_path
 
@@ -80,7 +80,6 @@ class Service:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                cwd=CHECKOUT,
                 env=self._environment,
             )
         try:

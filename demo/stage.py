@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from clearhold.api.client.client import ClearholdClient, RefusedError
-from demo.cast import Program
-from demo.service import DemoError
+from clearhold.demo.cast import Program
+from clearhold.demo.service import DemoError
 
 TENANT_SLUG: Final = "demo-bank"
 OPERATOR: Final = "demo@bank.example"

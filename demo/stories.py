@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from demo import mischief, mules
-from demo.telling import Story
+from clearhold.demo import mischief, mules
+from clearhold.demo.telling import Story
 
 UNAUTHORIZED: Final = Story(
     name="unauthorized returns", detectors=("unauthorized_return",), moves=mischief.unauthorized_debits

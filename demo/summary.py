@@ -8,8 +8,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from demo.board import Figures, Hold
-from demo.stage import OPERATOR, Stage
+from clearhold.demo.board import Figures, Hold
+from clearhold.demo.stage import OPERATOR, Stage
 
 BANDS = ("clear", "review", "hold", "unscored", "not yet")
 DECISIONS = ("clear", "review", "hold")

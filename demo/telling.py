@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from demo.cast import Other, Party, Program, Registrar
-from demo.moves import Move
+from clearhold.demo.cast import Other, Party, Program, Registrar
+from clearhold.demo.moves import Move
 
 Cast = dict[str, Program]
 

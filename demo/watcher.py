@@ -8,10 +8,10 @@ from threading import Event, Thread
 from typing import Any, Final
 
 from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
+from clearhold.demo.board import Board
+from clearhold.demo.service import DemoError
+from clearhold.demo.stage import Access
 from clearhold.features.core.instants import format_instant
-from demo.board import Board
-from demo.service import DemoError
-from demo.stage import Access
 
 POLL_S: Final = 1.0
 PAGE: Final = "100"

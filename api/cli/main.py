@@ -27,6 +27,7 @@ from clearhold.api.cli import (
 from clearhold.api.cli.docs import openapi_text
 from clearhold.api.settings import MOST_SCORERS, Settings
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
+from clearhold.demo import command as demo
 from clearhold.store.data_dir import StartupError
 from clearhold.store.logs import configure_logs
 
@@ -63,6 +64,7 @@ aside.register(app)
 backup.register(app)
 calibrate.register(app)
 check.register(app)
+demo.register(app)
 explain.register(app)
 lake.register(app)
 listen.register(app)

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from clearhold.demo.asking import preflight_request
+from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
+from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE
+from clearhold.demo.lives import Delivery
+from clearhold.demo.moves import Move
+from clearhold.demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.sandbox.planned_transfer import Ending, Family
-from demo.asking import preflight_request
-from demo.bank import HISTORY_DAYS, SimulatedBank
-from demo.cast import LENDING, PAYROLL, REMITTANCE
-from demo.lives import Delivery
-from demo.moves import Move
-from demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
 from tests.demo.bank_shapes import complaints
 
 NOW = 1_790_000_000_000_000

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from tests.support.bank_api import TEST_KEY, BankApi, ServedRequest
+from clearhold.demo.bank_api import TEST_KEY, BankApi, ServedRequest
 
 ACCOUNT = {"id": "bacc_1", "type": "CHECKING", "owners": ["enti_1"]}
 ENTITY = {"id": "enti_1", "type": "PERSON", "verification_status": "VERIFIED"}

@@ -1,4 +1,4 @@
-"""``python -m demo`` as a person starts it, against the real service."""
+"""``clearhold demo`` as a person starts it, against the real service."""
 
 import re
 import signal
@@ -14,8 +14,7 @@ import msgspec
 import pytest
 
 from clearhold.api.client.client import ClearholdClient
-from demo.results import Results
-from demo.service import CHECKOUT
+from clearhold.demo.results import Results
 from tests.support.running_service import free_port
 
 ENDS_WITHIN_S = 240
@@ -27,8 +26,9 @@ CANNOT_BE_ASKED_ABOUT = {"one card tested", "round trip"}  # cards and book tran
 
 @contextmanager
 def a_demo(folder: Path, port: int, *options: str) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "demo", "--data", str(folder), "--port", str(port), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=CHECKOUT) as demo:
+    command = [sys.executable, "-c", "from clearhold.api.cli.start import main; main()", "demo"]
+    command += ["--data", str(folder), "--port", str(port), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as demo:
         try:
             yield demo
         finally:

@@ -3,13 +3,13 @@
 import msgspec
 
 from clearhold.api.client.client import ClearholdClient
-from demo import directory
-from demo.bank import SimulatedBank, everyone_in
-from demo.directory import Owners, introduce, open_books
-from demo.lives import Delivery
-from demo.stage import Access
+from clearhold.demo import directory
+from clearhold.demo.bank import SimulatedBank, everyone_in
+from clearhold.demo.bank_api import ACCOUNTS, COUNTERPARTIES, ENTITIES, BankApi
+from clearhold.demo.directory import Owners, introduce, open_books
+from clearhold.demo.lives import Delivery
+from clearhold.demo.stage import Access
 from tests.demo.bank_shapes import complaints_of_object
-from tests.support.bank_api import ACCOUNTS, COUNTERPARTIES, ENTITIES, BankApi
 from tests.support.fake_service import PROGRAM, SECRET, fake_service
 
 NOW = 1_790_000_000_000_000

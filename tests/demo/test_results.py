@@ -5,9 +5,9 @@ from typing import Any
 
 from rich.console import Console
 
-from demo.ledger import Ledger, Telling
-from demo.results import Readings, Results, results_of
-from demo.results_table import PLAIN_WIDTH, results_parts
+from clearhold.demo.ledger import Ledger, Telling
+from clearhold.demo.results import Readings, Results, results_of
+from clearhold.demo.results_table import PLAIN_WIDTH, results_parts
 
 
 def a_transfer(name: str, *, day: int = 40, band: str = "clear") -> dict[str, Any]:

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from clearhold.api.client.client import ClearholdClient, RefusedError
-from demo.bank import SimulatedBank
-from demo.board import Board, percentile
-from demo.cast import Other, cast_of
-from demo.ledger import Ledger
-from demo.lives import Delivery
-from demo.runner import Runner, newest_transfers
-from demo.service import DemoError, Service, require_free
-from demo.stage import Access, Stage, StageDir, set_up
-from demo.summary import directions, hold_lines, plain
-from demo.watcher import Watcher
+from clearhold.demo.bank import SimulatedBank
+from clearhold.demo.board import Board, percentile
+from clearhold.demo.cast import Other, cast_of
+from clearhold.demo.ledger import Ledger
+from clearhold.demo.lives import Delivery
+from clearhold.demo.runner import Runner, newest_transfers
+from clearhold.demo.service import DemoError, Service, require_free
+from clearhold.demo.stage import Access, Stage, StageDir, set_up
+from clearhold.demo.summary import directions, hold_lines, plain
+from clearhold.demo.watcher import Watcher
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, FakeService, fake_service
 from tests.support.running_service import free_port
 

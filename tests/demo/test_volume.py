@@ -5,16 +5,16 @@ from collections import Counter
 import msgspec
 import pytest
 
+from clearhold.demo.bank import SimulatedBank
+from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE
+from clearhold.demo.lives import Delivery, Reporter
+from clearhold.demo.moves import Move
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Route
 from clearhold.features.shard.shard import ShardState
-from demo.bank import SimulatedBank
-from demo.cast import LENDING, PAYROLL, REMITTANCE
-from demo.lives import Delivery, Reporter
-from demo.moves import Move
 from tests.support.builders import a_program
 
 NOW = 1_790_000_000_000_000

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import redis
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.events import EventRow
@@ -26,7 +27,6 @@ from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis
-from demo.bank import SimulatedBank
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.duck_rows import an_event
 from tests.support.waiting import eventually

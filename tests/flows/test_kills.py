@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.instants import DAY_US
 from clearhold.store.redis_log.connect import connect_sync
-from demo.bank import SimulatedBank
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import (
     RunningService,

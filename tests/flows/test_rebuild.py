@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 from clearhold.api.rules.examples import NEW_RULE
+from clearhold.demo.bank_api import TEST_KEY, BankApi
+from clearhold.demo.scan_index import ScanIndex
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.core.rules import RuleMode
@@ -20,13 +22,11 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.duck.schema import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
-from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments
 from tests.support.lake_rows import differing_rows, views_with_rows
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService, post_until_taken, wait_until_committed
-from tests.support.scan_index import ScanIndex
 from tests.support.scan_items import a_profile, a_settlement, an_agent, wallet_of
 from tests.support.scorecards import a_card
 from tests.support.waiting import eventually

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import httpx
 
-from tests.support.bank_api import TEST_KEY, BankApi, TakenAction
+from clearhold.demo.bank_api import TEST_KEY, BankApi, TakenAction
 from tests.support.running_app import RunningApp, content_of_201
 
 CANCEL: Final = {"type": "cancel_transfer", "targetType": "transfer", "targetId": "acht_1"}

@@ -2,9 +2,9 @@
 
 import msgspec
 
+from clearhold.demo.bank import SimulatedBank, everyone_in
 from clearhold.features.core.instants import format_instant
 from clearhold.features.sandbox import objects
-from demo.bank import SimulatedBank, everyone_in
 
 
 def owners_told(bank: SimulatedBank, program: str, *, at: int) -> list[bytes]:

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from clearhold.demo.bank_api import BankApi
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.acting import Acting
-from tests.support.bank_api import BankApi
 from tests.support.running_app import RunningApp
 
 Served = tuple[RunningApp, BankApi]

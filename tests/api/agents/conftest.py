@@ -8,9 +8,9 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from clearhold.demo.scan_index import ScanIndex
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.running_app import RunningApp
-from tests.support.scan_index import ScanIndex
 
 _NUMBERS: Final = count(1)
 

@@ -5,11 +5,11 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from clearhold.demo.scan_index import ScanAnswer
 from clearhold.features.core.instants import HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.running_app import assert_refused
-from tests.support.scan_index import ScanAnswer
 from tests.support.scan_items import a_settlement, an_agent, entity_of, transfer_of
 
 AT: Final = T0 - 20 * HOUR_US

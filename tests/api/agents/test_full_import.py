@@ -5,11 +5,11 @@ from threading import Event
 
 import pytest
 
+from clearhold.demo.scan_index import ScanAnswer
 from clearhold.features.core.instants import HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.running_app import assert_refused
-from tests.support.scan_index import ScanAnswer
 from tests.support.scan_items import a_profile, a_settlement, an_agent, transfer_of, wallet_of
 from tests.support.waiting import eventually
 

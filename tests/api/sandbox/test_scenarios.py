@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.sandbox.scenario import ScenarioName
 from clearhold.features.sandbox.scenarios import SCENARIOS
-from demo.bank import SimulatedBank
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_in_batches, wait_until_committed
 

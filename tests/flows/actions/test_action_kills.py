@@ -10,8 +10,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from clearhold.demo.bank_api import TEST_KEY, BankApi, TakenAction
 from clearhold.flows.bank_http import ANSWER_WITHIN_S
-from tests.support.bank_api import TEST_KEY, BankApi, TakenAction
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
 from tests.support.waiting import eventually
 

@@ -9,13 +9,13 @@ from msgspec import json
 from structlog.testing import capture_logs
 
 from clearhold.api.actions import service
+from clearhold.demo.bank_api import TEST_KEY
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.flows.actions import bank_actions, executor
 from clearhold.flows.actions.bank_actions import MAX_RECORDED_BYTES
 from clearhold.store.traces import trace_id_of
 from tests.support.acting import CANCEL, FREEZE, Acting
-from tests.support.bank_api import TEST_KEY
 from tests.support.running_app import assert_refused
 from tests.support.waiting import eventually
 

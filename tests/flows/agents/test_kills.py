@@ -6,10 +6,10 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
+from clearhold.demo.scan_index import ScanIndex
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.store.clock import SystemClock
 from tests.support.running_service import RunningService
-from tests.support.scan_index import ScanIndex
 from tests.support.scan_items import Item, a_profile, a_settlement, an_agent, entity_of, wallet_of
 from tests.support.waiting import eventually
 

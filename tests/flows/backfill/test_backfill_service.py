@@ -15,12 +15,12 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.backfill import BackfillStep
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.keys import shard_key
-from demo.bank import SimulatedBank
 from tests.support.running_service import (
     RunningService,
     post_in_batches,

@@ -8,6 +8,7 @@ import httpx
 import msgspec
 from msgspec import json
 
+from clearhold.demo.bank_api import BankApi
 from clearhold.features.core.directory import DirectoryEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
@@ -20,7 +21,6 @@ from clearhold.store.duck.directory import DirectoryTable
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.row_tables import row_tables
 from tests.support import bank_events as bank
-from tests.support.bank_api import BankApi
 from tests.support.clock import T0
 from tests.support.running_app import SHARDS, RunningApp
 

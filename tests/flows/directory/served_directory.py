@@ -10,8 +10,8 @@ from typing import Any, Final, Self
 
 import msgspec
 
+from clearhold.demo.bank_api import TEST_KEY, BankApi
 from tests.support import bank_events as bank
-from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.clock import T0
 from tests.support.running_service import ADMIN_TOKEN, RunningService, post_until_taken
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from clearhold.demo.bank_api import TEST_KEY, BankApi
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.sandbox.scenario import tag_of
@@ -13,7 +14,6 @@ from clearhold.flows.directory.pace import PAUSE_US
 from clearhold.store.traces import trace_id_of
 from tests.flows.directory.fetching import Fetching
 from tests.flows.directory.served_directory import ACCOUNT, COUNTERPARTY, ENTITY
-from tests.support.bank_api import TEST_KEY, BankApi
 from tests.support.clock import T0
 from tests.support.running_app import RunningApp
 

@@ -3,9 +3,9 @@
 import time
 from pathlib import Path
 
+from clearhold.demo.bank_api import TEST_KEY
 from clearhold.flows.bank_http import ANSWER_WITHIN_S
 from tests.flows.directory.served_directory import COUNTERPARTY, ENTITY, PATHS, ServedDirectory, until
-from tests.support.bank_api import TEST_KEY
 from tests.support.stalls import Stopwatch
 
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 import redis
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.program import Program
@@ -21,7 +22,6 @@ from clearhold.store.kafka_log.reader import KafkaLogReader
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.keys import shard_key
 from clearhold.store.redis_log.server import EmbeddedRedis
-from demo.bank import SimulatedBank
 from tests.flows.engine_room import APPENDED_AT, SHARDS, EngineRoom
 from tests.flows.scorer.process_room import ProcessRoom
 from tests.flows.scorer.test_scorer_processes import PROGRAMS, kill, rows_of

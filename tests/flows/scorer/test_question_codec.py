@@ -6,6 +6,7 @@ from zlib import crc32
 import msgspec
 import pytest
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
@@ -36,7 +37,6 @@ from clearhold.flows.scorer.question_codec import (
     encoded_question,
     envelope_of,
 )
-from demo.bank import SimulatedBank
 
 NOW = 1_780_000_000_000_000
 PROPOSED = ProposedTransfer(

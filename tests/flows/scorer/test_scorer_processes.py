@@ -14,6 +14,7 @@ import msgspec
 import pytest
 import redis
 
+from clearhold.demo.bank import SimulatedBank
 from clearhold.features.bank.envelope import EnvelopeError, read_envelope
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, shard_of
@@ -27,7 +28,6 @@ from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.keys import owner_key
 from clearhold.store.redis_log.server import EmbeddedRedis
 from clearhold.store.time_slice import GIVING_WAY
-from demo.bank import SimulatedBank
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom
 from tests.support.mutated_events import cases

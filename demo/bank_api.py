@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from tests.support.http_simulator import HttpSimulator, SimulatorServer
+from clearhold.demo.http_simulator import HttpSimulator, SimulatorServer
 
 TEST_KEY: Final = "test_simulated_bank_key"
 ACCOUNTS: Final = "bank-accounts"

@@ -1,4 +1,4 @@
-"""``python -m demo``: the service on a fresh data directory, and a simulated bank that moves money through it."""
+"""``clearhold demo``: the service on a fresh data directory, and a simulated bank that moves money through it."""
 
 import signal
 import sys
@@ -16,20 +16,20 @@ from rich.live import Live
 from rich.progress import Progress
 
 from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError
-from demo.agents import agents_table, filled_index, import_agents
-from demo.bank import HISTORY_DAYS, SimulatedBank
-from demo.board import Board
-from demo.clock import now_us
-from demo.directory import Owners, introduce, open_books
-from demo.ledger import Ledger
-from demo.results import Results, read_results
-from demo.results_table import PLAIN_WIDTH, results_parts
-from demo.runner import Runner
-from demo.service import HOST, DemoError, Service, reaching, require_free, serve_command
-from demo.stage import OPERATOR, Stage, StageDir, set_up
-from demo.summary import directions, hold_lines, panel, plain, say
-from demo.watcher import Watcher
-from tests.support.bank_api import BankApi
+from clearhold.demo.agents import agents_table, filled_index, import_agents
+from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
+from clearhold.demo.bank_api import BankApi
+from clearhold.demo.board import Board
+from clearhold.demo.clock import now_us
+from clearhold.demo.directory import Owners, introduce, open_books
+from clearhold.demo.ledger import Ledger
+from clearhold.demo.results import Results, read_results
+from clearhold.demo.results_table import PLAIN_WIDTH, results_parts
+from clearhold.demo.runner import Runner
+from clearhold.demo.service import HOST, DemoError, Service, reaching, require_free, serve_command
+from clearhold.demo.stage import OPERATOR, Stage, StageDir, set_up
+from clearhold.demo.summary import directions, hold_lines, panel, plain, say
+from clearhold.demo.watcher import Watcher
 
 SCREEN_EVERY_S: Final = 0.5
 LINE_EVERY_S: Final = 5.0
@@ -196,6 +196,11 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def register(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(demo)
+
+
 def demo(
     *,
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Where the service listens, on 127.0.0.1.")] = 8080,
@@ -218,7 +223,3 @@ def demo(
     except (DemoError, RefusedError, UnreachableError) as error:
         typer.echo(str(error), err=True)
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    typer.run(demo)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from tests.support.http_simulator import HttpSimulator, SimulatorServer
+from clearhold.demo.http_simulator import HttpSimulator, SimulatorServer
 
 LISTS: Final = ("agents", "profiles", "settlements")
 SCHEMA: Final = "scan-index/1"
