@@ -18,7 +18,7 @@ from clearhold.api.preflight.schemas import transfer_rules
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.features.landing.preflight import LimitEvaluation
+from clearhold.features.limits.proposed import LimitEvaluation
 from clearhold.store.duck.rescreening import Rescreening
 
 _TAG: Final = "ladder"

@@ -12,7 +12,7 @@ from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.api.preflight.schemas import proposed
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.principal import Principal
-from clearhold.features.landing.preflight import LimitEvaluation
+from clearhold.features.limits.proposed import LimitEvaluation
 from clearhold.features.policy.bodies import LADDER, LimitLadder
 from clearhold.features.policy.in_force import ladder_in_force, version_in_force
 from clearhold.features.shard.questions import EvaluateLadder, Owner

@@ -18,8 +18,8 @@ from clearhold.features.core.limits import (
 )
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.emit import Emit
-from clearhold.features.landing.cap_usage import cap_usage
 from clearhold.features.landing.policies import bring_into_force
+from clearhold.features.limits.cap_usage import cap_usage
 from clearhold.features.policy.bodies import ActiveVersion, LimitsBody
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState

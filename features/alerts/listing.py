@@ -14,10 +14,10 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.detectors.detector import DetectionContext
 from clearhold.features.detectors.finding import listed_finding
-from clearhold.features.landing.agents import Listed
 from clearhold.features.landing.landing_result import known_result
 from clearhold.features.landing.rescoring import score_again
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.parties.agents import Listed
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import EDGES_A_NODE, node_of_actor

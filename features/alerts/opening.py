@@ -48,8 +48,8 @@ from clearhold.features.detectors.finding import (
 )
 from clearhold.features.detectors.rules import matching_rules, rule_finding
 from clearhold.features.detectors.table import TRIGGERS
-from clearhold.features.landing.caps import crossed_by_landed
 from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.policy.routing import Routing, RoutingInput, route

@@ -19,7 +19,7 @@ from clearhold.features.detectors.detector import (
     Finding,
     ReviewQuestion,
 )
-from clearhold.features.landing.caps import CapCrossing, sentence_of
+from clearhold.features.limits.caps import CapCrossing, sentence_of
 
 PROGRAM_LIMIT_BREACH: Final = "program_limit_breach"
 LIMIT: Final = "limit"

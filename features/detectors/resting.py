@@ -35,7 +35,7 @@ from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.caps import LIMIT
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
 from clearhold.features.detectors.places import NAMED, READ, Place, Places, Resting, newest_of_program
-from clearhold.features.landing.caps import period_of
+from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import Glance, ReturnState, priced
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor

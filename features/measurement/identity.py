@@ -21,7 +21,7 @@ def identity_at(actor: Actor | None, at: int) -> Identity:
     """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``.
 
     Ruling 8, the scored half: an entity that the bank has sent no event on is stored as ``UNVERIFIED``
-    (``features/landing/party_rows.py``), but all five are None here, so it earns no verification points.
+    (``features/parties/party_rows.py``), but all five are None here, so it earns no verification points.
     """
     if actor is None or actor.profile is UNKNOWN_PROFILE:
         return _UNKNOWN

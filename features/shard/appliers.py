@@ -29,10 +29,10 @@ from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import ProgramRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.rows.transfers import PreflightRow
-from clearhold.features.landing.directory import apply_directory_entry
-from clearhold.features.landing.party_rows import account_row, apply_owner_entry
 from clearhold.features.landing.policies import apply_policy
-from clearhold.features.landing.preflight import counterparty_to_match
+from clearhold.features.limits.proposed import counterparty_to_match
+from clearhold.features.parties.directory import apply_directory_entry
+from clearhold.features.parties.party_rows import account_row, apply_owner_entry
 from clearhold.features.shard.backfill_step import apply_step
 from clearhold.features.shard.kri_snapshots import apply_snapshot
 from clearhold.features.shard.pipeline import process_bank_event

@@ -12,13 +12,13 @@ from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress,
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.emit import Emit
-from clearhold.features.landing.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
 from clearhold.features.landing.landing_result import known_result
-from clearhold.features.landing.party_rows import features_row
 from clearhold.features.landing.rescoring import score_again
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.rescored import vector_of
+from clearhold.features.parties.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
+from clearhold.features.parties.party_rows import features_row
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.state.program import ProgramState
 

@@ -23,8 +23,8 @@ from clearhold.features.core.rows.emit import Emit, no_rows
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.detectors.program import ProgramSnapshot
 from clearhold.features.kris.measure import measure_kris
-from clearhold.features.landing.actor_scores import score_row
 from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.parties.actor_scores import score_row
 from clearhold.features.scorers import prs_v1
 from clearhold.features.state.program import ProgramState
 

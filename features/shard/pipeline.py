@@ -37,11 +37,12 @@ from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_tim
 from clearhold.features.core.rows.emit import Emit, no_rows
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow
-from clearhold.features.landing.actor_scores import score_parties
-from clearhold.features.landing.agents import wallet_object
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.landing.party_rows import (
+from clearhold.features.landing.shadow_scores import emit_shadow_score
+from clearhold.features.parties.actor_scores import score_parties
+from clearhold.features.parties.agents import wallet_object
+from clearhold.features.parties.party_rows import (
     apply_account_event,
     apply_counterparty_event,
     apply_entity_event,
@@ -49,7 +50,6 @@ from clearhold.features.landing.party_rows import (
     emit_introduced,
     features_row,
 )
-from clearhold.features.landing.shadow_scores import emit_shadow_score
 from clearhold.features.shard.kri_snapshots import snapshot_after_transfers
 from clearhold.features.shard.seen_events import earlier_result, entry_of
 from clearhold.features.state.open_preflights import CounterpartyDetails

@@ -15,9 +15,9 @@ from clearhold.features.core.limits import ProgramLimits
 from clearhold.features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
-from clearhold.features.landing.agent_inputs import totals_of
-from clearhold.features.landing.preflight import LimitEvaluation, assess_proposed, evaluate_ladder
+from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
 from clearhold.features.measurement.degraded import STATE_LATE
+from clearhold.features.parties.agent_inputs import totals_of
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.policy.in_force import given_policy
 from clearhold.features.policy.program_autonomy import ProgramAutonomy, program_autonomy

@@ -20,11 +20,11 @@ from clearhold.features.core.money import USD
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.actor_scores import emit_entity_score
-from clearhold.features.landing.agents import apply_agent, apply_profile, link_payer
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.parties.actor_scores import emit_entity_score
+from clearhold.features.parties.agents import apply_agent, apply_profile, link_payer
 from clearhold.features.shard.pipeline import AFTER_LANDING
 from clearhold.features.state.agent_book import HIT
 from clearhold.features.state.parties import Actor

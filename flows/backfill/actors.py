@@ -12,7 +12,7 @@ from typing import Final
 import duckdb
 
 from clearhold.features.core.backfill import ActorRange, ActorsRescored, Strongest
-from clearhold.features.landing.actor_scores import shares_of
+from clearhold.features.parties.actor_scores import shares_of
 from clearhold.features.scorers.actor_decay import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from clearhold.features.state.score_memory import STRONGEST

@@ -20,8 +20,8 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.core.money import usd_cents_of
 from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
 

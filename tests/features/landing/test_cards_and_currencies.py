@@ -12,7 +12,7 @@ from clearhold.features.core.preflight import ProposedTransfer
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program

@@ -9,7 +9,7 @@ from clearhold.features.core.preflight import ProposedCounterparty, ProposedTran
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.limits.proposed import assess_proposed
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

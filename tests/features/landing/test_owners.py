@@ -13,7 +13,7 @@ from clearhold.features.core.rows.parties import AccountRow, EntityRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -11,7 +11,7 @@ from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesR
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.preflight import ProposedTransfer
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.asking import ask
 from tests.oracle.comparing import differences

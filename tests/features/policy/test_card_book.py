@@ -15,7 +15,7 @@ from clearhold.features.core.rows.scores import ShadowScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.policy.bodies import ActiveVersion, ChallengerBody, ScorecardBody
 from clearhold.features.policy.card_book import CardBook
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD

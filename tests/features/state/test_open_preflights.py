@@ -10,7 +10,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.core.vocabulary import Decision, Direction, Rail
-from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.reason import Reason
-from clearhold.features.landing.actor_scores import shares_of
+from clearhold.features.parties.actor_scores import shares_of
 from clearhold.features.scorers.trs_v1.scorer import SCORER
 from clearhold.features.state.score_memory import StrongestTransfers
 from clearhold.flows.backfill.actors import FADING

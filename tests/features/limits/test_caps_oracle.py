@@ -13,15 +13,15 @@ from clearhold.features.core.limits import CapKind, CapVersion
 from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.core.money import USD
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.landing.cap_usage import cap_usage
-from clearhold.features.landing.caps import crossed_by_landed
-from clearhold.features.landing.ladder import LadderParties, ladder_hits
-from clearhold.features.landing.preflight import assess_proposed
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.limits.cap_usage import cap_usage
+from clearhold.features.limits.caps import crossed_by_landed
+from clearhold.features.limits.ladder import LadderParties, ladder_hits
+from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
-from tests.features.landing.test_caps import NOTHING_MAY_MOVE
-from tests.features.landing.test_preflight_matches_landing import Question, landing_of, questions
+from tests.features.limits.test_caps import NOTHING_MAY_MOVE
+from tests.features.limits.test_proposed_matches_landing import Question, landing_of, questions
 from tests.oracle.limits import LimitsOracle, Transfers, is_outgoing, start_of_day, start_of_month
 from tests.support import bank_events as bank
 from tests.support.builders import a_log_entry, a_program

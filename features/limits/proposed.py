@@ -10,8 +10,9 @@ from clearhold.features.core.preflight import HARD_HIT, LimitHit, PreflightRecor
 from clearhold.features.core.rail_classes import class_of
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
-from clearhold.features.landing.ladder import (
+from clearhold.features.landing.subject_builder import build_subject
+from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
+from clearhold.features.limits.ladder import (
     NOT_ON_FILE,
     LadderBands,
     LadderParties,
@@ -20,7 +21,6 @@ from clearhold.features.landing.ladder import (
     ladder_hits,
     rescreen_of,
 )
-from clearhold.features.landing.subject_builder import build_subject
 from clearhold.features.measurement.assess import assess
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.degraded import thin_in_question

@@ -13,7 +13,7 @@ import numpy as np
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.limits import CapKind
 from clearhold.features.core.rail_classes import OUTGOING_CLASSES
-from clearhold.features.landing.caps import period_of
+from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import UNPRICED
 

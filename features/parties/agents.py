@@ -18,8 +18,8 @@ from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_tim
 from clearhold.features.core.rows.agents import AgentRow
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.vocabulary import EntityType, VerificationStatus
-from clearhold.features.landing.actor_scores import emit_entity_score
-from clearhold.features.landing.party_rows import counterparty_row, entity_row
+from clearhold.features.parties.actor_scores import emit_entity_score
+from clearhold.features.parties.party_rows import counterparty_row, entity_row
 from clearhold.features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, stated_by
 from clearhold.features.state.parties import Actor, Counterparty

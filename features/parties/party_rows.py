@@ -21,8 +21,8 @@ from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
-from clearhold.features.landing.actor_scores import emit_counterparty_score, emit_entity_score
 from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
 from clearhold.features.state.owner_merge import OwnerLearnt, learn_owner
 from clearhold.features.state.parties import Actor, Counterparty

@@ -23,10 +23,10 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.emit import Emit, no_rows
 from clearhold.features.core.rows.scores import ScoreRow
-from clearhold.features.landing.agent_inputs import agent_inputs
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.measurement.flow import dealing_with
 from clearhold.features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
+from clearhold.features.parties.agent_inputs import agent_inputs
 from clearhold.features.policy.in_force import thresholds_of
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
 from clearhold.features.scorers.crs_inputs import CounterpartyInputs

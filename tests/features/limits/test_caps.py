@@ -11,9 +11,9 @@ from clearhold.features.core.preflight import ProposedTransfer, decide
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.policies import PolicyRow
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
-from clearhold.features.landing.cap_usage import cap_usage
-from clearhold.features.landing.ladder import LadderParties, ladder_hits
-from clearhold.features.landing.preflight import PreflightAssessment, assess_proposed
+from clearhold.features.limits.cap_usage import cap_usage
+from clearhold.features.limits.ladder import LadderParties, ladder_hits
+from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.policy.seeds import LADDER_V1
 from clearhold.features.shard.shard import ShardState

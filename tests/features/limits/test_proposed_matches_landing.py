@@ -12,7 +12,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.landing.preflight import assess_proposed
+from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.parties import Counterparty
 from clearhold.features.state.program import ProgramState

@@ -15,7 +15,7 @@ from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, Dir
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import DirectoryRow
-from clearhold.features.landing.party_rows import apply_account_event, apply_counterparty_event, apply_entity_event
+from clearhold.features.parties.party_rows import apply_account_event, apply_counterparty_event, apply_entity_event
 from clearhold.features.state.program import ProgramState
 
 Data = dict[str, Any]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.landing.actor_scores import emit_counterparty_score, emit_entity_score, score_id
+from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score, score_id
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
 from tests.support.clock import T0
 from tests.support.daily_payments import (
