@@ -1,7 +1,7 @@
 """One entry of the ingest log: the only way in for a fact that can change a score.
 
 Offsets are integers that grow within a shard, from 1 on: Redis's ``milliseconds-sequence`` as ``milliseconds << 20 |
-sequence``, Kafka's offset plus one. Nothing but the log that gave an offset reads more than its order out of it.
+sequence``. Nothing but the log that gave an offset reads more than its order out of it.
 """
 
 from enum import StrEnum

@@ -21,11 +21,12 @@ from clearhold.features.shard.shards import Shards
 from clearhold.flows.log_source import Reader
 from clearhold.flows.scorer.desk import Desk
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
-from clearhold.flows.scorer.log_address import open_log
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
 from clearhold.flows.scorer.wire import Beginning, Kind, Start
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.logs import configure_logs
+from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 
 _POLL_S: Final = 0.05
@@ -74,7 +75,7 @@ def _score(beginning: Beginning, shards: Shards, desk: Desk) -> None:
     draining = Event()
 
     def open_reader(of: Sequence[int]) -> Reader:
-        return open_log(start.log, of, desk)
+        return LogReader(connect_sync(start.log), of, wait=desk.wait)
 
     waiting = _Waiting(shards, _tails(open_reader(owned), owned, desk), desk, draining)
     desk.on_pause.append(waiting.look)

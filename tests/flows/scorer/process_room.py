@@ -24,16 +24,15 @@ STARTED_WITHIN_S = 120.0
 class ProcessRoom:
     """Where such an engine can be started again and again on the same stores."""
 
-    def __init__(self, folder: Path, redis_socket: str | Path, *, log: str | None = None) -> None:
-        """``log`` is the address of the log that the scorers read, where it is not in Redis."""
+    def __init__(self, folder: Path, redis_socket: str | Path) -> None:
         folder.mkdir()
-        self.folder, self._redis_socket, self._log = folder, redis_socket, log or str(redis_socket)
+        self.folder, self._redis_socket = folder, redis_socket
 
     @contextmanager
     def running(self, scorers: int) -> Iterator[tuple[Engine, ScorerProcesses]]:
         """An engine that has caught up; stopped cleanly on leaving."""
         places = Places(
-            log=self._log,
+            log=str(self._redis_socket),
             snapshots=self.folder / "checkpoints",
             lake=self.folder / "lake",
             state_version=STATE_VERSION,
