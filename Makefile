@@ -5,7 +5,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-CODE := $(wildcard features store flows api tests demo bench docs/notebooks)
+CODE := $(wildcard clearhold/*.py features store flows api tests demo bench docs/notebooks)
 
 help:
 	@echo "make setup   .venv with the pinned dependencies"

@@ -20,7 +20,9 @@ MAX_MODULE_LINES: Final = 400
 MAX_FUNCTION_LINES: Final = 50
 BANNED: Final = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error")))
 
-SOURCES: Final = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+SOURCES: Final = sorted(
+    [*(ROOT / "clearhold").glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
+)
 MODULES: Final = [path for path in SOURCES if path.name != "__init__.py"]
 TEST_MODULES: Final = [path for path in MODULES if path.name.startswith("test_")]
 

@@ -5,8 +5,6 @@ Retries events, reads and pre-flights that carry an ``idempotencyKey``, on 503 a
         nothing else, because doing it twice could count twice
 """
 
-import hashlib
-import hmac
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -16,9 +14,17 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from clearhold.api.client.answers import (
+    Delivery,
+    Posted,
+    UnreachableError,
+    WebhookEndpoint,
+    ingest_path,
+    refusal_of,
+    signed_headers,
+)
 from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.rules import Rule
-from clearhold.features.webhooks.event_types import EventType
 
 ANSWER_TIMEOUT_S: Final = 10.0
 EXPORT_TIMEOUT_S: Final = 120.0
@@ -27,74 +33,10 @@ EXPORT_TIMEOUT_S: Final = 120.0
 MAX_TRIES: Final = 6
 FIRST_PAUSE_S: Final = 0.1
 MAX_PAUSE_S: Final = 5.0
-SIGNATURE_HEADER: Final = "Bank-Signature"
-ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"
-
-TRY_AGAIN_STATUSES: Final = frozenset({429, 502, 503, 504})
-"""Answers after which the same request may well be taken a little later."""
 
 _SERVICE_UNAVAILABLE: Final = 503
-_LONGEST_SENTENCE: Final = 500
-_MOST_PORT: Final = 65_535
 _Answer = TypeVar("_Answer")
 _Item = TypeVar("_Item")
-
-
-class RefusedError(Exception):
-    """The service answered outside 2xx; ``str(error)`` is its own sentence, ``code`` what a program goes by."""
-
-    def __init__(self, status: int, sentence: str, code: str | None = None) -> None:
-        super().__init__(sentence)
-        self.status, self.code = status, code
-
-
-class UnreachableError(Exception):
-    """No answer of the service came, after every allowed try."""
-
-
-class Posted(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to a bank event; one of a batch that was refused has an ``error``."""
-
-    received: bool
-    duplicate: bool = False
-    error: str | None = None
-
-
-class WebhookEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a caller needs of an endpoint for events. ``enabled`` is not among the answer to a new one."""
-
-    id: str
-    url: str
-    program_id: str | None = None
-    enabled: bool = True
-
-
-class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event for one endpoint. ``payload`` is the body's very bytes."""
-
-    id: str
-    event: EventType
-    event_id: str
-    payload: msgspec.Raw
-    next_attempt_at: str
-
-
-def is_http(address: str) -> bool:
-    """Whether requests can be sent to an address."""
-    try:
-        url = httpx.URL(address)
-    except httpx.InvalidURL:
-        return False
-    return url.scheme in {"http", "https"} and bool(url.host) and 0 <= (url.port or 0) <= _MOST_PORT
-
-
-def sign(secret: str, body: bytes) -> str:
-    """HMAC-SHA256 of the body's exact bytes, in lower-case hex, as the bank's header carries it."""
-    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-
-
-def ingest_path(program_id: str) -> str:
-    return f"/api/ingest/bank/{quote(program_id, safe='')}"
 
 
 _LINES: Final = msgspec.json.Decoder(Posted)
@@ -116,25 +58,6 @@ def pause_after(failures: int) -> float:
     return float(min(FIRST_PAUSE_S * 2 ** min(failures - 1, 16), MAX_PAUSE_S))
 
 
-def sentence_of(status: int, body: bytes) -> str:
-    """The answer's own sentence, or the status when it has none."""
-    sentence = _text_in(body, "error")
-    return sentence[:_LONGEST_SENTENCE] if sentence else f"answered {status} without a sentence"
-
-
-def refusal_of(status: int, body: bytes) -> RefusedError:
-    return RefusedError(status, sentence_of(status, body), _text_in(body, "code"))
-
-
-def _text_in(body: bytes, name: str) -> str | None:
-    """A text of the error's object; None for an answer that is no such object, as a proxy may give."""
-    try:
-        text = msgspec.json.decode(body, type=dict[str, object]).get(name)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-    return text if isinstance(text, str) else None
-
-
 def _written(rule: Rule) -> dict[str, Any]:
     """A rule as it is sent: without a status."""
     body: dict[str, Any] = msgspec.to_builtins(rule)
@@ -144,11 +67,6 @@ def _written(rule: Rule) -> dict[str, Any]:
 
 def _rule_path(rule_id: str) -> str:
     return f"/api/rules/{quote(rule_id, safe='')}"
-
-
-def _signed(secret: str, body: bytes, endpoint_id: str | None) -> dict[str, str]:
-    signature = {SIGNATURE_HEADER: sign(secret, body)}
-    return signature if endpoint_id is None else signature | {ENDPOINT_HEADER: endpoint_id}
 
 
 class ClearholdClient:
@@ -179,11 +97,12 @@ class ClearholdClient:
         self.close()
 
     def close(self) -> None:
+        """Close the connections."""
         self._http.close()
 
     def post_event(self, program_id: str, secret: str, body: bytes, *, endpoint_id: str | None = None) -> Posted:
         """Deliver one bank event as signed bytes; a redelivery is harmless."""
-        headers = _signed(secret, body, endpoint_id) | {"Content-Type": "application/json"}
+        headers = signed_headers(secret, body, endpoint_id) | {"Content-Type": "application/json"}
         answer = self._send("POST", ingest_path(program_id), content=body, headers=headers, safe=True)
         return self._decoded(answer, Posted)
 
@@ -192,7 +111,7 @@ class ClearholdClient:
     ) -> list[Posted]:
         """Deliver events as one batch, in order; each without a newline. A redelivery is harmless."""
         body = b"\n".join(bodies)
-        headers = _signed(secret, body, endpoint_id) | {"Content-Type": "application/x-ndjson"}
+        headers = signed_headers(secret, body, endpoint_id) | {"Content-Type": "application/x-ndjson"}
         answer = self._send("POST", f"{ingest_path(program_id)}/batch", content=body, headers=headers, safe=True)
         try:
             posted = _LINES.decode_lines(answer.content)
@@ -207,10 +126,12 @@ class ClearholdClient:
         return self._object("POST", "/api/preflight", body=request, safe="idempotencyKey" in request)
 
     def transfer(self, transfer_id: str, *, program_id: str | None = None) -> dict[str, Any]:
+        """A transfer with its newest score; name the program where several have this id."""
         query = {"programId": program_id} if program_id is not None else {}
         return self._object("GET", f"/api/transfers/{quote(transfer_id, safe='')}", query=query)
 
     def scorecard(self, version: str) -> dict[str, Any]:
+        """A version of the scorecard, with its points and its status."""
         return self._object("GET", f"/api/scorecards/{quote(version, safe='')}")
 
     def transfers(self, **query: str) -> dict[str, Any]:
@@ -264,9 +185,11 @@ class ClearholdClient:
         return self._decoded(self._get("/api/webhooks"), list[WebhookEndpoint])
 
     def create_webhook(self, webhook: Mapping[str, Any]) -> WebhookEndpoint:
+        """Register an endpoint; its secret is in the service's answer alone."""
         return self._decoded(self._call("POST", "/api/webhooks", body=webhook, safe=False), WebhookEndpoint)
 
     def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> WebhookEndpoint:
+        """Change an endpoint's URL, events or state."""
         path = f"/api/webhooks/{quote(endpoint_id, safe='')}"
         return self._decoded(self._call("PATCH", path, body=change), WebhookEndpoint)
 
@@ -300,6 +223,7 @@ class ClearholdClient:
         self._send("PUT", _rule_path(rule.id), content=content, headers=headers, safe=False)
 
     def backtest_rule(self, rule_id: str, *, days: int, full: bool) -> Backtest:
+        """Run a rule over the transfers of the last days: all of them if ``full``, else the newest."""
         body = {"days": days, "full": full}
         return self._decoded(self._call("POST", f"{_rule_path(rule_id)}/backtest", body=body, safe=False), Backtest)
 

@@ -13,15 +13,8 @@ from typing import Final
 
 import msgspec
 
-from clearhold.api.client.client import (
-    TRY_AGAIN_STATUSES,
-    ClearholdClient,
-    Posted,
-    RefusedError,
-    UnreachableError,
-    is_http,
-    pause_after,
-)
+from clearhold.api.client.answers import TRY_AGAIN_STATUSES, Posted, RefusedError, UnreachableError, is_http
+from clearhold.api.client.client import ClearholdClient, pause_after
 from clearhold.api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 
 DEFAULT_BATCH: Final = 500

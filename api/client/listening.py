@@ -15,14 +15,8 @@ from typing import Final, Self
 import httpx
 import msgspec
 
-from clearhold.api.client.client import (
-    TRY_AGAIN_STATUSES,
-    ClearholdClient,
-    Delivery,
-    RefusedError,
-    UnreachableError,
-    pause_after,
-)
+from clearhold.api.client.answers import TRY_AGAIN_STATUSES, Delivery, RefusedError, UnreachableError
+from clearhold.api.client.client import ClearholdClient, pause_after
 from clearhold.features.webhooks.signature import delivery_headers
 from clearhold.features.webhooks.urls import LISTENED_URL
 from clearhold.store.clock import Clock

@@ -8,7 +8,8 @@ from functools import partial
 import httpx
 import pytest
 
-from clearhold.api.client.client import ClearholdClient, RefusedError, UnreachableError, is_http, pause_after, sign
+from clearhold.api.client.answers import RefusedError, UnreachableError, is_http, sign
+from clearhold.api.client.client import ClearholdClient, pause_after
 from clearhold.api.rules.examples import NEW_RULE
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from clearhold.api.client.client import ClearholdClient, RefusedError
+from clearhold.api.client.answers import RefusedError
+from clearhold.api.client.client import ClearholdClient
 from clearhold.api.client.listening import ListenedEndpoint, heard
 from tests.support.fake_service import BUSY, fake_service
 
