@@ -50,18 +50,8 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in OTHERS.items():
         (packages / name).parent.mkdir(exist_ok=True)
         (packages / name).write_text(text, encoding="utf-8")
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(interpreter),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-    ]
-    subprocess.run([*install, str(wheel)], check=True, timeout=BUILT_WITHIN_S)
+    pip = [sys.executable, "-m", "pip", "--python", str(interpreter)]
+    subprocess.run([*pip, "install", "--quiet", "--no-deps", "--no-index", str(wheel)], check=True)
     return interpreter
 
 
@@ -85,7 +75,8 @@ def test_given_the_wheel_then_it_has_one_package_with_every_module_and_says_that
 
 
 def test_given_another_package_with_an_api_then_both_are_imported_and_the_other_is_untouched(python: Path) -> None:
-    code = "import api, clearhold.client, clearhold.api.app as ours; print(api.NAME, clearhold.client.__file__, ours.__file__)"
+    imported = "import api, clearhold.api.app as app, clearhold.client as client"
+    code = f"{imported}; print(api.NAME, client.__file__, app.__file__)"
     printed = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True, cwd=python.parent).stdout
     packages = site_packages(python)
 
