@@ -69,9 +69,9 @@ bench: setup
 	$(PY) -m bench
 
 # Names, versions and hashes only: of everything; for the image, of what runs; and of that with what calibrates cards. All
-# have the same versions. uv comes from wherever the person who changes a dependency has it.
-COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
-lock:
+# have the same versions.
+COMPILE := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
+lock: setup
 	$(COMPILE) --extra dev --output-file requirements.lock
 	$(COMPILE) --constraint requirements.lock --output-file requirements.runtime.lock
 	$(COMPILE) --extra calibrate --constraint requirements.lock --output-file requirements.calibrate.lock

@@ -55,10 +55,15 @@ class RunningService:
     """Starts on entering; whoever kills it starts it again. A variable that is None is not there."""
 
     def __init__(
-        self, data: Path, *options: str, command: str = COMMAND, environment: Mapping[str, str | None] | None = None
+        self,
+        data: Path,
+        *options: str,
+        command: str = COMMAND,
+        environment: Mapping[str, str | None] | None = None,
+        python: Path | str = sys.executable,
     ) -> None:
         self.data, self.port = data, free_port()
-        self._options, self._command = options, command
+        self._options, self._program = options, (python, "-c", command)
         self._environment = _USUAL_ENVIRONMENT | dict(environment or {})
         self.output = ""
         self._log = data.parent / "service.log"
@@ -77,7 +82,7 @@ class RunningService:
         arguments = ["serve", "--data", str(self.data), "--port", str(self.port), *self._options]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", self._command, *arguments],
+                [*self._program, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={name: value for name, value in (os.environ | self._environment).items() if value is not None},
