@@ -42,8 +42,8 @@ from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
-from clearhold.flows.lake import LakeCopying, opened_lake
-from clearhold.flows.lake_collector import LakeCollector
+from clearhold.flows.lake.collector import LakeCollector
+from clearhold.flows.lake.copying import LakeCopying, opened_lake
 from clearhold.flows.scorer.collector import ScorerCollector
 from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.supervisor import Places, ScorerProcesses

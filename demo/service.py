@@ -16,7 +16,7 @@ from typing import Final, Self
 from clearhold.api.client.client import ClearholdClient
 from clearhold.demo.bank_api import BankApi
 from clearhold.demo.scan_index import ScanIndex
-from clearhold.flows.own_python import import_environment
+from clearhold.flows.running.own_python import import_environment
 
 HOST: Final = "127.0.0.1"
 READY_WITHIN_S: Final = 60.0

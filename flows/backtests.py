@@ -22,7 +22,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule, RuleMode
 from clearhold.features.rules.backtest import to_backtest, to_shadow_report
-from clearhold.flows.workers import Workers
+from clearhold.flows.running.workers import Workers
 from clearhold.store.clock import Clock
 from clearhold.store.duck.report_scores import Span
 from clearhold.store.duck.rule_backtests import RuleBacktest

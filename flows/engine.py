@@ -19,10 +19,10 @@ import redis
 import structlog
 
 from clearhold.features.shard.questions import Owner
-from clearhold.flows.collector import FlowCollector
-from clearhold.flows.committer import Committer, Outbox
-from clearhold.flows.epochs import Epochs
-from clearhold.flows.event_tally import EventTally
+from clearhold.flows.commit.collector import FlowCollector
+from clearhold.flows.commit.committer import Committer, Outbox
+from clearhold.flows.commit.epochs import Epochs
+from clearhold.flows.commit.event_tally import EventTally
 from clearhold.flows.scorer.supervisor import Commits
 from clearhold.store.clock import Clock
 from clearhold.store.duck.database import fold_wal

@@ -22,8 +22,8 @@ from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.row_batch import batch_of
-from clearhold.flows.shard_step import ShardChunk, ShardStep, StepContext
+from clearhold.flows.stream.row_batch import batch_of
+from clearhold.flows.stream.shard_step import ShardChunk, ShardStep, StepContext
 from clearhold.store.clock import Clock
 from clearhold.store.data_dir import DataDir, StartupError
 from clearhold.store.duck.database import open_database, open_to_read

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from clearhold.api.settings import lake_seconds_in, master_key_file_in, redis_url_in
-from clearhold.flows.lake import copy_lake
+from clearhold.flows.lake.copying import copy_lake
 from clearhold.flows.rebuild import Rebuilt, committed_in
 from clearhold.flows.rebuild import rebuild as rebuild_database
 from clearhold.store.clock import SystemClock

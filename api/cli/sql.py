@@ -17,7 +17,7 @@ import typer
 
 from clearhold.api.cli.sql_output import Format, write_answer
 from clearhold.api.cli.sql_prompt import run_prompt
-from clearhold.flows.own_python import import_environment, module_command
+from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.store.analysts.aside import run_aside
 from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryError
 from clearhold.store.data_dir import LAYOUT

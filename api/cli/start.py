@@ -1,6 +1,6 @@
 """The ``clearhold`` program: it loads its commands, and runs the one that is named."""
 
-from clearhold.flows.own_python import loaded
+from clearhold.flows.running.own_python import loaded
 
 
 def main() -> None:

@@ -17,7 +17,14 @@ import msgspec
 from clearhold.features.bank.action_endpoints import BankRequest
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.canonical import canonical
-from clearhold.flows.bank_http import ANSWER_WITHIN_S, PASSING, body_of, credential, retry_after_us, trace_header
+from clearhold.flows.running.bank_http import (
+    ANSWER_WITHIN_S,
+    PASSING,
+    body_of,
+    credential,
+    retry_after_us,
+    trace_header,
+)
 from clearhold.store.clock import Clock
 
 MAX_RECORDED_BYTES: Final = 16 * 1024

@@ -8,7 +8,7 @@ from clearhold.flows.actions.bank_actions import BankActions
 from clearhold.flows.actions.collector import ActionCollector
 from clearhold.flows.actions.counts import ActionCounts
 from clearhold.flows.actions.executor import ActionExecutor
-from clearhold.flows.bank_http import http_client
+from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.duck.actions import ActionTable

@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.flows.agents.counts import ImportCounts
-from clearhold.flows.collector import histogram
+from clearhold.flows.running.counts import histogram
 
 
 class ImportCollector(Collector):

@@ -6,7 +6,7 @@ Unit    seconds
 from collections import Counter
 from typing import Final
 
-from clearhold.flows.counts import Distribution
+from clearhold.flows.running.counts import Distribution
 
 IMPORT_SECONDS_BOUNDS: Final = (1, 5, 15, 60, 300, 900, 3_600)
 

@@ -16,7 +16,7 @@ import httpx
 import msgspec
 
 from clearhold.features.core.instants import SECOND_US, format_instant
-from clearhold.flows.bank_http import PASSING, body_of, retry_after_us
+from clearhold.flows.running.bank_http import PASSING, body_of, retry_after_us
 from clearhold.store.clock import Clock
 
 ITEMS_A_PAGE: Final = 500

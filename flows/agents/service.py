@@ -29,8 +29,8 @@ from clearhold.flows.agents.importer import AgentImport, ImportProgress
 from clearhold.flows.agents.item_log import ItemLog, KnownItems
 from clearhold.flows.agents.scan_client import ScanClient, Sleep
 from clearhold.flows.backfill.step_log import Settle
-from clearhold.flows.bank_http import http_client
-from clearhold.flows.shared_task import result_of
+from clearhold.flows.running.bank_http import http_client
+from clearhold.flows.running.shared_task import result_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.programs import Programs
 from clearhold.store.duck.agents import AgentImports, Agents

@@ -17,8 +17,8 @@ from clearhold.features.scorers.actor_decay import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from clearhold.features.state.score_memory import STRONGEST
 from clearhold.flows.backfill.step_log import Steps
-from clearhold.flows.counts import BackfillCounts
-from clearhold.flows.workers import Workers
+from clearhold.flows.running.counts import BackfillCounts
+from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.strongest import Fading, StoredScore, StrongestScorings
 
 STEP_SUBJECTS: Final = 100

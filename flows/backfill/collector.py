@@ -9,8 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.flows.collector import histogram
-from clearhold.flows.counts import BackfillCounts
+from clearhold.flows.running.counts import BackfillCounts, histogram
 
 
 class BackfillCollector(Collector):

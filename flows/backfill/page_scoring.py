@@ -18,7 +18,7 @@ from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.scoring_process import EndedError, ScoringProcess
 from clearhold.flows.backfill.throttle import Throttle
-from clearhold.flows.workers import Workers
+from clearhold.flows.running.workers import Workers
 from clearhold.store.tables.columns import rows_in
 
 _SLICE_TRANSFERS: Final = 100

@@ -21,7 +21,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.backfill import Rescored
 from clearhold.features.measurement.rescored import rescored
 from clearhold.features.shard.questions import CardInForce
-from clearhold.flows.own_python import import_environment, module_command
+from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.store.analysts.aside import step_aside
 from clearhold.store.tables.columns import rows_in
 

@@ -23,9 +23,9 @@ from clearhold.features.shard.questions import CardInForce, Owner, ReadCard
 from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
 from clearhold.flows.backfill.step_log import StepLog, Steps
 from clearhold.flows.backfill.transfers import TransferBackfill
-from clearhold.flows.counts import BackfillCounts
-from clearhold.flows.shared_task import result_of
-from clearhold.flows.workers import Workers
+from clearhold.flows.running.counts import BackfillCounts
+from clearhold.flows.running.shared_task import result_of
+from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.backfills import BackfillRows
 
 STOPPING: Final = "The service is stopping; the scores are given again after its next start."

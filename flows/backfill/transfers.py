@@ -24,8 +24,8 @@ from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import PageScoring
 from clearhold.flows.backfill.replay import Replay
 from clearhold.flows.backfill.step_log import StepLog, Steps
-from clearhold.flows.counts import BackfillCounts
-from clearhold.flows.workers import Workers
+from clearhold.flows.running.counts import BackfillCounts
+from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.scorings import NewestScorings, Page
 
 PAGE_TRANSFERS: Final = 16_384

@@ -1,6 +1,7 @@
 """The bank's API as far as the directory needs it: one object by its id.
 
-The object is masked as soon as it is read; nothing else of an answer is kept. ``flows/bank_http.py`` has the rest.
+The object is masked as soon as it is read; nothing else of an answer is kept. ``flows/running/bank_http.py`` has the
+rest.
 
 Errors  none: whatever goes wrong is an ``Outcome``
 """
@@ -17,7 +18,14 @@ import msgspec
 
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.directory import DirectoryKind
-from clearhold.flows.bank_http import ANSWER_WITHIN_S, PASSING, body_of, credential, retry_after_us, trace_header
+from clearhold.flows.running.bank_http import (
+    ANSWER_WITHIN_S,
+    PASSING,
+    body_of,
+    credential,
+    retry_after_us,
+    trace_header,
+)
 from clearhold.store.clock import Clock
 
 MASKED_BESIDE_THE_LOOP_OVER_BYTES: Final = 32 * 1024

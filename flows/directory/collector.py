@@ -9,8 +9,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.flows.collector import histogram
 from clearhold.flows.directory.counts import DirectoryCounts
+from clearhold.flows.running.counts import histogram
 
 
 class DirectoryCollector(Collector):

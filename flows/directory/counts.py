@@ -6,7 +6,7 @@ Unit    seconds
 from collections import Counter
 from typing import Final
 
-from clearhold.flows.counts import Distribution
+from clearhold.flows.running.counts import Distribution
 
 FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 

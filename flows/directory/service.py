@@ -2,12 +2,12 @@
 
 import duckdb
 
-from clearhold.flows.bank_http import http_client
 from clearhold.flows.directory.bank_client import BankClient
 from clearhold.flows.directory.collector import DirectoryCollector
 from clearhold.flows.directory.counts import DirectoryCounts
 from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from clearhold.flows.directory.first_seen import FirstSeen
+from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
 from clearhold.store.control.bank_keys import BankKeys
 from clearhold.store.duck.directory import DirectoryTable

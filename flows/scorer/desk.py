@@ -17,9 +17,9 @@ import structlog
 
 from clearhold.features.shard.questions import Question
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.row_batch import RowBatch, encoded
 from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
 from clearhold.flows.scorer.wire import Buffer, Frames, Kind, frame, header, total
+from clearhold.flows.stream.row_batch import RowBatch, encoded
 
 ALIVE_EVERY_S: Final = 1.0
 ANSWERED_WITHIN_S: Final = 5.0

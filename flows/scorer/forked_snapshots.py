@@ -18,7 +18,7 @@ import structlog
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.scorer.desk import GONE, Desk
 from clearhold.flows.scorer.wire import Kind
-from clearhold.flows.snapshotting import framed
+from clearhold.flows.stream.snapshotting import framed
 from clearhold.store.state_snapshots import StateSnapshots
 from clearhold.store.time_slice import USUAL_NS, give_way, set_time_slice
 

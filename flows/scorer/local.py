@@ -9,11 +9,11 @@ import structlog
 
 from clearhold.features.shard.questions import Owner
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.local_owner import LocalOwner
-from clearhold.flows.log_source import Reader
+from clearhold.flows.scorer.local_owner import LocalOwner
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
 from clearhold.flows.scorer.supervisor import Commits
-from clearhold.flows.snapshotting import SnapshotWriter
+from clearhold.flows.stream.log_source import Reader
+from clearhold.flows.stream.snapshotting import SnapshotWriter
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.state_snapshots import StateSnapshots

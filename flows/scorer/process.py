@@ -18,11 +18,11 @@ import msgspec
 import structlog
 
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.log_source import Reader
 from clearhold.flows.scorer.desk import Desk
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
 from clearhold.flows.scorer.wire import Beginning, Kind, Start
+from clearhold.flows.stream.log_source import Reader
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.logs import configure_logs
 from clearhold.store.redis_log.connect import connect_sync

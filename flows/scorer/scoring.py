@@ -15,12 +15,12 @@ from bytewax.testing import run_main
 
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.log_source import LogSource, Reader
-from clearhold.flows.record_sink import RecordSink
-from clearhold.flows.row_batch import RowSink, batch_of
-from clearhold.flows.score_bank_events import score_bank_events
-from clearhold.flows.shard_step import ShardChunk, ShardStep, Snapshots, StepContext
-from clearhold.flows.snapshotting import load_state
+from clearhold.flows.stream.log_source import LogSource, Reader
+from clearhold.flows.stream.record_sink import RecordSink
+from clearhold.flows.stream.row_batch import RowSink, batch_of
+from clearhold.flows.stream.score_bank_events import score_bank_events
+from clearhold.flows.stream.shard_step import ShardChunk, ShardStep, Snapshots, StepContext
+from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.state_snapshots import StateSnapshots
 

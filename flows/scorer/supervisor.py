@@ -20,11 +20,11 @@ import redis
 import structlog
 
 from clearhold.features.shard.questions import Owner
-from clearhold.flows.own_python import import_environment, module_command
-from clearhold.flows.row_batch import RowBatch, decoded
+from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.scorer.remote_owner import Connection, RemoteOwner
 from clearhold.flows.scorer.silence import Silence
 from clearhold.flows.scorer.wire import Beginning, Kind, Start, frame, receive
+from clearhold.flows.stream.row_batch import RowBatch, decoded
 from clearhold.store.redis_log.keys import owner_key
 
 HUNG_AFTER_S: Final = 10.0

@@ -11,8 +11,8 @@ import redis
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
-from clearhold.flows.log_source import Reader
 from clearhold.flows.scorer.local import LocalScorer
+from clearhold.flows.stream.log_source import Reader
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments

@@ -13,11 +13,11 @@ from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.events import EventRow
-from clearhold.flows.committer import Committer
-from clearhold.flows.epochs import Epochs
-from clearhold.flows.log_source import LogPartition
-from clearhold.flows.row_batch import batch_of
-from clearhold.flows.shard_step import ShardChunk, ShardResults
+from clearhold.flows.commit.committer import Committer
+from clearhold.flows.commit.epochs import Epochs
+from clearhold.flows.stream.log_source import LogPartition
+from clearhold.flows.stream.row_batch import batch_of
+from clearhold.flows.stream.shard_step import ShardChunk, ShardResults
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.writer import BatchWriter

@@ -9,10 +9,10 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.emit import no_rows
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.row_batch import RowBatch
 from clearhold.flows.scorer.local import Alone
 from clearhold.flows.scorer.scoring import Scoring, newest_states
-from clearhold.flows.snapshotting import framed, load_state
+from clearhold.flows.stream.row_batch import RowBatch
+from clearhold.flows.stream.snapshotting import framed, load_state
 from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0

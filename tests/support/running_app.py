@@ -26,7 +26,7 @@ from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
-from clearhold.flows.local_owner import LocalOwner
+from clearhold.flows.scorer.local_owner import LocalOwner
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.registry import Registry

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from clearhold.demo.bank_api import TEST_KEY, BankApi, TakenAction
-from clearhold.flows.bank_http import ANSWER_WITHIN_S
+from clearhold.flows.running.bank_http import ANSWER_WITHIN_S
 from tests.support.running_service import ADMIN_TOKEN, COMMAND, RunningService
 from tests.support.waiting import eventually
 

@@ -17,7 +17,7 @@ from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import PageScoring
 from clearhold.flows.backfill.scoring_process import EndedError, ScoringProcess
 from clearhold.flows.backfill.throttle import LONGEST_REST_S, Throttle
-from clearhold.flows.workers import Workers
+from clearhold.flows.running.workers import Workers
 from clearhold.store.tables.columns import arrow_table, columns_of
 from tests.support.builders import a_vector
 from tests.support.duck_rows import some_features

@@ -12,11 +12,11 @@ from clearhold.demo.bank_api import BankApi
 from clearhold.features.core.directory import DirectoryEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from clearhold.flows.bank_http import http_client
 from clearhold.flows.directory.bank_client import BankClient
 from clearhold.flows.directory.counts import DirectoryCounts
 from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from clearhold.flows.directory.first_seen import FirstSeen
+from clearhold.flows.running.bank_http import http_client
 from clearhold.store.duck.directory import DirectoryTable
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.row_tables import row_tables

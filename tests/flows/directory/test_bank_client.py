@@ -12,9 +12,9 @@ from msgspec import json
 from clearhold.demo.bank_api import TEST_KEY, BankApi
 from clearhold.features.core.directory import DirectoryKind
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.bank_http import MAX_BODY_BYTES, http_client
 from clearhold.flows.directory import bank_client
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, Outcome
+from clearhold.flows.running.bank_http import MAX_BODY_BYTES, http_client
 from clearhold.store.traces import trace_id_of
 from tests.support.clock import FrozenClock
 

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from clearhold.demo.bank_api import TEST_KEY
-from clearhold.flows.bank_http import ANSWER_WITHIN_S
+from clearhold.flows.running.bank_http import ANSWER_WITHIN_S
 from tests.flows.directory.served_directory import COUNTERPARTY, ENTITY, PATHS, ServedDirectory, until
 from tests.support.stalls import Stopwatch
 

@@ -16,7 +16,7 @@ from clearhold.features.shard.shards import Shards
 from clearhold.flows.scorer import forked_snapshots
 from clearhold.flows.scorer.desk import Desk
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
-from clearhold.flows.snapshotting import load_state
+from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.state_snapshots import StateSnapshots
 from clearhold.store.time_slice import GIVING_WAY
 from tests.support.bank_events import a_counterparty, an_event

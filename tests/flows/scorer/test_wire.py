@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.flows.row_batch import batch_of, decoded, encoded
 from clearhold.flows.scorer.wire import FRAME_LIMIT, HEADER_BYTES, FrameError, Frames, Kind, frame
-from clearhold.flows.shard_step import ShardResults
+from clearhold.flows.stream.row_batch import batch_of, decoded, encoded
+from clearhold.flows.stream.shard_step import ShardResults
 from tests.support.duck_rows import a_transfer, an_event, some_features
 
 KINDS = st.sampled_from(Kind)

@@ -6,8 +6,8 @@ import pytest
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.shards import Shards
-from clearhold.flows import snapshotting
-from clearhold.flows.snapshotting import SnapshotWriter
+from clearhold.flows.stream import snapshotting
+from clearhold.flows.stream.snapshotting import SnapshotWriter
 from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0

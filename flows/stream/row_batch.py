@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
-from clearhold.flows.shard_step import ShardResults
+from clearhold.flows.stream.shard_step import ShardResults
 from clearhold.store.tables.columns import nothing
 from clearhold.store.tables.row_tables import row_tables
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clearhold.flows.own_python import import_environment, module_command
+from clearhold.flows.running.own_python import import_environment, module_command
 
 
 def test_given_a_package_of_the_same_name_in_the_working_directory_then_it_is_not_imported(tmp_path: Path) -> None:
@@ -24,7 +24,8 @@ def test_given_a_package_of_the_same_name_in_the_working_directory_then_it_is_no
 
 
 def test_given_a_module_when_it_is_loaded_then_garbage_is_looked_for_again_and_none_of_it_is_looked_through() -> None:
-    program = "import gc, sys; from clearhold.flows.own_python import loaded; loaded('clearhold.flows.epochs'); "
+    program = "import gc, sys; from clearhold.flows.running.own_python import loaded; "
+    program += "loaded('clearhold.flows.commit.epochs'); "
     program += "sys.exit(not (gc.isenabled() and gc.get_freeze_count() > 1_000))"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -6,7 +6,7 @@ import structlog
 
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.counts import FlowCounts
+from clearhold.flows.running.counts import FlowCounts
 from clearhold.store.clock import Clock
 
 EVERY_US: Final = 60 * SECOND_US

@@ -15,7 +15,7 @@ from bytewax.inputs import Source
 from bytewax.operators import KeyedStream
 from bytewax.outputs import Sink
 
-from clearhold.flows.shard_step import ShardChunk, ShardResults, ShardStep, StepContext
+from clearhold.flows.stream.shard_step import ShardChunk, ShardResults, ShardStep, StepContext
 
 
 def score_bank_events(

@@ -2,8 +2,8 @@
 
 from structlog.testing import capture_logs
 
-from clearhold.flows.counts import FlowCounts
-from clearhold.flows.event_tally import EVERY_US, EventTally
+from clearhold.flows.commit.event_tally import EVERY_US, EventTally
+from clearhold.flows.running.counts import FlowCounts
 from tests.support.clock import FrozenClock
 
 

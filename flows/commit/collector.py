@@ -4,16 +4,15 @@ Unit    seconds; shards by number. Series that need the log are left out while t
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.counts import Distribution, FlowCounts
+from clearhold.flows.running.counts import FlowCounts, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.redis_log.offsets import log_time_of
 from clearhold.store.redis_log.progress import LogProgress
@@ -93,14 +92,6 @@ class FlowCollector(Collector):
         committed = self._progress.committed_offset(shard)
         oldest = self._reader.range(shard, committed, self._reader.tail(shard), count=1)
         return max(0, self._clock.now() - oldest[0].appended_at) if oldest else 0
-
-
-def histogram(name: str, meaning: str, values: Distribution) -> Metric:
-    counts, total = values.read()
-    bounds = [*(str(float(bound)) for bound in values.bounds), "+Inf"]
-    return HistogramMetricFamily(
-        name, meaning, buckets=list(zip(bounds, accumulate(counts), strict=True)), sum_value=total
-    )
 
 
 def _counter(name: str, meaning: str, value: int) -> Metric:

@@ -13,9 +13,9 @@ from typing import Final
 import structlog
 
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.counts import FlowCounts
-from clearhold.flows.epochs import Epochs
-from clearhold.flows.row_batch import RowBatch
+from clearhold.flows.commit.epochs import Epochs
+from clearhold.flows.running.counts import FlowCounts
+from clearhold.flows.stream.row_batch import RowBatch
 from clearhold.store.clock import Clock
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.redis_log.progress import LogProgress

@@ -5,8 +5,8 @@ from typing import Final
 
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
-from clearhold.flows.row_batch import RowSink, batch_of
-from clearhold.flows.shard_step import ShardResults
+from clearhold.flows.stream.row_batch import RowSink, batch_of
+from clearhold.flows.stream.shard_step import ShardResults
 from clearhold.store.tables.columns import nothing
 
 NO_EPOCHS: Final[dict[int, int]] = {}

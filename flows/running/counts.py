@@ -6,7 +6,11 @@ Each counter is changed by one thread, once per batch and never per entry; reade
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
+
+from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
 
 from clearhold.features.core.backfill import Subjects
 
@@ -33,6 +37,14 @@ class Distribution:
     def read(self) -> tuple[list[int], float]:
         """How many values fell into each range, and the sum of all."""
         return self._counts.copy(), self._sum
+
+
+def histogram(name: str, meaning: str, values: Distribution) -> Metric:
+    counts, total = values.read()
+    bounds = [*(str(float(bound)) for bound in values.bounds), "+Inf"]
+    return HistogramMetricFamily(
+        name, meaning, buckets=list(zip(bounds, accumulate(counts), strict=True)), sum_value=total
+    )
 
 
 class FlowCounts:

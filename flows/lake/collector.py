@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.lake import LakeCopying
+from clearhold.flows.lake.copying import LakeCopying
 from clearhold.store.analysts.parts import PartList
 from clearhold.store.analysts.retention import due_parts, parts_to_remove
 from clearhold.store.clock import Clock

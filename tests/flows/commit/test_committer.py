@@ -7,10 +7,10 @@ from threading import Event, Thread
 import duckdb
 import pytest
 
-from clearhold.flows.committer import Committer
-from clearhold.flows.epochs import Epochs
-from clearhold.flows.row_batch import RowBatch, batch_of
-from clearhold.flows.shard_step import ShardResults
+from clearhold.flows.commit.committer import Committer
+from clearhold.flows.commit.epochs import Epochs
+from clearhold.flows.stream.row_batch import RowBatch, batch_of
+from clearhold.flows.stream.shard_step import ShardResults
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed_offsets

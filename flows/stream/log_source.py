@@ -13,7 +13,7 @@ import structlog
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.flows.shard_step import ShardChunk
+from clearhold.flows.stream.shard_step import ShardChunk
 
 BATCH_ENTRIES: Final = 2_048
 _LEAST_PER_SHARD: Final = 64

@@ -15,6 +15,7 @@ import polars as pl
 
 from clearhold.store.analysts.parts import read_parts
 from clearhold.store.clock import SystemClock
+from clearhold.store.data_dir import DataDir
 from tests.flows.test_kills import bodies_of_one_program, the_last_transfer
 from tests.support.lake_reader import table_of
 from tests.support.lake_rows import differing_rows
@@ -33,7 +34,7 @@ UNANSWERED = ("labelled", "reason_lift", "shadow_scores", "alert_ageing")  # of 
 def reading(reader: str, lake: Path, tables: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "tests.support.lake_reader", reader, str(lake), *tables]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2]
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[3]
     ) as process:
         try:
             yield process
@@ -87,9 +88,10 @@ def test_given_a_lake_that_was_blocked_and_readers_in_a_loop_when_the_service_is
     bodies = bodies_of_one_program()[:EVENTS]
     data = tmp_path / "data"
     lake = data / "lake"
+    DataDir.open(data).close()
+    blocked = lake / "tables"
+    blocked.write_bytes(b"")  # where the folder is to be: nothing can be written
     with RunningService(data, "--scorers", "0", environment={"CLEARHOLD_LAKE_SECONDS": "1"}) as service:
-        blocked = lake / "tables"
-        blocked.write_bytes(b"")  # where the folder is to be: nothing can be written
         bank = RunningBank(service)
         program = bank.create_program("remittance", declaredRails=["realtime"])
         post_in_batches(service, program, bodies[:1_500])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from clearhold.flows.lake import LakeCopying
+from clearhold.flows.lake.copying import LakeCopying
 from clearhold.store.analysts.merging import FAN_IN
 from clearhold.store.analysts.writer import KEPT_US
 from clearhold.store.duck.database import open_database
