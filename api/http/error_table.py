@@ -46,11 +46,11 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.PERSON_REQUIRED: ErrorEntry(
         400,
-        "An API key that names nobody decides an alert that needs a person, or approves an action.",
+        "An API key without a named person decides an alert that needs a person, or approves an action.",
         "Name the person in X-Operator.",
     ),
     ErrorCode.IDEMPOTENCY_KEY_INVALID: ErrorEntry(
-        400, "Idempotency-Key is not 1-255 printable ASCII characters, given once.", "Send a UUID of your own."
+        400, "Idempotency-Key is not 1-255 printable ASCII characters, given once.", "Send a new UUID."
     ),
     ErrorCode.VERSION_UNSUPPORTED: ErrorEntry(
         400, "Score-Version names another version of the interface.", "Leave it out, or send this version."
@@ -184,7 +184,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.POLICY_VERSION_NOT_NEXT: ErrorEntry(
         409,
         "The version leaves out one: those of a kind are counted from 1 on, over the tenant and its programs.",
-        "Take the version that `error` names; `GET /api/policies?prefix=` lists those that are there.",
+        "Take the version that `error` names; `GET /api/policies?prefix=` lists the existing ones.",
     ),
     ErrorCode.TOO_MANY_POLICIES: ErrorEntry(
         409,
@@ -199,7 +199,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.TOO_MANY_RULES: ErrorEntry(
         409,
-        "The tenant has as many rules as it may, or those that count are too long for all of its programs together.",
+        "The tenant has its most rules, or the rules that count are too long for all of its programs together.",
         "Archive one with `POST /api/rules/{id}/archive`, or shorten some.",
     ),
     ErrorCode.RULE_NOT_TESTED: ErrorEntry(
@@ -213,13 +213,17 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "Nothing is left to activate; to archive it, pause it first with `POST /api/rules/{id}/pause`.",
     ),
     ErrorCode.RULE_NOT_ACTIVE: ErrorEntry(
-        409, "No version of the rule is in force.", "Nothing is left to pause; `GET /api/rules/versions` shows what is."
+        409,
+        "No version of the rule is in force.",
+        "Nothing is left to pause; `GET /api/rules/versions` shows the versions in force.",
     ),
     ErrorCode.RULE_ARCHIVED: ErrorEntry(
         409, "The rule is archived, which is final.", "Write a new rule with another id."
     ),
     ErrorCode.SCORECARD_IN_FORCE: ErrorEntry(
-        409, "The scorecard is in force already.", "Nothing is left to do; `GET /api/scorecards` shows what is."
+        409,
+        "The scorecard is in force already.",
+        "Nothing is left to do; `GET /api/scorecards` shows the one in force.",
     ),
     ErrorCode.SCORECARD_NOT_REPORTED: ErrorEntry(
         409,
@@ -252,13 +256,13 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.LIMIT_UNCHANGED: ErrorEntry(
         409,
-        "The cap that is requested is in force, or its removal where there is none.",
+        "The cap that is requested is in force, or its removal where no cap is set.",
         "Nothing is left to do; `GET /api/limits/program/{programId}` shows the caps.",
     ),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: ErrorEntry(
         409,
-        "The tier would let no further detector be closed, because the evidence on none of them holds.",
-        "Label and review more alerts; `GET /api/autonomy/{programId}` names what is missing in `objections`.",
+        "The tier would add no detector, because none of them is eligible.",
+        "Label and review more alerts; `GET /api/autonomy/{programId}` names the reasons in `objections`.",
     ),
     ErrorCode.AUTONOMY_TOO_EARLY: ErrorEntry(
         409,
@@ -283,12 +287,12 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.ISSUER_UNKNOWN: ErrorEntry(
         409,
         "The service does not know under which address others reach it, and a proof has to name it.",
-        "Whoever runs the service sets `CLEARHOLD_BASE_URL`.",
+        "The operator of the service sets `CLEARHOLD_BASE_URL`.",
     ),
     ErrorCode.CHAIN_INCONSISTENT: ErrorEntry(
         409,
         "The chain does not match an earlier checkpoint over it.",
-        "`GET /api/record/verify` says where it breaks; tell whoever runs the service.",
+        "`GET /api/record/verify` says where it breaks; inform the operator of the service.",
     ),
     ErrorCode.IDEMPOTENCY_MISMATCH: ErrorEntry(
         409, "The key was used for another request.", "Use a new key for a new request."
@@ -321,7 +325,7 @@ ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.SCAN_INDEX_FAILED: ErrorEntry(
         502,
         "The scan index cannot be reached, or does not answer as it has to; `error` says which.",
-        "Try again when the index is well, as the hourly import does. What was imported stays.",
+        "Try again when the index answers, as the hourly import does. Imported agents stay.",
     ),
     ErrorCode.UNAVAILABLE: ErrorEntry(
         503,

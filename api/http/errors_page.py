@@ -13,7 +13,7 @@ Every answer that is not a 2xx or a 304 is one object:
 
 | Field | Meaning |
 |---|---|
-| `error` | what went wrong and what to do about it, for people; the words may change |
+| `error` | the cause and the cure, for people; the wording may change |
 | `code` | one of the table below, for programs; a code never changes its meaning |
 | `fields` | on a 400: the `path` and `code` of each part that breaks a rule; empty when no part is to blame |
 | `requestId` | as in the header `X-Request-Id`; the service's log names it too |

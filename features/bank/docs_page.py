@@ -1,4 +1,4 @@
-"""Bank events as a page, ``docs/events.md``: how they are sent, what is read of them, and what becomes of them."""
+"""Bank events as a page, ``docs/events.md``: how they are sent, which fields are read, and the results."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -22,8 +22,8 @@ from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFEC
 
 _HEAD: Final = """# Bank events
 
-What a program's bank sends to `POST /api/ingest/bank/{programId}`, and what becomes of it. The shape is that of the
-webhooks of Column (column.com), a bank with an API. Made from `features/bank`; a test keeps the two equal.
+The events that a program's bank sends to `POST /api/ingest/bank/{programId}`, and their results. Their form is that of
+the webhooks of Column (column.com), a bank with an API. Made from `features/bank`; a test keeps the two equal.
 
 ## Sending
 
@@ -34,64 +34,63 @@ webhooks of Column (column.com), a bank with an API. Made from `features/bank`; 
 
 | field | | meaning |
 |---|---|---|
-| `id` | required | The event's id, 1-255 characters. It is used up by the first event under it that takes effect. |
+| `id` | required | The event's id, 1-255 characters. The first event that takes effect uses it up. |
 | `type` | required | Family, resource and state with dots between them, in lower-case letters. |
 | `created_at` | required | RFC 3339 date-time with an offset: the time from which the event's facts are known. |
 | `data` | | The object that the event is about, as it stood then: a snapshot, not a change. |
 
-An envelope that cannot be used is answered 400 and not stored. Everything else is durable before it is answered
-`{"received": true, "duplicate": false}`; what is odd in `data` never costs more than itself. `duplicate` is true when
-the same event, or another one that took effect under its id, was there before. Order does not matter for long: the
-newest snapshot of an object counts, by `data.updated_at`, else by the event's `created_at`.
+An envelope that cannot be used is answered 400 and not stored. Every other event is durable before it is answered
+`{"received": true, "duplicate": false}`. A field of `data` that cannot be used is read as absent; the others still
+count. `duplicate` is true when the same event was received before, or a different event took effect under the same id.
+Events may arrive out of order: the newest snapshot of an object counts, by `data.updated_at`, else by the event's
+`created_at`.
 
 **Money** is whole cents as a JSON integer: 9,850.00 USD is `985000`. **Times** are RFC 3339 with an offset.
 
 ### The signature
 
 `Bank-Signature` is the HMAC-SHA256 of the raw body in hex, with the program's ingest secret as the key. The whole
-secret string is the key, `whsec_` included, as UTF-8; it is not base64. Sign the bytes that are sent, not an object
-that is encoded again. A program that was created with a `webhookEndpointId` needs the header `Webhook-Endpoint-Id`
-too.
+secret string is the key, `whsec_` included, as UTF-8; it is not base64. Sign the bytes that are sent; do not encode the
+object a second time. A program that was created with a `webhookEndpointId` also needs the header `Webhook-Endpoint-Id`.
 
 """
 _BATCH: Final = """
 ### Many at a time
 
-`POST /api/ingest/bank/{programId}/batch` takes up to 1,000 events, one a line (NDJSON), in at most 4 MiB; a line is
-an event of at most 1 MiB. One signature covers the raw body. The events that can be used are durable together, and
-there is one line of answer for each, in order: `{"line": 1, "received": true, "id": "evnt_1", "duplicate": false}`,
-or `{"line": 2, "received": false, "error": "...", "path": "created_at"}`. A bad line does not stop the others. After
-a 503 send the whole batch again. `clearhold replay FILE` sends a file this way.
+`POST /api/ingest/bank/{programId}/batch` takes up to 1,000 events, one a line (NDJSON), in at most 4 MiB; a line is an
+event of at most 1 MiB. One signature covers the raw body. The events that can be used are durable together, and there
+is one line of answer for each, in order: `{"line": 1, "received": true, "id": "evnt_1", "duplicate": false}`, or
+`{"line": 2, "received": false, "error": "...", "path": "created_at"}`. A bad line does not stop the others. After a 503
+send the whole batch again. `clearhold replay FILE` sends a file this way.
 
-## What becomes of an event
+## Results of an event
 
 `GET /api/events?programId=&result=` lists every delivery that is in the log, and `GET /api/events/{id}` shows one
-event: its result, a sentence on it, the path of the field that the sentence is about, and what it led to.
-`clearhold_events_total{result}` counts them, and a line of the log names the counts once a minute. `clearhold replay
---check FILE` says all this of a file without sending it.
+event: its result, the reason in a sentence, the path of the field concerned, and the transfer or party that it changed.
+`clearhold_events_total{result}` counts the results, and the log has the counts once a minute.
+`clearhold replay --check FILE` reports the same for a file without sending it.
 
 | result | id used up | meaning |
 |---|---|---|
 """
 _CORRECTING: Final = """
-An event that had no effect is corrected by sending it again under its id with another body. Once one took effect,
-send what is different as an event with an id of its own.
+To correct an event that had no effect, send it again under its id with another body. After an event took effect, send
+changes as a new event with a new id.
 
 ## Types
 
-A type is a resource and a state. The bank may send types that are not listed: of a known resource they are read like
-the others.
+A type is a resource and a state. The bank may send types that are not listed; those of a known resource are read like
+the listed types.
 
 | type | states | is |
 |---|---|---|
 """
 _STATES: Final = """
-The state stands for `data.status` where that is absent. `check.incoming_debit` is a check that was issued, so that
-money leaves, and `check.outgoing_debit` one that was deposited; `check.incoming_debit.delivery.*` says where the post
-has it. A type of a rail's family that is not listed is read as a transfer when its object has an amount, and an id
-that begins with
+The state is used as `data.status` where that is absent. `check.incoming_debit` is an issued check: money leaves.
+`check.outgoing_debit` is a deposited check. `check.incoming_debit.delivery.*` tracks a check in the mail. A type of a
+rail's family that is not listed is read as a transfer when its object has an amount, and an id that begins with
 """
-_KEPT: Final = "kept, and nothing is done with it"
+_KEPT: Final = "stored, without an effect"
 _PARTIES: Final = {"identity": "an entity", "account": "a bank account", "counterparty": "a counterparty"}
 
 
@@ -114,7 +113,7 @@ def _parts() -> Iterator[str]:
     yield f"{_STATES.rstrip()}\n{prefixes}.\n"
     states_of_cards = ", ".join(f"`{suffix}` {status}" for suffix, status in STATUS_OF_CARD_SUFFIX.items())
     yield f"The status that the state of a card transfer stands for: {states_of_cards}.\n"
-    yield "\n## Fields\n\nEvery other field is stored and shown, and not read. `null` and an empty text say nothing.\n"
+    yield "\n## Fields\n\nEvery other field is stored and shown, but not read. `null` and an empty text are absent.\n"
     for title, fields in (
         ("A transfer", TRANSFER_FIELDS),
         ("An entity (`identity`)", ENTITY_FIELDS),

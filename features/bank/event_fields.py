@@ -69,13 +69,13 @@ _WIRE_DETAILS: Final = EventField(
 _IN_COUNTERPARTY: Final = (
     EventField("name", NAME, "Its name."),
     EventField("routing_number", TEXT, "Of its bank, or the BIC."),
-    EventField("account_number", NAME, "Its last four characters are stored, and no others."),
+    EventField("account_number", NAME, "Only its last four characters are stored."),
     EventField("address", OBJECT, "Its address.", _IN_ADDRESS),
     EventField("local_bank_country_code", COUNTRY, "Its country where its address states none."),
     _WIRE_DETAILS,
 )
 _IN_RETURN: Final = (
-    EventField("return_code", TEXT, "R01 to R85. R61 to R77 argue about a return, and are none."),
+    EventField("return_code", TEXT, "R01 to R85. R61 to R77 dispute a return; they are not returns."),
     EventField("code", TEXT, "The same under another name."),
     EventField("created_at", INSTANT, "When it was returned."),
 )
@@ -87,7 +87,7 @@ _IN_MERCHANT: Final = (
 
 TRANSFER_FIELDS: Final = (
     EventField("id", TEXT, "The transfer's id.", needed=TO_NAME_IT),
-    EventField("type", ACH_TYPE, "Who sends whom: a DEBIT pulls money from the counterparty.", rails=_on(_ACH)),
+    EventField("type", ACH_TYPE, "A CREDIT pays the counterparty; a DEBIT pulls money from it.", rails=_on(_ACH)),
     EventField("amount", CENTS, "In `currency_code`.", needed=FOR_ITS_AMOUNT),
     EventField(
         "deposited_amount",
@@ -126,15 +126,15 @@ TRANSFER_FIELDS: Final = (
     EventField("card_id", TEXT, "The card; attempts are counted by it.", rails=_on(_CARD)),
     EventField("decision_reason", TEXT, "Why the card was approved or declined.", rails=_on(_CARD)),
     EventField("processor_reason", TEXT, "The same, in the processor's words.", rails=_on(_CARD)),
-    EventField("receiver_name", NAME, "The other side of what is sent.", rails=_on(_ACH)),
-    EventField("company_name", NAME, "The other side of what comes in.", rails=_on(_ACH)),
-    EventField("odfi_routing_number", TEXT, "Its bank, of what comes in.", rails=_on(_ACH)),
+    EventField("receiver_name", NAME, "The other side of an outgoing transfer.", rails=_on(_ACH)),
+    EventField("company_name", NAME, "The other side of an incoming transfer.", rails=_on(_ACH)),
+    EventField("odfi_routing_number", TEXT, "The other side's bank, of an incoming transfer.", rails=_on(_ACH)),
     EventField("payee_name", NAME, "The other side.", rails=_on(_CHECK)),
-    EventField("beneficiary_name", NAME, "The other side of what is sent.", rails=_WIRES),
+    EventField("beneficiary_name", NAME, "The other side of an outgoing transfer.", rails=_WIRES),
     EventField("beneficiary_account_number", NAME, "Its account; the last four characters are read.", rails=_WIRES),
     EventField("creditor_agent_routing_number", TEXT, "Its bank.", rails=_WIRES),
     EventField("beneficiary_address", OBJECT, "Its address.", _IN_ADDRESS, _TO_PARTY),
-    EventField("originator_name", NAME, "The other side of what comes in.", rails=_WIRES),
+    EventField("originator_name", NAME, "The other side of an incoming transfer.", rails=_WIRES),
     EventField("originator_account_number", NAME, "Its account; the last four characters are read.", rails=_WIRES),
     EventField("originator_address", OBJECT, "Its address.", _IN_ADDRESS, _TO_PARTY),
     msgspec.structs.replace(_WIRE_DETAILS, rails=_TO_PARTY),
@@ -205,15 +205,15 @@ ACCOUNT_FIELDS: Final = (
     EventField("entity_id", TEXT, "Its owner where `owners` is absent."),
     EventField("type", TEXT, "Such as CHECKING."),
     EventField("status", TEXT, "OPEN, FROZEN or CLOSED; else it follows from the event's type."),
-    EventField("currency_code", CURRENCY, "Of its balances; USD where it is absent, and no other is counted."),
+    EventField("currency_code", CURRENCY, "Of its balances; USD where it is absent. Other currencies are not counted."),
     EventField(
         "balances",
         OBJECT,
         "What a reserve account holds is available and locked together; one that states only one of them says nothing.",
         (
-            EventField("available_amount", SIGNED_CENTS, "What can be paid out."),
+            EventField("available_amount", SIGNED_CENTS, "The amount that can be paid out."),
             EventField("available_balance", SIGNED_CENTS, "The same under another name."),
-            EventField("locked_amount", SIGNED_CENTS, "What overdrafts lock."),
+            EventField("locked_amount", SIGNED_CENTS, "The amount locked by overdrafts."),
             EventField("locked_balance", SIGNED_CENTS, "The same under another name."),
         ),
     ),

@@ -137,7 +137,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "Of the paying side's newest 64 payments with this one, payees whom it first paid less than 14 days ago; null "
+        "Of the paying side's newest 64 payments with this one, payees first paid less than 14 days ago; null "
         "below 5 payees in 24 hours or 3 times the usual week.",
     ),
     Feature(
@@ -394,7 +394,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "As program.transfers90d, from the program's 90th day on, since when it is told which pairs are rare.",
+        "As program.transfers90d, from the program's 90th day on, since when rare pairs are recognised.",
     ),
     *POLICY_FIELDS,
 )

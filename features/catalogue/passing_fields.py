@@ -29,8 +29,7 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "48 hours",
-        "Highest balance of what was received and sent, counted from 0; null unless it sends on 80 % of at least "
-        "$1,000.",
+        "Highest balance of received and sent money, counted from 0; null unless it sends on 80 % of at least $1,000.",
     ),
     Feature(
         "entity.left48hCents",
@@ -38,7 +37,7 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "48 hours",
-        "Last balance of what was received and sent; null where entity.peak48hCents is.",
+        "Last balance of received and sent money; null where entity.peak48hCents is.",
     ),
     Feature(
         "entity.newMoney48hCents",

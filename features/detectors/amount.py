@@ -163,7 +163,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="micro_entry_abuse",
         opens_when=(
-            "Many ACH entries under $1 without a debit beside them; on the program when no single entity sent so many."
+            "Many ACH entries under $1 without a debit beside them; on the program when no single entity sent them."
         ),
         triggers=(
             Trigger(rules.MICRO.id, micro_sender_subject, MEDIUM, HOURS_24),

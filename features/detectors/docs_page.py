@@ -40,44 +40,44 @@ SUBJECTS: Final[dict[SubjectOf, str]] = {
 _HEAD: Final = """# Detectors
 
 The conditions that open an alert, and its subject. An alert is not proof of wrongdoing. Detectors run on every assessed
-transfer, scored or not, and on every snapshot of a program. A reason (`docs/reasons.md`) feeds a detector, which may
-require more. Windows, and what a detector requires beyond its reasons, are proposed here, and to be tuned on labels.
+transfer, scored or not, and on every snapshot of a program. A reason (`docs/reasons.md`) triggers a detector, which may
+have further conditions. Windows and further conditions are proposals, to be tuned on labels.
 
-There is one alert per detector, subject and window, which is counted from the first finding's own time; an alert on a
-transfer is the only one of its kind on it. Later findings within the window join the alert (`hits` counts them), which
-is written anew with each, so that it is always as of its last finding. An alert closed by a person is never changed.
-A finding opens an alert of its own when the one that covers it was closed by a person and the finding is more severe,
-or was closed by the policy and the policy would not close this one. A finding of `rapid_in_out` joins the subject's
-newest alert for 60 days when it says nothing new: payers and payee had dealt with the subject before that alert.
+There is one alert per detector, subject and window. The window begins at the first finding's own time; a transfer has
+at most one alert of a detector. Later findings within the window join the alert: `hits` counts them, and the alert is
+updated to its last finding. An alert closed by a person is never changed. A finding opens a new alert when the alert
+that covers it was closed by a person and the finding is more severe, or was closed by the policy and the policy would
+not close this finding. A finding of `rapid_in_out` joins the subject's newest alert for 60 days when payers and payee
+had dealt with the subject before that alert.
 
-Every transfer whose score is in review or hold is in an alert that a person decides: when no detector opens or joins
-one, `band_review` or `band_hold` opens one on the transfer. An alert on the program does not count, because it has no
-score, and neither does one that was decided before the transfer came, because it is not changed and so cannot name it.
+Every transfer whose score is in review or hold is in an alert that a person decides. When no detector opens or joins an
+alert, `band_review` or `band_hold` opens one on the transfer. Two kinds of alert do not count here: alerts on the
+program, which have no score, and alerts that were decided before the transfer, which do not name it.
 
-`restsOn` in an alert's evidence names the transfers that its last finding was made of, the newest 100, and
-`restsOnCount` how many they are; `transferIds` names the newest transfers at which the detector found something. Where
-amounts, types or returns decide which transfers they are, the newest 500 of the window are looked at. An alert that
-transfers of the past opened alone, more than 48 hours old when they were delivered, says `fromHistory`.
+`restsOn` in an alert's evidence names the newest 100 transfers that support its last finding, and `restsOnCount` is the
+number of all of them; `transferIds` names the newest transfers with a finding. Where amounts, types or returns decide
+which transfers support it, the newest 500 of the window are examined. An alert has `fromHistory` when all its transfers
+were more than 48 hours old at delivery.
 
 An entity is the account itself where the bank has not named its owner. Payer and payee are the sides of the transfer:
 an entity, an account or a counterparty. In place of a party without an id the subject is the entity, else the transfer.
 Severity and hardness are those of the finding; a hard alert always goes to a person.
 
-An unauthorized return is examined as it is delivered: the second one of an entity or counterparty needs no further
+An unauthorized return is examined on delivery: the second return of an entity or counterparty needs no further
 transfer.
 
-A rule that the bank wrote is a detector `rule:<id>`. It looks at every transfer that is assessed, and opens one alert
-on each that it matches, of the rule's severity, always for a person; with `action` `log` it only counts, and in testing
-too. `rule` in the evidence names the rule's version and digest, and each condition with the value `observed`.
+A bank's rule is a detector `rule:<id>`. It examines every assessed transfer and opens one alert on each match, with the
+rule's severity, always for a person; with `action` `log`, or in testing, it only counts. `rule` in the evidence names
+the rule's version and digest, and each condition with the value `observed`.
 
-A detector that names a key risk indicator in place of reasons runs on every snapshot of a program: each quarter of an
-hour, after each 200 transfers, and on request. The indicator's line is that of the policy in force (prefix `kri`), and
-the figures here are those of its seed. Such an alert has no transfer and no score: its evidence is the indicator's
-reading, the snapshot, and what the reading is made of. A snapshot that finds the program over its line joins the alert
-that waits, also after its window, and that alert is written anew when a figure changed. A breach that begins a day or
-more after the last one ended opens an alert of its own when the one before is decided. `isRepeat` says that the
-indicator breached before: `earlierBreaches` counts the breaches that began in the 180 days before, `firstBreachAt` is
-the first of them, and `earlierAlerts` counts all alerts of the detector here.
+A detector that names a key risk indicator in place of reasons runs on every snapshot of a program: every 15 minutes,
+after every 200 transfers, and on request. The indicator's threshold comes from the policy in force (prefix `kri`); the
+figures here are the seeded ones. Such an alert has no transfer and no score: its evidence is the indicator's reading
+with its parts, and the snapshot. A snapshot that is over the threshold joins the open alert, also after its window, and
+updates it when a figure changed. A breach that begins a day or more after the previous breach ended opens a new alert
+when the previous alert is decided. `isRepeat` says that the indicator breached before: `earlierBreaches` counts the
+breaches that began in the 180 days before, `firstBreachAt` is the first of them, and `earlierAlerts` counts all alerts
+of the detector on this program.
 
 Made from `features/detectors`; a test keeps the two equal.
 

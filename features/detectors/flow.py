@@ -128,7 +128,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="rapid_in_out",
         opens_when=(
-            "What came in goes out again within two days and at most a fifth of it is left; not the money of payers "
+            "Received money goes out again within two days and at most a fifth of it is left; not the money of payers "
             "known for 60 days to a payee who was paid before."
         ),
         triggers=(

@@ -97,7 +97,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="ach_float",
-        opens_when="What was pulled by ACH debits leaves before they can come back.",
+        opens_when="Money pulled by ACH debits leaves before they can come back.",
         triggers=(Trigger(rules.FLOAT.id, actor_subject, HIGH, HOURS_48),),
         features=("entity_pulled_cents_2bd", "entity_fast_out_cents_2bd", "entity_age_days", "entity_ach_debits_all"),
         thresholds={"percent": rules.FLOAT_PERCENT, "youngDays": rules.FLOAT_YOUNG_DAYS},

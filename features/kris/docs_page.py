@@ -21,8 +21,8 @@ is raw, never smoothed; without anything observed it is null, `unmeasured`, with
   among scored transfers, among card authorizations, and against the declaration.
 * `watch` is at its line or over it, `breach` strictly over it; for a coverage strictly under both. `threshold` is the
   line of the breach. A watch line of 0 means any value over 0.
-* Status and Program Risk Score follow from the policy in force at the instant (`kri-vN`, [policies](policies.md)).
-  Made from `features/kris`; a test keeps the two equal.
+* Status and Program Risk Score follow from the policy in force at the instant (`kri-vN`, [policies](policies.md)). Made
+  from `features/kris`; a test keeps the two equal.
 
 ## {KRI_VERSION}
 

@@ -29,8 +29,8 @@ _WHY: Final[Mapping[str, str]] = {
     "autoClosableDetectors": "Medium and low ones about a single amount or a busy day, of which most are ordinary.",
     "autoCloseBands": "Only where no other signal speaks against the transfer.",
     "minProgramN": "Transfers in the program's baseline (`program.n90d`). Below, its median and p95 are not stable.",
-    "alwaysReviewed": "Hard by nature, or a legal matter: never alone, whatever the list of closable ones says.",
-    "twoApproverActions": "What stops a customer or reaches the program needs a second person.",
+    "alwaysReviewed": "Hard by nature, or a legal matter: never closed without a person, even if listed as closable.",
+    "twoApproverActions": "An action that stops a customer or reaches the program needs a second person.",
     "holdBandAutoHold": "An alert whose transfer is in the hold band opens as held, not as open.",
 }
 _CLOCK_WHY: Final[Mapping[str, str]] = {
@@ -48,37 +48,37 @@ _ROUTES: Final[Mapping[RouteReason, str]] = {
     RouteReason.BAND: "the band is not one of `autoCloseBands`",
     RouteReason.THIN_HISTORY: "the program's baseline has fewer than `minProgramN` transfers",
     RouteReason.DEGRADED: "an input was missing or stale",
-    RouteReason.POLICY_ALLOWS: "none of the above: closed by the policy, with a disposition of its own",
+    RouteReason.POLICY_ALLOWS: "none of the above: closed by the policy, with its own disposition",
     RouteReason.APPEAL: "an appeal",
     RouteReason.REOPENED: "the policy had closed it, and a person opened it again",
 }
 _HEAD: Final = """# Policies
 
-Data, not code: what the platform decides alone, how long an alert may wait, how much an actor may move, the
-thresholds and country lists that transfers are held against, and how long analysts keep what they read. Every tenant
-starts with the six below. All figures are proposed here, and to be tuned on labels. Made from `features/policy`; a test
-keeps the two equal.
+Policies are versioned data: which alerts the platform may close without a person, how long an alert may wait, how much
+an actor may move, the thresholds and country lists that transfers are compared with, and how long the lake for analysts
+keeps its tables. Every tenant starts with the six below. All figures are proposals, to be tuned on labels. Made from
+`features/policy`; a test keeps the two equal.
 
-A version is written with `POST /api/policies` and never edited; those of a kind are counted from 1 on. `POST
-/api/policies/{id}/activate` requests that it comes into force, in every program of the tenant or in the one that it
-was written for, and another person's approval brings it into force from then on. A program's own version stands above
-the tenant's. What came before stays as it was: an alert and its disposition name the policy of their time, and the
-disposition cites the digest of its body (RFC 8785, SHA-256); a transfer is scored with the thresholds and the ladder
-in force at its own time, and `scoreInputs` names them. A new program begins with what is in force on its tenant.
+A version is written with `POST /api/policies` and never edited; versions of a kind are numbered from 1.
+`POST /api/policies/{id}/activate` requests its activation, in every program of the tenant or in the one program that it
+was written for. It comes into force when another person approves. A program's own version takes precedence over the
+tenant's. An activation changes nothing in the past: an alert and its disposition name the policy of their time, and the
+disposition cites the digest of its body (RFC 8785, SHA-256); a transfer is scored with the thresholds and the ladder in
+force at its own time, and `scoreInputs` names them. A new program begins with the tenant's policies in force.
 """
 _ROUTING: Final = """### Routing
 
-The first of these that applies is the alert's `routeReason`; all but `policy_allows` send it to a person.
-A program's tier of autonomy may take detectors from `autoClosableDetectors` there, or add some that earned it; what
-holds on the program is then a policy of its own, as in `policy-v1.autonomy-v2` (`GET /api/autonomy`).
+The first of these that applies is the alert's `routeReason`; all but `policy_allows` send it to a person. A program's
+tier of autonomy may withdraw detectors from `autoClosableDetectors`, or add eligible ones; the program then has its own
+version of the policy, such as `policy-v1.autonomy-v2` (`GET /api/autonomy`).
 
 """
 _RETENTION: Final = """\
-For how many days the [lake for analysts](lake.md) keeps each of its tables, after the UTC day on which the
-log took a row in; null, and a table that is not named, is kept for good. The default names none. It is about the copy
-that analysts read: record, database and log are kept for good whatever it says. Files have rows of all programs, so it
-is the whole tenant's; where tenants share a lake, a day ends when the policies of all of them say so. A version that
-keeps a table for longer is about the days that have not ended yet.
+The number of days for which the [lake for analysts](lake.md) keeps each table, after the UTC day on which the log
+took a row in. A table with null, or not named, is kept permanently; the default names no table. The policy applies to
+the copy for analysts only: record, database and log are kept permanently. Files have rows of all programs, so the
+policy applies to the whole tenant; where tenants share a lake, a day is deleted when the policies of all of them allow
+it. A version that keeps a table longer does not bring back deleted days.
 
 ```json
 {
@@ -102,7 +102,7 @@ def markdown() -> str:
         f"{_HEAD}\n## {POLICY_VERSION}\n\n{_table(msgspec.to_builtins(POLICY_V1), _WHY)}\n{_ROUTING}{routes}\n{_DRAFTS}"
         f"\n## {CLOCK_VERSION}\n\n{_table(msgspec.to_builtins(CLOCK_V1), _CLOCK_WHY)}"
         f"\n## {LADDER_VERSION}\n\nAn actor in the hold band moves nothing.\n\n{_ladder()}"
-        f"\nScreened again after so many days: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"
+        f"\nDays until the next screening: {', '.join(f'{band} {days}' for band, days in rescreened.items())}.\n"
         f"\n## {THRESHOLDS_VERSION}\n\n{_thresholds()}"
         f"\n## {KRI_VERSION}\n\n{_kris()}"
         f"\n## {RETENTION_VERSION}\n\n{_retention()}"

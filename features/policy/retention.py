@@ -27,7 +27,7 @@ class Floor(NamedTuple):
 _LAW: Final = Floor(FIVE_YEARS_DAYS, "31 CFR 1010.430 has records of transactions and decisions kept for five years")
 _WINDOW: Final = Floor(LONGEST_WINDOW_DAYS, "features, backtests and ready questions look back over 90 days")
 _CURRENT: Final = Floor(
-    None, "its rows are written when something changes, so an old row may say what is current, and has no end by days"
+    None, "its rows are written when something changes, so an old row may be the current one; it has no end by days"
 )
 _WHOLE: Final = Floor(None, "it is written whole when it changes, and has no days that could end")
 _TABLES: Final[Mapping[Floor, tuple[str, ...]]] = {

@@ -24,9 +24,9 @@ from clearhold.features.rules.words import sentence_of
 
 _HEAD: Final = f"""# Rules
 
-A bank writes rules over the features that its transfers are scored with ([features](features.md)). A rule never changes
-a score. One that is active opens an alert `rule:<id>` that always waits for a person; with the action `log` it only
-counts. Made from `features/rules`; a test keeps the two equal, and every example below is run.
+A bank writes rules over the features of its scored transfers ([features](features.md)). A rule never changes a score.
+An active rule opens an alert `rule:<id>` that always waits for a person; with the action `log` it only counts. Made
+from `features/rules`; a test keeps the two equal, and every example below is run.
 
 ## A rule
 
@@ -45,7 +45,7 @@ A condition has `field`, `op` and `value`.
 | `op` | holds when the field is | `value` |
 |---|---|---|
 | `gt`, `gte`, `lt`, `lte` | over, at least, under, at most the value | a single value |
-| `eq`, `neq` | the value, another than the value | a single value |
+| `eq`, `neq` | equal, not equal to the value | a single value |
 | `in`, `not_in` | one of the values, none of them | a list of 1 to {MAX_VALUES} |
 | `between` | from the first to the second, both included | a list of two, the lowest first |
 | `is_null`, `not_null` | not known, known | left out |
@@ -67,8 +67,8 @@ null.
   when that country is all it declared, `neq` when not. It is never null; the list of a program that declared none is
   empty.
 
-What is wrong with a rule is said with its path, as in `when[1].value must be one of incoming, outgoing`. A
-contradiction is not refused: a backtest shows that such a rule matches nothing.
+A refusal names the path of each fault, as in `when[1].value must be one of incoming, outgoing`. A contradiction is not
+refused: a backtest shows that such a rule matches nothing.
 
 ## Fields
 

@@ -10,9 +10,9 @@ from clearhold.features.sandbox.sent_event import STATUS_OF_NAME
 
 _HEAD: Final = """# Sandbox
 
-Try everything without moving money: the sandbox sends a simulated program what the bank would send, through the same
-ingest and the same log as the bank's own events. Transfers, scores, alerts, webhooks and reports follow as they always
-do, marked `simulated`. Made from `features/sandbox`; a test keeps the two equal.
+Try everything without moving money: the sandbox sends the bank's events to a simulated program, through the same ingest
+and the same log as real events. Transfers, scores, alerts, webhooks and reports follow as usual, marked `simulated`.
+Made from `features/sandbox`; a test keeps the two equal.
 
 It takes a test key with the scope `sandbox`, and a program that was created with `"source": "simulated"`. Operator
 tokens and live keys get 403 (`test_key_required`), and so does a test key on a program of the bank
@@ -22,13 +22,13 @@ tokens and live keys get 403 (`test_key_required`), and so does a test key on a 
 |---|---|
 | `GET /api/sandbox/scenarios` | lists the scenarios, each with the alerts that it must open |
 | `POST /api/sandbox/{programId}/scenario` | runs one: `scenario`, `seed`, `count` |
-| `POST /api/sandbox/{programId}/transfer` | has one transfer go through from beginning to end |
+| `POST /api/sandbox/{programId}/transfer` | runs one transfer from initiation to settlement |
 | `POST /api/sandbox/{programId}/event` | sends one event with your `data` |
-| `POST /api/sandbox/{programId}/return` | has the bank return a transfer: `transferId`, `returnCode` |
+| `POST /api/sandbox/{programId}/return` | returns a transfer, as the bank would: `transferId`, `returnCode` |
 
 ## A walk through it
 
-It continues the [README](../README.md): `DIR`, `URL`, `TENANT`, `TOKEN`, `call` and `field` are set there.
+The commands continue the [README](../README.md), which sets `DIR`, `URL`, `TENANT`, `TOKEN`, `call` and `field`.
 
 """
 _WALK: Final = """```
@@ -44,8 +44,9 @@ sandbox scenarios | python3 -m json.tool
 sandbox $SANDBOX/scenario -d '{"scenario":"ach_debits_returned_r10","seed":7}' | python3 -m json.tool
 ```
 
-The answer names the events, the last transfer, and the alert that the second return opened. Now a customer of your own,
-whom the bank puts into review because of the name, a debit that comes back by itself, and one that you send back:
+The answer names the events, the last transfer, and the alert that the second return opened. The next commands create a
+customer that the bank puts into review because of the name, a debit that is returned by itself, and a debit that you
+return:
 
 ```
 sandbox $SANDBOX/event -d '{"type":"identity.created","data":{"id":"enti_dana","type":"PERSON",
@@ -67,45 +68,44 @@ curl -sS "$URL/api/alerts?programId=$SANDBOX" -H "Authorization: Bearer $KEY" | 
  "committed": true, "simulated": true}
 ```
 
-- `events` are the ids of what was stored. `GET /api/events/{id}` says what became of each.
-- The answer waits until all of it is committed, so `alertIds` and `score` are complete. That takes milliseconds. After
-  5 seconds the answer comes anyway, with `committed: false` and what there is by then. The events are durable all the
-  same: look at `GET /api/alerts?programId=` a little later. A repeat under the key brings this same answer again.
-- `alertIds` are the alerts that these events opened or changed. Those that a snapshot of key risk indicators opens on
-  the program are not among them, because its turn may come at any time.
-- A repeat under the same `Idempotency-Key` gets the stored answer, also when the first one was lost on its way. Nothing
-  happens twice. Without a key it is another run.
-- A tenant may have 8 requests under way, everybody together 16; one more is a 429 (`too_many_at_once`).
+- `events` are the ids of the stored events. `GET /api/events/{id}` has the result of each.
+- The answer comes when everything is committed, so `alertIds` and `score` are complete. That takes milliseconds. After
+  5 seconds the answer comes anyway, with `committed: false` and the results so far. The events are durable: read
+  `GET /api/alerts?programId=` a little later. A repeat under the key gets the same answer again.
+- `alertIds` are the alerts that these events opened or changed. Alerts that a snapshot of key risk indicators opens on
+  the program are not listed, because a snapshot may run at any time.
+- A repeat under the same `Idempotency-Key` gets the stored answer, also when the first answer was lost on the network.
+  Nothing happens twice. A request without a key is a new run.
+- A tenant may have 8 requests in progress, all tenants together 16; one more is a 429 (`too_many_at_once`).
 
 """
 _SCENARIOS: Final = """## Scenarios
 
 """
 _AFTER: Final = f"""
-Each run brings people, accounts and counterparties of its own: a customer with two months of small payments behind
-them, to whom the scenario then happens. It ends now; what lies before is dated back, as history that is loaded late. So
-a run opens exactly these alerts in an empty program and in one full of history, however often and in whatever order
-scenarios are run.
+Each run creates new people, accounts and counterparties: a customer with two months of small payments, and then the
+scenario. The scenario ends now; earlier events are backdated, like history that is loaded late. So a run opens exactly
+these alerts, in an empty program and in one full of history, for any number and order of runs.
 
-- `seed` (0 when left out) fixes names and amounts. Ids are new with every run: running a scenario again, with the same
-  seed too, has it happen again. The same program, seed, time and run give the same bytes.
-- `count` (1 to {MOST_REPETITIONS}) has it happen that many times, each time to other people.
+- `seed` (0 when left out) fixes names and amounts. Ids are new in every run, also with the same seed, so each run adds
+  to the program. The same program, seed, time and run give the same bytes.
+- `count` (1 to {MOST_REPETITIONS}) is the number of repetitions, each with different people.
 - A program that declares its rails must declare those of the scenario, else `rail_outside_declared` opens as well.
   `intl_wire_undeclared_country` needs a program that declares countries.
-- The amounts that must be unusual are so unless a program's ordinary payments are that large. Caps that you set, and
-  policies that you change, open and close alerts of their own.
+- A scenario's large amounts are unusual unless a program's ordinary payments are that large. Caps that you set, and
+  policies that you change, open and close further alerts.
 - Rules of the bank that are in force open their own alerts `rule:<id>` beside these, or in place of `band_review`.
-- The bank sends nothing when an account is opened, and its transfers name no entity. `account.unfrozen` is the event by
-  which the sandbox states who owns an account. Your bank's API is not asked about ids of the sandbox (`…_sbx…`).
+- The bank sends no event when an account is opened, and its transfers name no entity. The sandbox states the owner of
+  an account in an event `account.unfrozen`. Your bank's API gets no requests for ids of the sandbox (`…_sbx…`).
 
-## Transfers, and names that mean something
+## Transfers, and names with a meaning
 
 `POST …/transfer` takes `rail`, `direction`, `type` (CREDIT or DEBIT, on ach), `amountCents` in USD, `entityId` and
 `counterparty` (`name`, `routingNumber`, `accountLast4`, `countryCode`). As at the bank's sandbox, it settles at once.
-`entityId` names an entity that the program knows, or an account (`bacc_…`); without it an account is used that nobody
-owns. The same counterparty details are the same counterparty. A transfer follows a pre-flight that asked about it.
+`entityId` names an entity that the program knows, or an account (`bacc_…`); without it an account without an owner is
+used. The same counterparty details are the same counterparty. A transfer is matched to an earlier pre-flight about it.
 
-An ACH entry to one of these names comes back after it settled, where its code fits its type:
+An ACH entry to one of these names is returned after it settled, where the return code fits its type:
 
 """
 _ENTITIES: Final = """
@@ -115,10 +115,10 @@ _ENTITIES: Final = """
 _RETURNS: Final = """
 ## Events and returns
 
-`POST …/event` takes a type of [the bank's](events.md) and stores `data` as it is, however odd: `GET /api/events/{id}`
-says which field could not be used. Another type is a 400. The event's own time is now.
+`POST …/event` takes one of [the bank's types](events.md) and stores `data` unchanged, also when it has faults:
+`GET /api/events/{id}` names the field that could not be used. Another type is a 400. The event's own time is now.
 
-`POST …/return` sends the bank's object once more, with what a return adds.
+`POST …/return` sends the bank's object again, with the fields of a return.
 
 | Rail | `returnCode` |
 |---|---|
@@ -129,7 +129,7 @@ says which field could not be used. Another type is a 400. The event's own time 
 409 (`transfer_not_returnable`) for wires, realtime payments, book and card transfers, which are final; for a transfer
 that was not sent yet, moved no money, or came back already. 404 for one that the program does not have.
 
-Why it is built so: decision [0044](decisions/0044-self-contained-sandbox-runs.md).
+Decision [0044](decisions/0044-self-contained-sandbox-runs.md) has the reasons for this design.
 """
 
 

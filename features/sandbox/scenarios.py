@@ -155,7 +155,7 @@ _TABLE: Final = (
     ),
     Scenario(
         name=ScenarioName.WIRE_NEW_COUNTERPARTY,
-        description="A wire of nearly half a million dollars to somebody whom the program never paid.",
+        description="A wire of nearly half a million dollars to a payee that the program never paid.",
         rails=(Rail.WIRE,),
         expects=("amount_spike", "first_time_counterparty_large"),
         play=_large_wire,
@@ -190,7 +190,7 @@ _TABLE: Final = (
     ),
     Scenario(
         name=ScenarioName.ENTITY_DENIED,
-        description="A customer whom the bank denies, and who then moves money.",
+        description="A customer that the bank denied moves money.",
         rails=(Rail.REALTIME,),
         expects=("kyc_denied_moving",),
         play=_denied,

@@ -27,10 +27,10 @@ def markdown() -> str:
     head = (
         "# Reasons\n\n"
         "Every reason that a score can carry, with the points of the default cards. A score is the sum of its\n"
-        "reasons' weights, and a cap is a reason that takes away what is over it. A hard reason always goes to a\n"
-        "person, whatever the score is. A signal with a unit is measured, and has the points of the stretch that its\n"
-        "measure lies in; a card of a bank's own may draw other stretches and give other points.\n"
-        "[P] marks what is proposed here, without a public source, and to be tuned on labels.\n"
+        "reasons' weights; a cap is a reason that subtracts the points above it. A hard reason always goes to a\n"
+        "person, whatever the score is. A signal with a unit is measured, and has the points of the range that its\n"
+        "measure falls in; a bank's own card may have other ranges and points.\n"
+        "[P] marks a proposal without a public source, to be tuned on labels.\n"
         "Made from `features/scorers/docs_page.py`; a test keeps the two equal.\n"
     )
     return head + "".join(_section(name, default) for name, default in DEFAULTS.items())
