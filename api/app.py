@@ -22,8 +22,8 @@ from clearhold.api.area import Resources
 from clearhold.api.areas import ROUTES, services_of
 from clearhold.api.background import agent_importer, in_background
 from clearhold.api.http.connections import Connections, raise_file_limit
-from clearhold.api.http.http_app import http_app
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
+from clearhold.api.http_app import http_app
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.settings import Settings
 from clearhold.api.stores import Stores

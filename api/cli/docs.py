@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from clearhold.api.areas import PROVIDERS, ROUTES
-from clearhold.api.http import errors_page
-from clearhold.api.http.http_app import routes_document
+from clearhold.api.http_app import routes_document
+from clearhold.api.openapi import errors_page
 from clearhold.features.bank import docs_page as events_page
 from clearhold.features.catalogue import docs_page as features_page
 from clearhold.features.detectors import docs_page as detectors_page

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from clearhold.api.http.fields import ID_LIMIT, IdempotencyKeyText, PageLimit, Prose
-from clearhold.api.http.glossary import PROPERTIES
+from clearhold.api.openapi.glossary import PROPERTIES
 from clearhold.features.core.vocabulary import ActorType, AlertDecision, Route
 
 WEEK: Final = "^[0-9]{4}-W[0-9]{2}$"

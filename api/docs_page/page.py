@@ -10,6 +10,7 @@ import msgspec
 from clearhold.api.docs_page.curl import command_of
 from clearhold.api.docs_page.schemas import about, section_of, type_of, value_anchor
 from clearhold.api.http.html import Html, joined, node, paragraphs, prose, table
+from clearhold.api.openapi.components import without_references
 
 Object = Mapping[str, Any]
 
@@ -44,7 +45,7 @@ _EVERYWHERE: Final = frozenset(
 
 def page_of(document: bytes) -> bytes:
     """The page of an OpenAPI document."""
-    read: Object = msgspec.json.decode(document)
+    read: Object = without_references(msgspec.json.decode(document))
     info, components = read["info"], read["components"]
     server = read["servers"][0]["url"]
     by_tag: dict[str, list[tuple[str, str, Object]]] = {each["name"]: [] for each in read.get("tags", ())}

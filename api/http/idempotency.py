@@ -21,7 +21,7 @@ from clearhold.api.http.deadline import in_time
 from clearhold.api.http.envelope import header_values, request_id
 from clearhold.api.http.errors import status_of
 from clearhold.api.http.operation import Operation
-from clearhold.api.telemetry.metrics import Outcome, note
+from clearhold.api.http.outcomes import Outcome, note
 from clearhold.features.core.errors import (
     ConflictError,
     ErrorCode,

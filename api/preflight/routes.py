@@ -13,6 +13,7 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
 from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of, query_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
+from clearhold.api.http.outcomes import Outcome, note
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.preflight.details import PreflightDetails
 from clearhold.api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST, PREFLIGHT_STATS
@@ -26,7 +27,6 @@ from clearhold.api.preflight.schemas import (
 from clearhold.api.preflight.service import PreflightService
 from clearhold.api.preflight.stats import PreflightStatistics
 from clearhold.api.programs.service import ProgramService
-from clearhold.api.telemetry.metrics import Outcome, note
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.preflight import Preflight
 from clearhold.features.core.principal import KeyScope

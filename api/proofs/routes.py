@@ -9,13 +9,13 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import Access, Operation, RateClass
+from clearhold.api.http.outcomes import note_verdict
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.proofs.actors import ScoredActors
 from clearhold.api.proofs.examples import NEW_PROOF, PROOF, TOKEN, VERIFICATION
 from clearhold.api.proofs.schemas import NewProof, Proof, ProofVerification, TokenToVerify
 from clearhold.api.proofs.service import ProofService
-from clearhold.api.telemetry.metrics import note_verdict
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties, Entities

@@ -11,18 +11,8 @@ from litestar.types import ASGIApp, Receive, Send
 
 from clearhold.api.http.envelope import header_values, request_id
 from clearhold.api.http.gate import PRINCIPAL
-from clearhold.api.telemetry.metrics import (
-    BATCH,
-    INGEST,
-    OTHER,
-    UNMATCHED,
-    Kind,
-    Outcome,
-    RequestMetrics,
-    events_of,
-    outcome_of,
-    verdict_of,
-)
+from clearhold.api.http.outcomes import Outcome, events_of, outcome_of, verdict_of
+from clearhold.api.telemetry.metrics import BATCH, INGEST, OTHER, UNMATCHED, Kind, RequestMetrics
 from clearhold.api.telemetry.request_log import RequestLog
 from clearhold.features.core.principal import Principal
 from clearhold.store.traces import TRACEPARENT, trace_id_of

@@ -12,7 +12,7 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from clearhold.api.areas import ROUTES
 from clearhold.api.http.fast_route import SERVICES
 from clearhold.api.http.gate import Gate
-from clearhold.api.http.http_app import http_app
+from clearhold.api.http_app import http_app
 
 
 class _GateOfTheDay(ASGIMiddleware):

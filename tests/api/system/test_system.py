@@ -7,8 +7,9 @@ from typing import Any, Final
 import pytest
 from litestar.routes import HTTPRoute
 
-from clearhold.api.http.openapi import wire_path
 from clearhold.api.http.operation import OPT, Access
+from clearhold.api.openapi.components import without_references
+from clearhold.api.openapi.document import wire_path
 from clearhold.api.telemetry.readiness import Readiness
 from tests.support.error_answers import ERRORS_OF_RPC
 from tests.support.running_app import RunningApp, assert_stamped
@@ -17,8 +18,7 @@ WITHIN_S: Final = 60.0
 
 
 def documented(api: RunningApp) -> dict[str, Any]:
-    document: dict[str, Any] = api.client.get("/openapi.json").json()
-    return document
+    return without_references(api.client.get("/openapi.json").json())
 
 
 def test_given_a_process_when_asked_for_its_health_then_it_answers(api: RunningApp) -> None:

@@ -12,7 +12,7 @@ from litestar.types import ControllerRouterHandler
 from clearhold.api.http.envelope import stamp_headers
 from clearhold.api.http.errors import render_error
 from clearhold.api.http.fast_route import SERVICES
-from clearhold.api.http.openapi import document_of
+from clearhold.api.openapi.document import document_of
 
 
 def http_app(

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from clearhold.api.alerts.examples import ALERT
 from clearhold.api.areas import PROVIDERS, ROUTES
-from clearhold.api.http.http_app import routes_document
 from clearhold.api.http.operation import OPT, Access, Operation
+from clearhold.api.http_app import routes_document
+from clearhold.api.openapi.components import without_references
 from clearhold.api.webhooks.examples import NEW_WEBHOOK
 from clearhold.features.webhooks.urls import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
@@ -24,7 +25,9 @@ from tests.support.error_answers import CONNECTOR_OPERATION, ERRORS_OF_RPC
 from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"
-DOCUMENT: dict[str, Any] = msgspec.json.decode(routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
+BUILT: dict[str, Any] = msgspec.json.decode(routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080"))
+DOCUMENT: dict[str, Any] = without_references(BUILT)
+LARGEST_BYTES = 1_200_000
 WITHOUT_EXAMPLE = {"submitPreflight 201", "changeAutonomy 201", "getOpenApi 200"}
 """As its 200; an action, as ``requestAction`` has it; and the document itself."""
 METHODS = {"get", "put", "post", "delete", "patch"}
@@ -66,13 +69,16 @@ def resolved(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_given_the_routes_when_described_then_the_committed_document_is_theirs() -> None:
-    assert msgspec.json.decode(COMMITTED.read_bytes()) == DOCUMENT, "run: make docs"
+    committed = COMMITTED.read_bytes()
+
+    assert msgspec.json.decode(committed) == BUILT, "run: make docs"
+    assert len(committed) < LARGEST_BYTES
 
 
 def test_given_a_running_service_when_asked_then_it_serves_that_document(api: RunningApp) -> None:
     served = api.client.get("/openapi.json").json()
 
-    assert served == DOCUMENT | {"servers": [{"url": "https://risk.example.test"}]}
+    assert served == BUILT | {"servers": [{"url": "https://risk.example.test"}]}
 
 
 def test_given_the_document_when_read_then_it_is_openapi_3_1_with_unique_operation_ids() -> None:
@@ -211,6 +217,8 @@ def test_given_a_request_body_when_described_then_it_is_closed() -> None:
         schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         if "$ref" in schema:
             name = schema["$ref"].rsplit("/", 1)[1]
+            if name == "BankEvent":  # The bank may send more than is read.
+                continue
             assert DOCUMENT["components"]["schemas"][name]["additionalProperties"] is False, name
 
 

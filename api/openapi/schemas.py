@@ -12,9 +12,9 @@ import msgspec
 from clearhold.api.http.envelope import ErrorEnvelope
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.fields import MIDNIGHT, MOMENT, URL
-from clearhold.api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
 from clearhold.api.http.operation import Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.openapi.glossary import ADMIN_PROPERTIES, PROPERTIES
 from clearhold.features.core.errors import ErrorCode
 
 REFS: Final = "#/components/schemas/{name}"
@@ -50,6 +50,23 @@ class Schemas(msgspec.Struct, frozen=True):
     def name_of(self, shape: RequestSchema[Any]) -> str:
         reference: str = self.of_type[shape.struct]["$ref"]
         return reference.rsplit("/", 1)[-1]
+
+    def of_raw_body(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """The schema with references to the parts of it that have a title, which become components."""
+        described: dict[str, Any] = self._with_references(dict(schema))
+        return described
+
+    def _with_references(self, node: Any) -> Any:
+        if isinstance(node, list | tuple):
+            return [self._with_references(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        schema = {name: self._with_references(each) for name, each in node.items()}
+        title = schema.get("title")
+        if not isinstance(title, str):
+            return schema
+        assert self.components.setdefault(title, schema) == schema, f"two components are called {title}"
+        return {"$ref": REFS.format(name=title)}
 
     def without(self, names: Iterable[str]) -> dict[str, Any]:
         """The components but for these, as they are shown."""

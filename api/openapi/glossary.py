@@ -7,15 +7,15 @@ every name of the document is here, and nothing else.
 from collections.abc import Mapping
 from typing import Final
 
-from clearhold.api.http.glossary_of_agents import AGENT_PROPERTIES
-from clearhold.api.http.glossary_of_limits import LIMIT_PROPERTIES
-from clearhold.api.http.glossary_of_metrics import METRIC_PROPERTIES
-from clearhold.api.http.glossary_of_proofs import PROOF_PROPERTIES
-from clearhold.api.http.glossary_of_reports import REPORT_PROPERTIES
-from clearhold.api.http.glossary_of_rules import RULE_PROPERTIES
-from clearhold.api.http.glossary_of_sandbox import SANDBOX_PROPERTIES
-from clearhold.api.http.glossary_of_scorecards import SCORECARD_PROPERTIES
-from clearhold.api.http.glossary_of_webhooks import WEBHOOK_PROPERTIES
+from clearhold.api.openapi.glossary_of_agents import AGENT_PROPERTIES
+from clearhold.api.openapi.glossary_of_limits import LIMIT_PROPERTIES
+from clearhold.api.openapi.glossary_of_metrics import METRIC_PROPERTIES
+from clearhold.api.openapi.glossary_of_proofs import PROOF_PROPERTIES
+from clearhold.api.openapi.glossary_of_reports import REPORT_PROPERTIES
+from clearhold.api.openapi.glossary_of_rules import RULE_PROPERTIES
+from clearhold.api.openapi.glossary_of_sandbox import SANDBOX_PROPERTIES
+from clearhold.api.openapi.glossary_of_scorecards import SCORECARD_PROPERTIES
+from clearhold.api.openapi.glossary_of_webhooks import WEBHOOK_PROPERTIES
 
 PROPERTIES: Final[Mapping[str, str]] = {
     **AGENT_PROPERTIES,

@@ -17,8 +17,12 @@ from clearhold.api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.fields import MIDNIGHT
 from clearhold.api.http.gate import TENANT
-from clearhold.api.http.openapi_schemas import Schemas, in_words, schemas_of, simplified
-from clearhold.api.http.openapi_texts import (
+from clearhold.api.http.operation import JSON, OPT, PROVEN, Access, Operation
+from clearhold.api.openapi.components import with_components
+from clearhold.api.openapi.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
+from clearhold.api.openapi.schemas import Schemas, in_words, schemas_of, simplified
+from clearhold.api.openapi.tags import ADMIN_TAGS, TAGS
+from clearhold.api.openapi.texts import (
     ADMIN_INFO,
     CALLED_WITH,
     CONVENTIONS,
@@ -37,9 +41,6 @@ from clearhold.api.http.openapi_texts import (
     TITLE,
     USUAL_HEADERS,
 )
-from clearhold.api.http.operation import JSON, OPT, PROVEN, Access, Operation
-from clearhold.api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
-from clearhold.api.http.tags import ADMIN_TAGS, TAGS
 from clearhold.features.core.errors import ErrorCode
 
 Described = tuple[str, str, Operation]
@@ -60,6 +61,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
         paths.setdefault(path, {})[method] = _described(path, method.upper(), operation, schemas)
     tags = {operation.tag for _, _, operation in operations}
     schemes = {name: SECURITY_SCHEMES[name] for each in operations for way in SECURITY[each[2].access] for name in way}
+    shared, components = with_components(paths)
     document = {
         "openapi": "3.1.0",
         "info": {
@@ -70,12 +72,12 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
         },
         "servers": [{"url": base_url}],
         "tags": [{"name": tag, "description": words} for tag, words in {**TAGS, **ADMIN_TAGS}.items() if tag in tags],
-        "paths": paths,
+        "paths": shared,
         "components": {
             "schemas": schemas.without(_queries(operations, schemas)),
             "examples": {code: _error_example(code) for code in _codes(operations)},
             "securitySchemes": schemes,
-            "headers": {name: header | {"schema": {"type": "string"}} for name, header in USUAL_HEADERS.items()},
+            **components,
         },
     }
     return msgspec.json.encode(document)
@@ -129,7 +131,8 @@ def _described(path: str, method: str, operation: Operation, schemas: Schemas) -
         described["requestBody"] = {"required": operation.body_required, "content": {JSON: content}}
     elif operation.raw_body is not None:
         body = operation.raw_body
-        content = {"schema": body.schema, "examples": {name: {"value": each} for name, each in body.examples.items()}}
+        examples = {name: {"value": each} for name, each in body.examples.items()}
+        content = {"schema": schemas.of_raw_body(body.schema), "examples": examples}
         described["requestBody"] = {"required": True, "content": {body.media: content}}
     return described
 
@@ -178,7 +181,6 @@ def _parameter(name: str, place: str, schema: Any, words: str, *, required: bool
 
 
 def _response(status: int, answer: Any, method: str, operation: Operation, schemas: Schemas) -> dict[str, Any]:
-    headers: dict[str, Any] = {name: {"$ref": f"#/components/headers/{name}"} for name in USUAL_HEADERS}
     further: dict[str, Any] = dict(HEADERS_OF.get(status, {}))
     if (operation.access in PROVEN or operation.rate is not None) and status not in {401, 403, 413}:
         further |= RATE_HEADERS
@@ -186,6 +188,7 @@ def _response(status: int, answer: Any, method: str, operation: Operation, schem
         further |= REPLAYED_HEADER
     if status < HTTPStatus.MULTIPLE_CHOICES:
         further |= {name: {"description": "See the interface conventions."} for name in operation.headers}
+    headers = {name: header | {"schema": {"type": "string"}} for name, header in USUAL_HEADERS.items()}
     headers |= {name: header | {"required": False, "schema": {"type": "string"}} for name, header in further.items()}
     codes = [code for code in operation.codes(method) if ERRORS[code].status == status]
     phrase = HTTPStatus(status).phrase

@@ -1,4 +1,4 @@
-"""The words of proofs and of the keys that sign, a part of ``api/http/glossary.py``."""
+"""The words of proofs and of the keys that sign, a part of ``api/openapi/glossary.py``."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""The words of on-chain agents and their imports, a part of ``api/http/glossary.py``."""
+"""The words of on-chain agents and their imports, a part of ``api/openapi/glossary.py``."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -9,10 +9,11 @@ import pytest
 
 from clearhold.api.areas import PROVIDERS, ROUTES
 from clearhold.api.http.error_table import ERRORS
-from clearhold.api.http.glossary import ADMIN_PROPERTIES, PROPERTIES
-from clearhold.api.http.http_app import routes_document
-from clearhold.api.http.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
-from clearhold.api.http.tags import ADMIN_TAGS, TAGS
+from clearhold.api.http_app import routes_document
+from clearhold.api.openapi.components import without_references
+from clearhold.api.openapi.glossary import ADMIN_PROPERTIES, PROPERTIES
+from clearhold.api.openapi.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
+from clearhold.api.openapi.tags import ADMIN_TAGS, TAGS
 from tests.support.error_answers import ERRORS_OF_RPC
 
 Node = dict[str, Any]
@@ -20,8 +21,7 @@ Node = dict[str, Any]
 
 def document(*, administration: bool) -> Node:
     text = routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080", administration=administration)
-    decoded: Node = msgspec.json.decode(text)
-    return decoded
+    return without_references(msgspec.json.decode(text))
 
 
 DOCUMENTS: Final = {"public": document(administration=False), "admin": document(administration=True)}

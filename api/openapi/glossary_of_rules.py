@@ -1,4 +1,4 @@
-"""The words of rules, a part of ``api/http/glossary.py``."""
+"""The words of rules, a part of ``api/openapi/glossary.py``."""
 
 from collections.abc import Mapping
 from typing import Final
