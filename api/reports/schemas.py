@@ -1,6 +1,6 @@
 """Reports as the interface shows them: of an actor, of a program, of a program's week."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -11,8 +11,6 @@ from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route
 
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
-
-WEEKLY: Final = "weekly"
 
 
 class ActorQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

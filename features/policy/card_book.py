@@ -62,10 +62,6 @@ class CardBook:
         newest = self._in_force(SCORECARD)
         return (None, None) if newest is None else (newest.version, _card_in(newest))
 
-    def has_in_force(self, version: str) -> bool:
-        """Whether a version is the newest for the program or for the tenant."""
-        return any(each.version == version for each in self._newest.values())
-
     def version_at(self, offset: int) -> str:
         """The version of the scores that the entry at an offset gave."""
         for since, version in reversed(self._champions):

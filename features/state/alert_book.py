@@ -83,10 +83,6 @@ class AlertBook:
     def __len__(self) -> int:
         return len(self._unpacked) + self._resting.count
 
-    @property
-    def unpacked_count(self) -> int:
-        return len(self._unpacked)
-
     def get(self, alert_id: str) -> AlertState | None:
         """The alert; a changed one must be given to ``put``."""
         alert = self._unpacked.get(alert_id)

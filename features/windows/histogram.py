@@ -44,7 +44,7 @@ class Histogram:
     >>> histogram = Histogram()
     >>> for cents in (1_000, 2_000, 90_000):
     ...     histogram.add(bucket_of(cents))
-    >>> middle_of(histogram.bucket_at(rank_of(50, histogram.n)))  # the median, within 0.4 %
+    >>> middle_of(*histogram.buckets_at((rank_of(50, histogram.n),)))  # the median, within 0.4 %
     2004
     """
 
@@ -70,12 +70,8 @@ class Histogram:
             self._middles[top][middle & 15] = sum(self._leaves[middle]) + count
             self._leaves[middle][bucket & 15] += count
 
-    def bucket_at(self, rank: int) -> int:
-        """The bucket that holds the observation of that rank; 1 <= rank <= n."""
-        return self.buckets_at((rank,))[0]
-
     def buckets_at(self, ranks: tuple[int, ...]) -> list[int]:
-        """The buckets of several ranks."""
+        """The bucket that holds the observation of each rank; 1 <= rank <= n."""
         buckets, upto_tops = [], list(accumulate(self._tops))
         for rank in ranks:
             top = bisect_left(upto_tops, rank)

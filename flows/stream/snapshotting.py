@@ -19,7 +19,6 @@ DUE_ENTRIES: Final = 10_000
 DUE_SHARE: Final = 10  # or a tenth of what the shard holds, whichever is more
 ANY_OFFSET: Final = 2**64
 _LENGTH_BYTES: Final = 8
-_COMMIT_POLL_S: Final = 0.02
 
 log = structlog.get_logger()
 

@@ -40,12 +40,6 @@ class RowExchange:
         self._taking: asyncio.Task[None] | None = None
         self._confirmations: dict[tuple[str, int], list[asyncio.Future[None]]] = {}
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is on its way, as far as is known here."""
-        tasks = (self._writing, self._taking)
-        return not self._unwritten and all(task is None or task.done() for task in tasks)
-
     def attach(self, commit: Commit) -> None:
         """From now on commits are heard of; what was committed before is read from the tables."""
         self._loop, self._commit = asyncio.get_running_loop(), commit

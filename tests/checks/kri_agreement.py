@@ -8,7 +8,7 @@ import msgspec
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.shard.shard import ShardState
 from tests.checks.kri_feed import Feed
-from tests.checks.kri_oracle import Fleet, kris, program_score
+from tests.checks.kri_oracle import Fleet, kris
 from tests.checks.kri_playing import judged_of, readings
 
 RELATIVE = 1e-9
@@ -38,9 +38,6 @@ class Compared:
             if not _same(reading.value, value) or (reading.n, str(reading.status)) != (n, status):
                 lines.append(f"{name}: {reading.value} n {reading.n} {reading.status}, not {value} n {n} {status}")
         return lines
-
-    def expected_score(self, measured: dict[str, Any]) -> tuple[int | None, int, float | None]:
-        return program_score({name: str(value.status) for name, value in measured.items()})
 
 
 def _same(mine: float | None, theirs: Any) -> bool:

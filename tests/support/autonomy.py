@@ -138,14 +138,6 @@ class AutonomyStory:
         self.idle(60)
         return opened
 
-    def become_trusted(self) -> list[AlertRow]:
-        """Earn the candidate, and have it granted."""
-        alerts = self.earn()
-        action_id, result = self.request("trusted")
-        assert result == "made"
-        assert self.approve(action_id).status == "executed"
-        return alerts
-
     def _open_alert(self, detector: str) -> AlertRow:
         if detector == CANDIDATE:
             self._wire(ABROAD)

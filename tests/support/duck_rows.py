@@ -8,7 +8,7 @@ from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesR
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
 from clearhold.features.core.rows.backfills import BackfillRow
-from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.rules import RuleMatchRow
 from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
@@ -132,18 +132,6 @@ def a_match(**over: Any) -> PreflightMatchRow:
         "matched_at": AT,
     }
     return PreflightMatchRow(**_WRITTEN | usual | over)
-
-
-def a_quarantined_entry(**over: Any) -> QuarantineRow:
-    usual: dict[str, Any] = {
-        "program_id": PROGRAM,
-        "shard": 3,
-        "offset": 9,
-        "kind": "bank",
-        "appended_at": AT,
-        "error": "KeyError",
-    }
-    return QuarantineRow(**usual | over)
 
 
 def an_alert(**over: Any) -> AlertRow:

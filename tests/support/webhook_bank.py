@@ -246,7 +246,12 @@ class WebhookBank:
         for _ in range(3):
             await self.dispatcher.round()
             await asyncio.sleep(0.002)
-            await self.until(lambda: not self.dispatcher._tasks and self.dispatcher._rows.is_idle)
+            await self.until(lambda: not self.dispatcher._tasks and self._is_written())
+
+    def _is_written(self) -> bool:
+        exchange = self.dispatcher._rows
+        tasks = (exchange._writing, exchange._taking)
+        return not exchange._unwritten and all(task is None or task.done() for task in tasks)
 
     def _apply(self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct) -> None:
         self.tenancy.apply(tenant_id, kind, msgspec.json.encode(entry), offset=0)

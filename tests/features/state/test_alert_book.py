@@ -194,12 +194,12 @@ def test_given_decided_alerts_whose_window_is_over_when_a_tick_comes_then_they_r
     for place in range(6):
         story.wire("enti_1", "cpty_1", 250_00, NOON + place * HOUR)
     (alert,) = story.alerts("repeated_amount")
-    kept = book_of(story).unpacked_count
+    kept = len(book_of(story)._unpacked)
     story.wire("enti_1", "cpty_1", 10_00, NOON + 3 * DAY)
 
     story.tick(NOON + 3 * DAY)
 
-    assert book_of(story).unpacked_count < kept
+    assert len(book_of(story)._unpacked) < kept
     assert book_of(story).is_resting(alert.id)
     story.submit(a_decision(alert, "hold", NOON + 4 * DAY))
     (after_hold,) = story.alerts("repeated_amount")

@@ -46,49 +46,25 @@ def test_given_a_program_without_snapshots_or_of_another_tenant_when_it_is_read_
 
     assert snapshots.newest(OPERATOR, "prg_2") is None
     assert snapshots.newest(stranger, PROGRAM) is None
-    assert snapshots.of_days(stranger, PROGRAM, AT - DAY_US, AT + DAY_US) == []
-    assert snapshots.newest_of_programs(stranger) == {}
 
 
-def test_given_a_key_of_another_program_when_it_reads_then_it_is_forbidden_and_sees_none_in_lists(
+def test_given_a_key_of_another_program_when_it_reads_then_it_is_forbidden(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
     snapshots, key = commit(database, a_snapshot(AT)), a_key(TENANT, "prg_2")
 
     with pytest.raises(ForbiddenError):
         snapshots.newest(key, PROGRAM)
-    with pytest.raises(ForbiddenError):
-        snapshots.of_days(key, PROGRAM, AT, AT + 1)
-    assert snapshots.newest_of_programs(key) == {}
 
 
-def test_given_several_a_day_when_days_are_read_then_each_has_its_last_and_the_end_is_excluded(
+def test_given_two_programs_with_snapshots_of_one_offset_in_two_shards_then_each_has_its_newest(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
-    last_of_first = a_snapshot(MIDNIGHT + DAY_US - 1)
-    last_of_third = a_snapshot(MIDNIGHT + 2 * DAY_US + HOUR_US)
-    at_end = a_snapshot(MIDNIGHT + 3 * DAY_US)
-    snapshots = commit(
-        database,
-        a_snapshot(MIDNIGHT - 1),
-        a_snapshot(MIDNIGHT),
-        last_of_first,
-        a_snapshot(MIDNIGHT + 2 * DAY_US),
-        last_of_third,
-        at_end,
-    )
+    mine, theirs = a_snapshot(AT + 1), a_snapshot(AT + 1, program_id="prg_2", shard=4)
+    snapshots = commit(database, mine, theirs, a_snapshot(AT, program_id="prg_2", shard=4))
 
-    assert snapshots.of_days(OPERATOR, PROGRAM, MIDNIGHT, at_end.as_of_at) == [last_of_first, last_of_third]
-
-
-def test_given_programs_when_the_newest_of_each_is_read_then_one_offset_in_two_shards_confuses_nothing(
-    database: duckdb.DuckDBPyConnection,
-) -> None:
-    mine, theirs = a_snapshot(AT + 2), a_snapshot(AT + 1, program_id="prg_2", shard=4)
-    snapshots = commit(database, a_snapshot(AT + 1), mine, theirs, a_snapshot(AT, program_id="prg_2", shard=4))
-
-    assert snapshots.newest_of_programs(OPERATOR) == {PROGRAM: mine, "prg_2": theirs}
-    assert snapshots.newest_of_programs(OPERATOR, ["prg_2", "prg_3"]) == {"prg_2": theirs}
+    assert snapshots.newest(OPERATOR, PROGRAM) == mine
+    assert snapshots.newest(OPERATOR, "prg_2") == theirs
 
 
 def test_given_50000_snapshots_when_they_are_read_then_only_the_rows_that_are_meant_are(
@@ -100,7 +76,7 @@ def test_given_50000_snapshots_when_they_are_read_then_only_the_rows_that_are_me
         a_snapshot(MIDNIGHT + number // 10 * 15 * MINUTE_US, program_id=f"prg_{number % 10}", offset=number, kris=kris)
         for number in range(50_000)
     ]
-    snapshots, end = commit(database, *rows), rows[-1].as_of_at
+    snapshots = commit(database, *rows)
 
     def fastest(read: Callable[[], object]) -> float:
         def once() -> float:
@@ -114,5 +90,3 @@ def test_given_50000_snapshots_when_they_are_read_then_only_the_rows_that_are_me
 
     assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3")) < most
     assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3", upto=MIDNIGHT + DAY_US)) < most
-    assert fastest(lambda: snapshots.of_days(OPERATOR, "prg_3", end - 30 * DAY_US, end)) < most
-    assert fastest(lambda: snapshots.newest_of_programs(OPERATOR)) < most
