@@ -18,15 +18,15 @@ HELD_S: Final = 1.0
 class Floods:
     """Belongs to the API's event loop. It remembers the addresses of one second."""
 
-    def __init__(self, *, held_s: float = HELD_S, now: Callable[[], float] = monotonic) -> None:
-        self._held_s, self._now = held_s, now
+    def __init__(self, *, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
         self._second = 0
         self._refused: Counter[str] = Counter()
 
     async def hold(self, scope: Any) -> None:
         """Count a refusal; returns when it may be answered."""
         if self._is_over(scope["client"][0] if scope["client"] else ""):
-            await asyncio.sleep(self._held_s)
+            await asyncio.sleep(HELD_S)
 
     def _is_over(self, address: str) -> bool:
         second = int(self._now())

@@ -1,4 +1,4 @@
-"""Reading score records: the latest record of a subject, and its history.
+"""Reading score records: the latest record of a subject.
 
 A subject without a record was never scored. The records of a subject are ordered by log offset, and their instants
 never go back.
@@ -13,14 +13,14 @@ import duckdb
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import Predicate, placeholders
+from clearhold.store.tables.predicate import placeholders
 
 _ROW: Final = row_builder(ScoreRow)
 
 # ruff: noqa: S608 - statements are put together from constants; every value is a parameter
-_NEWEST_FIRST: Final = f"""
+_NEWEST: Final = f"""
     SELECT {select_list(ScoreRow)} FROM scores WHERE {{matching}}
-    ORDER BY {{first}} scores.scored_at DESC, "offset" DESC LIMIT ?"""
+    ORDER BY {{first}} scores.scored_at DESC, "offset" DESC LIMIT 1"""
 
 
 class Scores:
@@ -39,30 +39,11 @@ class Scores:
             values.append(program_id)
         reach = sorted(principal.program_ids or ())
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
-        sql = _NEWEST_FIRST.format(matching=matching, first=first)
+        sql = _NEWEST.format(matching=matching, first=first)
         with self._connection.cursor() as cursor:
-            selected = cursor.execute(sql, [principal.tenant_id, *values, *reach, 1]).fetchone()
+            selected = cursor.execute(sql, [principal.tenant_id, *values, *reach]).fetchone()
         if selected is None:
             return None
         row = _ROW(selected)
         principal.require_program(row.program_id)
         return row
-
-    def history(
-        self,
-        principal: Principal,
-        program_id: str,
-        subject_type: str,
-        subject_id: str,
-        *,
-        limit: int,
-        since: int | None = None,
-    ) -> list[ScoreRow]:
-        """At most ``limit`` records of a subject, newest first, none of them before ``since`` (microseconds)."""
-        principal.require_program(program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ? AND subject_type = ? AND subject_id = ?", program_id, subject_type, subject_id)
-        predicate.between("scored_at", since, None)
-        sql = _NEWEST_FIRST.format(matching=predicate.sql, first="")
-        with self._connection.cursor() as cursor:
-            return [_ROW(selected) for selected in cursor.execute(sql, [*predicate.values, limit]).fetchall()]

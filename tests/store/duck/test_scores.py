@@ -74,33 +74,21 @@ def test_given_a_key_of_another_program_when_it_asks_then_it_is_refused(database
 
     with pytest.raises(ForbiddenError):
         scores.latest(stranger, "entity", "ent_1")
-    with pytest.raises(ForbiddenError):
-        scores.history(stranger, PROGRAM, "entity", "ent_1", limit=5)
 
 
-def test_given_another_tenant_then_histories_are_empty_for_it(
-    database: duckdb.DuckDBPyConnection,
-) -> None:
+def test_given_another_tenant_then_there_is_no_record_for_it(database: duckdb.DuckDBPyConnection) -> None:
     scores, stranger = commit(database, a_score()), an_operator("tnt_2")
 
-    assert scores.history(stranger, PROGRAM, "entity", "ent_1", limit=5) == []
-
-
-def test_given_a_history_when_read_since_an_instant_then_it_is_newest_first_and_limited(
-    database: duckdb.DuckDBPyConnection,
-) -> None:
-    rows = [a_score(offset=day, score=day, scored_at=AT + day) for day in range(1, 6)]
-    scores = commit(database, *rows, a_score(offset=9, subject_type="counterparty"), a_score(program_id="prg_2"))
-
-    assert scores.history(OPERATOR, PROGRAM, "entity", "ent_1", limit=9) == rows[::-1]
-    assert scores.history(OPERATOR, PROGRAM, "entity", "ent_1", limit=9, since=AT + 4) == rows[:2:-1]
-    assert scores.history(OPERATOR, PROGRAM, "entity", "ent_1", limit=2) == rows[:2:-1]
+    assert scores.latest(stranger, "entity", "ent_1") is None
 
 
 def test_given_records_of_one_instant_then_the_later_entry_is_the_newer(database: duckdb.DuckDBPyConnection) -> None:
     scores = commit(database, a_score(offset=7, score=7), a_score(offset=6, score=6))
 
-    assert [row.score for row in scores.history(OPERATOR, PROGRAM, "entity", "ent_1", limit=2)] == [7, 6]
+    latest = scores.latest(OPERATOR, "entity", "ent_1")
+
+    assert latest is not None
+    assert latest.score == 7
 
 
 records = st.lists(
