@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from clearhold.api.cli.rebuild import rebuild_in
-from clearhold.api.settings import master_key_file_in, redis_url_in
+from clearhold.api.settings import setting
 from clearhold.store.backup.manifest import Manifest
 from clearhold.store.backup.restoring import require_empty, unpacked
 from clearhold.store.backup.taking import Backup
@@ -74,7 +74,7 @@ def restore(
 ) -> None:
     """Make a data directory from a backup: its files are checked, and the database is made from the log."""
     began = time.perf_counter()
-    folder, elsewhere = data.expanduser().absolute(), master_key_file_in(os.environ)
+    folder, elsewhere = data.expanduser().absolute(), setting("master_key_file", os.environ)
     try:
         _require_empty_redis()
         is_elsewhere = elsewhere is not None
@@ -93,7 +93,7 @@ def restore(
 
 
 def _backed_up(data: Path, to: Path, opened: ExitStack, *, with_master_key: bool) -> Manifest:
-    master_key, redis_url = master_key_file_in(os.environ), redis_url_in(os.environ)
+    master_key, redis_url = setting("master_key_file", os.environ), setting("redis_url", os.environ)
     target: str | Path
     try:
         data_dir = opened.enter_context(DataDir.open(data, master_key=master_key))
@@ -111,7 +111,7 @@ def _backed_up(data: Path, to: Path, opened: ExitStack, *, with_master_key: bool
 
 
 def _require_empty_redis() -> None:
-    redis_url = redis_url_in(os.environ)
+    redis_url = setting("redis_url", os.environ)
     if redis_url is not None:
         with closing(connect_sync(redis_url)) as client:
             check_external(client)

@@ -11,7 +11,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 from rich.console import Console
 
-from clearhold.api.settings import master_key_file_in, redis_url_in
+from clearhold.api.settings import setting
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT, DataDir, StartupError
 from clearhold.store.joining.inspection import Inspection, Report
@@ -38,7 +38,7 @@ def check(
         _fail(f"{data} is not a data directory.")
     try:
         with ExitStack() as opened:
-            data_dir = opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ)))
+            data_dir = opened.enter_context(DataDir.open(data, master_key=setting("master_key_file", os.environ)))
             report = _inspected(data_dir, opened)
     except (StartupError, OSError) as error:
         _fail(str(error))
@@ -59,7 +59,7 @@ def _inspected(data_dir: DataDir, opened: ExitStack) -> Report:
     keys = SigningKeys.open(data_dir.signing_keys_path, box=box, clock=SystemClock(), purposes=())
     target, failure = None, None
     try:
-        target = redis_target(redis_url_in(os.environ), data_dir, opened)
+        target = redis_target(setting("redis_url", os.environ), data_dir, opened)
     except StartupError as error:
         failure = str(error)
     name = name_of(data_dir, target)

@@ -13,7 +13,7 @@ import duckdb
 import typer
 from rich.console import Console
 
-from clearhold.api.settings import lake_seconds_in, master_key_file_in, redis_url_in
+from clearhold.api.settings import setting
 from clearhold.flows.lake.copying import copy_lake
 from clearhold.flows.rebuild import Rebuilt, committed_in
 from clearhold.flows.rebuild import rebuild as rebuild_database
@@ -52,14 +52,14 @@ def rebuild(
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
-            data_dir = opened.enter_context(DataDir.open(data, master_key=master_key_file_in(os.environ)))
+            data_dir = opened.enter_context(DataDir.open(data, master_key=setting("master_key_file", os.environ)))
             rebuilt = rebuild_in(data_dir, opened, accept_loss=accept_loss)
     except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
         _fail(str(error))
     typer.echo(
         f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s"
     )
-    if lake_seconds_in(os.environ):
+    if setting("lake_seconds", os.environ) != 0:
         _copy_lake(data)
     if rebuilt.aside is not None:
         typer.echo(f"The old database is now {rebuilt.aside}; delete it when you no longer need it.")
@@ -68,7 +68,7 @@ def rebuild(
 def _copy_lake(data: Path) -> None:
     """The lake is a copy: what cannot be written now, the service writes once it runs."""
     try:
-        with DataDir.open(data, master_key=master_key_file_in(os.environ)) as data_dir:
+        with DataDir.open(data, master_key=setting("master_key_file", os.environ)) as data_dir:
             rows = copy_lake(data_dir.lake_dir, data_dir.duckdb_path)
         typer.echo(f"{rows:,} rows copied into the lake for analysts")
     except (StartupError, OSError, duckdb.Error) as error:
@@ -80,7 +80,7 @@ def _copy_lake(data: Path) -> None:
 def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:
     """Join the log of an open directory, then rebuild its database."""
     clock, screen = SystemClock(), Console(stderr=True)
-    target = redis_target(redis_url_in(os.environ), data_dir, opened)
+    target = redis_target(setting("redis_url", os.environ), data_dir, opened)
     segments = LogSegments(data_dir.lake_dir)
     joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
     joining.join(committed_in(data_dir.duckdb_path), has_history=has_history_in(data_dir, None))
