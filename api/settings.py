@@ -56,8 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """An empty variable counts as one that is not set; an option that is given goes before its variable."""
         given = {name: value for name, value in options.items() if value not in {None, ""}}
         read = {name: setting(name, environment) for name in _VARIABLES if name not in given}
-        usual = {"data": data, "host": host, "port": port, "scorers": _usual_scorers()}
-        settings = cls(**usual | {name: value for name, value in read.items() if value is not None} | given)
+        given |= {name: value for name, value in read.items() if value is not None}
+        settings = cls(data=data, host=host, port=port, **{"scorers": _usual_scorers()} | given)
         for variable, url in ((_BANK_URL, settings.bank_url), (_SCAN_INDEX_URL, settings.scan_index_url)):
             if not settings.allow_local and url is not None and url.startswith("http:"):
                 raise _refused(variable, _NEEDS_TLS)
