@@ -1,5 +1,6 @@
 """Actions over HTTP: requested, approved by a second person, read."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get, post
@@ -23,32 +24,27 @@ from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import Alerts
 
 _TAG: Final = "actions"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ACTIONS)
 
-_REQUEST: Final = Operation(
+_REQUEST: Final = _operation(
     id="requestAction",
-    tag=_TAG,
     summary="Requests an action. `freeze_account`, `suspend_card_account`, `request_to_program` and what the policy's "
     "`twoApproverActions` names wait for a second person (`requested`); any other is carried out at once through the "
     "bank's API with the tenant's own key, under the action's id as the bank's idempotency key: `executed` or "
     "`failed`. Without a key, without the bank's address, and on a simulated program it is a recorded dry run, and "
     "`bankResponse` says so.",
-    access=Access.BEARER,
-    scope=KeyScope.ACTIONS,
     answers={201: Action},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ALERT_NOT_FOUND, ErrorCode.NOT_CONFIRMED),
     body=RequestSchema(ActionRequest, rules=target_fits),
     example=ACTION_REQUEST,
     answer_example=ACTION,
 )
-_APPROVE: Final = Operation(
+_APPROVE: Final = _operation(
     id="approveAction",
-    tag=_TAG,
     summary="Approves an action that waits for a second person, and has it carried out. The approver of record is "
     "`approverId`, else X-Operator; an API key has to name a person. The requester's own approval, however the name is "
     "spelt, refuses the action for good: 200 with status `refused`. An action that no longer waits is answered as it "
     "is. Changes of limits, policies and autonomy need the operator token.",
-    access=Access.BEARER,
-    scope=KeyScope.ACTIONS,
     answers={200: Action},
     refusals=(
         ErrorCode.PERSON_REQUIRED,
@@ -70,12 +66,9 @@ _LIST: Final = list_operation(
     query=ActionsQuery,
     example=ACTION,
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getAction",
-    tag=_TAG,
     summary="One action as it stands.",
-    access=Access.BEARER,
-    scope=KeyScope.ACTIONS,
     answers={200: Action},
     refusals=(ErrorCode.ACTION_NOT_FOUND,),
     answer_example=APPROVED_ACTION,

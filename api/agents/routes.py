@@ -1,5 +1,6 @@
 """On-chain agents: read, and imported from the scan index."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get, post
@@ -21,26 +22,21 @@ from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.agents import AgentImports, Agents
 
 _TAG: Final = "agents"
-_LIST: Final = Operation(
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.REPORTS)
+_LIST: Final = _operation(
     id="listAgents",
-    tag=_TAG,
     summary="The agents of the program `agents`, by entity id, each with its newest score. `band` narrows to those "
     "whose newest score has one of these, `unscored` to those without a score too. A list of more than `limit`, or "
     '1,000, goes on behind `Link: rel="next"`.',
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: tuple[Agent, ...]},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=[AGENT],
     query=RequestSchema(AgentsQuery),
     headers=("Link",),
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getAgent",
-    tag=_TAG,
     summary="One agent with its newest score.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: Agent},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=AGENT,
@@ -66,12 +62,9 @@ _IMPORT: Final = Operation(
     example=IMPORT,
     answer_example=RESULT,
 )
-_STATE: Final = Operation(
+_STATE: Final = _operation(
     id="getAgentImport",
-    tag=_TAG,
     summary="How far the import under way is, else how the last one ended, and what it left out.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: ImportState},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     answer_example=STATE,

@@ -1,5 +1,6 @@
 """Alerts over HTTP: the queue, one alert, decisions and appeals."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get, post
@@ -39,6 +40,8 @@ from clearhold.store.duck.alerts import Alerts
 from clearhold.store.duck.dispositions import Dispositions
 
 _TAG: Final = "alerts"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ALERTS_READ)
+_deciding: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ALERTS_DECIDE)
 
 
 class AlertExportQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -63,25 +66,19 @@ _EXPORT: Final = export_operation(
     query=AlertExportQuery,
     example=ALERT,
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getAlert",
-    tag=_TAG,
     summary="One alert with its transfer, the draft, and the decisions and actions so far. `reasons` are those of the "
     "score at which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. Of an "
     "appeal, which no score opened, they are those of the transfer's score.",
-    access=Access.BEARER,
-    scope=KeyScope.ALERTS_READ,
     answers={200: AlertDetail},
     refusals=(ErrorCode.ALERT_NOT_FOUND, ErrorCode.UNAVAILABLE),
     answer_example=ALERT_DETAIL,
 )
-_DECIDE: Final = Operation(
+_DECIDE: Final = _deciding(
     id="decideAlert",
-    tag=_TAG,
     summary="Signs a decision. Of several at the same time only one takes effect. A closed alert is final, and only "
     "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator.",
-    access=Access.BEARER,
-    scope=KeyScope.ALERTS_DECIDE,
     answers={201: Disposition},
     refusals=(
         ErrorCode.PERSON_REQUIRED,
@@ -95,12 +92,9 @@ _DECIDE: Final = Operation(
     example=DECISION_REQUEST,
     answer_example=DISPOSITION,
 )
-_APPEAL: Final = Operation(
+_APPEAL: Final = _deciding(
     id="appealAlert",
-    tag=_TAG,
     summary="Appeals against a closed alert: opens a new alert, for a person to decide, that refers to it.",
-    access=Access.BEARER,
-    scope=KeyScope.ALERTS_DECIDE,
     answers={201: Alert},
     refusals=(
         ErrorCode.ALERT_NOT_FOUND,
@@ -112,12 +106,9 @@ _APPEAL: Final = Operation(
     example=APPEAL_REQUEST,
     answer_example=APPEALED,
 )
-_DISPOSITIONS: Final = Operation(
+_DISPOSITIONS: Final = _operation(
     id="listDispositionsOfAlert",
-    tag=_TAG,
     summary="The decisions on one alert, oldest first.",
-    access=Access.BEARER,
-    scope=KeyScope.ALERTS_READ,
     answers={200: tuple[Disposition, ...]},
     refusals=(ErrorCode.ALERT_NOT_FOUND,),
     answer_example=[DISPOSITION],

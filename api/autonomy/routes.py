@@ -1,5 +1,6 @@
 """Autonomy over HTTP: read, and changed by operators."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get, post
@@ -22,23 +23,18 @@ from clearhold.features.core.principal import KeyScope
 from clearhold.features.policy.program_autonomy import ProgramAutonomy
 
 _TAG: Final = "autonomy"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
 
-_LIST: Final = Operation(
+_LIST: Final = _operation(
     id="listAutonomy",
-    tag=_TAG,
     summary="What the platform may close alone on each program, and the evidence on it.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: tuple[ProgramAutonomy, ...]},
     refusals=(ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     answer_example=[AUTONOMY],
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getAutonomy",
-    tag=_TAG,
     summary="What the platform may close alone on the program, and the evidence on it.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: ProgramAutonomy},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     answer_example=AUTONOMY,

@@ -1,5 +1,6 @@
 """API keys. Only the tenant's operators manage them: a key never creates keys."""
 
+from functools import partial
 from typing import Final
 
 from litestar import delete, get, post
@@ -16,13 +17,11 @@ from clearhold.api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
 from clearhold.api.keys.service import KeyService
 from clearhold.features.core.errors import ErrorCode
 
-_TAG: Final = "keys"
+_by_operator: Final = partial(Operation, tag="keys", access=Access.OPERATOR)
 
-_CREATE: Final = Operation(
+_CREATE: Final = _by_operator(
     id="createKey",
-    tag=_TAG,
     summary="Makes an API key. Its secret is in this answer and nowhere else.",
-    access=Access.OPERATOR,
     answers={201: ApiKeyCreated},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_KEYS),
     body=RequestSchema(NewKey),
@@ -30,19 +29,15 @@ _CREATE: Final = Operation(
     answer_example=KEY | {"secret": "live_7Hq2mXcShownOnceAndNeverAgain0123456789abcde"},
     shown_once=("secret",),
 )
-_LIST: Final = Operation(
+_LIST: Final = _by_operator(
     id="listKeys",
-    tag=_TAG,
     summary="The tenant's API keys, newest first, revoked ones too.",
-    access=Access.OPERATOR,
     answers={200: tuple[ApiKey, ...]},
     answer_example=[KEY],
 )
-_REVOKE: Final = Operation(
+_REVOKE: Final = _by_operator(
     id="revokeKey",
-    tag=_TAG,
     summary="Revokes an API key, from the next request on.",
-    access=Access.OPERATOR,
     answers={200: ApiKey},
     refusals=(ErrorCode.KEY_NOT_FOUND,),
     answer_example=KEY | {"revokedAt": "2026-03-09T09:00:00.000Z"},

@@ -1,5 +1,6 @@
 """The limit ladder over HTTP."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get, post
@@ -22,14 +23,12 @@ from clearhold.features.limits.proposed import LimitEvaluation
 from clearhold.store.duck.rescreening import Rescreening
 
 _TAG: Final = "ladder"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
 
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getLadder",
-    tag=_TAG,
     summary="The limit ladder in force for the tenant, or for one program, which may have its own. It caps entities "
     "and counterparties by band, and says how often each is screened.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: LadderInForce},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(LadderQuery),
@@ -50,13 +49,10 @@ _EVALUATE: Final = Operation(
     example=EVALUATION_REQUEST,
     answer_example=LIMIT_EVALUATION,
 )
-_DUE: Final = Operation(
+_DUE: Final = _operation(
     id="listRescreeningDue",
-    tag=_TAG,
     summary="The entities that are due to be screened again. Due is who was never screened although it is required, "
     "or longer ago than the cadence of its band. The bank reports no screening of counterparties.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: RescreenPage},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     query=RequestSchema(RescreenQuery),

@@ -1,5 +1,6 @@
 """Metrics over HTTP."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get
@@ -19,27 +20,21 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.metrics_days import MetricsDays
 
-_TAG: Final = "metrics"
-_READ: Final = Operation(
+_operation: Final = partial(Operation, tag="metrics", access=Access.BEARER, scope=KeyScope.REPORTS)
+_READ: Final = _operation(
     id="getMetrics",
-    tag=_TAG,
     summary="How right the scores were, how much they cover, and how alerts were decided. "
     "Of the last `days` UTC days, today included. Without programId: of all programs that the bank's events come from; "
     "for a test key, of the simulated ones.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: Metrics},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     query=RequestSchema(MetricsQuery),
     answer_example=METRICS,
 )
-_HISTORY: Final = Operation(
+_HISTORY: Final = _operation(
     id="listMetricsHistory",
-    tag=_TAG,
     summary="The metrics as they were known at the end of each day, newest first. "
     "Each covers the 30 UTC days up to its `to`. from and to are midnights in UTC and narrow the days that ended.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: MetricsPage},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     query=RequestSchema(MetricsHistoryQuery, rules=whole_days),

@@ -1,5 +1,6 @@
 """Policies over HTTP. A version is written once, and comes into force when another person approves its activation."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -27,38 +28,32 @@ from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.policies import PolicyTable
 
 _TAG: Final = "policies"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
+_by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 
-_LIST: Final = Operation(
+_LIST: Final = _operation(
     id="listPolicies",
-    tag=_TAG,
     summary="The tenant's policies, newest first. The body of a version of the rules is empty here: `GET "
     '/api/policies/{id}` has it. A list of over 4 MiB, or of more than `limit`, goes on behind `Link: rel="next"`.',
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: tuple[Policy, ...], 304: None},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[POLICY],
     query=RequestSchema(PoliciesQuery),
     headers=(ETAG, "Link"),
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getPolicy",
-    tag=_TAG,
     summary="One policy of the tenant.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: Policy, 304: None},
     refusals=(ErrorCode.POLICY_NOT_FOUND,),
     answer_example=POLICY,
     headers=(ETAG,),
 )
-_CREATE: Final = Operation(
+_CREATE: Final = _by_operator(
     id="createPolicy",
-    tag=_TAG,
     summary="Writes a new version of a policy. It is in force nowhere until its activation is approved, and is never "
     "edited or removed. Versions of a kind are counted: policy-v2 follows policy-v1. Those with the prefixes "
     "autonomy, limits, rules and scorecard have routes of their own.",
-    access=Access.OPERATOR,
     answers={201: Policy},
     refusals=(
         ErrorCode.PROGRAM_NOT_FOUND,
@@ -70,12 +65,10 @@ _CREATE: Final = Operation(
     example=NEW_POLICY,
     answer_example=POLICY | {"version": NEW_POLICY["version"], "body": NEW_POLICY["body"], "active": False},
 )
-_ACTIVATE: Final = Operation(
+_ACTIVATE: Final = _by_operator(
     id="activatePolicy",
-    tag=_TAG,
     summary="Requests the activation of a version, on the whole tenant or on its program. It is in force from the "
     "approval of another person on, in place of the one before; nothing that was decided changes.",
-    access=Access.OPERATOR,
     answers={201: Action},
     refusals=(ErrorCode.POLICY_NOT_FOUND, ErrorCode.POLICY_IN_FORCE, ErrorCode.CHANGE_PENDING, ErrorCode.NOT_CONFIRMED),
     body=RequestSchema(Activation),

@@ -1,5 +1,6 @@
 """Pre-flight over HTTP."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -32,12 +33,10 @@ from clearhold.features.core.preflight import Preflight
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.preflights import Preflights
 
-_SUBMIT: Final = Operation(
+_operation: Final = partial(Operation, tag="preflight", access=Access.BEARER, scope=KeyScope.PREFLIGHT)
+_SUBMIT: Final = _operation(
     id="submitPreflight",
-    tag="preflight",
     summary="Scores a proposed transfer before origination and records the answer.",
-    access=Access.BEARER,
-    scope=KeyScope.PREFLIGHT,
     rate=RateClass.PREFLIGHT,
     answers={201: Preflight, 200: Preflight},
     refusals=(
@@ -51,23 +50,17 @@ _SUBMIT: Final = Operation(
     example=PREFLIGHT_REQUEST,
     answer_example=PREFLIGHT,
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getPreflight",
-    tag="preflight",
     summary="A recorded pre-flight with its request and, once it has landed, its transfer.",
-    access=Access.BEARER,
-    scope=KeyScope.PREFLIGHT,
     answers={200: PreflightDetail},
     refusals=(ErrorCode.PREFLIGHT_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     answer_example=PREFLIGHT_DETAIL,
 )
 
-_STATS: Final = Operation(
+_STATS: Final = _operation(
     id="getPreflightStats",
-    tag="preflight",
     summary="How pre-flights were decided, how long they took, and how their decisions turned out.",
-    access=Access.BEARER,
-    scope=KeyScope.PREFLIGHT,
     answers={200: PreflightStats},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(PreflightStatsQuery),

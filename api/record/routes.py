@@ -1,6 +1,7 @@
 """The record over HTTP, for reading: nothing here can change it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from litestar import Response, get
@@ -36,33 +37,25 @@ from clearhold.store.duck.shown_rows import ShownRows
 from clearhold.store.record.reader import RecordReader
 from clearhold.store.record.verification import Verification
 
-_TAG: Final = "record"
+_operation: Final = partial(Operation, tag="record", access=Access.BEARER, scope=KeyScope.RECORD, tenant_wide=True)
 _NOTE_MEDIA: Final = "text/plain"
 
-_VERIFY: Final = Operation(
+_VERIFY: Final = _operation(
     id="verifyRecord",
-    tag=_TAG,
     summary="Computes every hash of the tenant's chains again, from the stored bodies, and compares them with the last "
     "checkpoint. The answer is 200 even if the record is broken: then ok is false, and firstBreakAt names the place. "
     "The check of a chain ends at its first broken link. Both chains are checked and reported in `chains`; `chain` "
     "restricts ok, checked and firstBreakAt to one of them.",
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
-    tenant_wide=True,
     answers={200: ChainReport},
     refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
     answer_example=CHAIN_REPORT,
     query=RequestSchema(VerifyQuery),
 )
-_EXPORT: Final = Operation(
+_EXPORT: Final = _operation(
     id="exportRecord",
-    tag=_TAG,
     summary="The record as a download. A line is a RecordLine in canonical JSON (RFC 8785): the policies and alerts "
     "that links cite, then the links of each chain from seq 0. A range of time is a run of links without holes; only a "
     "whole export can be proved complete. One that fails midway breaks off the connection without a clean end.",
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
-    tenant_wide=True,
     answers={200: RecordLine},
     refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
     query=RequestSchema(RecordExportQuery, rules=moments_exist),
@@ -70,41 +63,29 @@ _EXPORT: Final = Operation(
     media=(MEDIA_TYPES[ExportFormat.NDJSON],),
     text_examples={MEDIA_TYPES[ExportFormat.NDJSON]: f"{RECORD_LINE}\n"},
 )
-_CHECKPOINT: Final = Operation(
+_CHECKPOINT: Final = _operation(
     id="signCheckpoint",
-    tag=_TAG,
     summary="A checkpoint over a chain, signed now unless it was before. It is a C2SP note with the number of links "
     "and the root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the "
     "chain contradicts an earlier checkpoint.",
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
-    tenant_wide=True,
     answers={200: str},
     refusals=(ErrorCode.CHAIN_TOO_SHORT, ErrorCode.CHAIN_INCONSISTENT),
     query=RequestSchema(CheckpointQuery),
     media=(_NOTE_MEDIA,),
     text_examples={_NOTE_MEDIA: CHECKPOINT},
 )
-_CHECKPOINTS: Final = Operation(
+_CHECKPOINTS: Final = _operation(
     id="listCheckpoints",
-    tag=_TAG,
     summary="The signed checkpoints, those of every five minutes and those on request, newest first.",
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
-    tenant_wide=True,
     answers={200: CheckpointPage},
     refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=CHECKPOINT_PAGE,
     query=RequestSchema(CheckpointsQuery),
     headers=("Link",),
 )
-_PROOF: Final = Operation(
+_PROOF: Final = _operation(
     id="proveRecord",
-    tag=_TAG,
     summary="Proves with a few hashes that one link is in the tree of a checkpoint (RFC 6962, 2.1.1).",
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
-    tenant_wide=True,
     answers={200: RecordProof},
     refusals=(ErrorCode.CHAIN_TOO_SHORT, ErrorCode.CHAIN_INCONSISTENT),
     answer_example=RECORD_PROOF,

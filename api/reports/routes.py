@@ -1,5 +1,6 @@
 """Reports over HTTP, for reading: of an actor, of a program, of a program's week."""
 
+from functools import partial
 from typing import Final
 
 from litestar import Response, get
@@ -30,22 +31,19 @@ from clearhold.api.reports.weekly import WeeklyReports
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 
-_TAG: Final = "reports"
+_operation: Final = partial(Operation, tag="reports", access=Access.BEARER, scope=KeyScope.REPORTS)
 _HTML: Final = "text/html"
 _HTML_MEDIA: Final = f"{_HTML}; charset=utf-8"
 _PERIOD: Final = (
     "from and to are midnights in UTC, at most 366 days apart; left out, they are the last 30 days including today."
 )
 
-_ACTOR: Final = Operation(
+_ACTOR: Final = _operation(
     id="getActorReport",
-    tag=_TAG,
     summary="An entity, counterparty or agent over a period: score, transfers, alerts and decisions. "
     "actorType is entity, counterparty or agent; an agent is an entity of the program agents. " + _PERIOD + " "
     "History, transitions, alerts and dispositions are the newest 200 of the period, the first two oldest first. "
     "400 if several programs have an actor of that id and programId names none of them.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: ActorReport},
     refusals=(
         ErrorCode.PROGRAM_REQUIRED,
@@ -58,26 +56,20 @@ _ACTOR: Final = Operation(
 )
 
 
-_PROGRAM: Final = Operation(
+_PROGRAM: Final = _operation(
     id="getProgramReport",
-    tag=_TAG,
     summary="A program over a period: its score, key risk indicators, transfers and alerts. " + _PERIOD + " "
     "History has every snapshot of the period, or of more than 200 the last of each of 200 equal parts of it; "
     "transitions are the newest 200. current, kris and rank are those of the end of the period.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: ProgramReport},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=PROGRAM_REPORT,
     query=RequestSchema(ProgramReportQuery, rules=whole_days),
 )
-_WEEKLY: Final = Operation(
+_WEEKLY: Final = _operation(
     id="getWeeklyReport",
-    tag=_TAG,
     summary="A program over an ISO week, Monday 00:00 UTC to the next. The current week may be asked for, one that has "
     "not begun is a 400. format html is the same as a page to read and to print.",
-    access=Access.BEARER,
-    scope=KeyScope.REPORTS,
     answers={200: WeeklyReport},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=WEEKLY_REPORT,

@@ -1,5 +1,6 @@
 """Rules over HTTP. Whatever an approver has to say is said on the route of actions."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -39,76 +40,62 @@ from clearhold.features.core.rules import Rule
 from clearhold.store.control.rule_registry import RuleRegistry
 
 _TAG: Final = "rules"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.RULES)
+_by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 _ENCODE: Final = msgspec.json.Encoder().encode
 _ENCODED_FIELDS: Final = _ENCODE(FIELDS)
 
-_LIST: Final = Operation(
+_LIST: Final = _operation(
     id="listRules",
-    tag=_TAG,
     summary="The tenant's rules as they were last written, newest first, archived ones too. A rule that was written "
     "again after its activation is a draft, and stays in force as it was: `GET /api/rules/versions` shows what is. A "
     "key sees the rules of its programs and those of the whole tenant; `programId` narrows to rules of that program. A "
     'list of over 4 MiB, or of more than `limit`, goes on behind `Link: rel="next"`.',
-    access=Access.BEARER,
-    scope=KeyScope.RULES,
     answers={200: tuple[Rule, ...], 304: None},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[RULE],
     query=RequestSchema(RulesQuery),
     headers=(ETAG, "Link"),
 )
-_FIELDS: Final = Operation(
+_FIELDS: Final = _operation(
     id="listRuleFields",
-    tag=_TAG,
     summary="The fields that conditions may name, each with its type and its operations.",
-    access=Access.BEARER,
-    scope=KeyScope.RULES,
     answers={200: RuleFields, 304: None},
     answer_example={"fields": [{"field": "rail", "type": "word", "ops": ["eq", "in"]}], "ops": ["eq", "in"]},
     headers=(ETAG,),
 )
-_VERSIONS: Final = Operation(
+_VERSIONS: Final = _operation(
     id="listRulesVersions",
-    tag=_TAG,
     summary="The versions of the rules in force, newest first. Each activation and pause writes one. Behind the newest "
     '100, `limit` or 4 MiB the list goes on at `Link: rel="next"`.',
-    access=Access.BEARER,
-    scope=KeyScope.RULES,
     answers={200: tuple[RulesVersion, ...], 304: None},
     refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=[RULES_VERSION],
     query=RequestSchema(RulesVersionsQuery),
     headers=(ETAG, "Link"),
 )
-_CREATE: Final = Operation(
+_CREATE: Final = _by_operator(
     id="createRule",
-    tag=_TAG,
     summary="Writes a new rule, a draft. `programId` null is every program of the tenant. It has no effect before it "
     "is backtested (then it is counted in live shadow) and activated. Its id is never given to another rule.",
-    access=Access.OPERATOR,
     answers={201: Rule},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.RULE_ID_TAKEN, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(NewRule, rules=rule_failures),
     example=NEW_RULE,
     answer_example=RULE,
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getRule",
-    tag=_TAG,
     summary="One rule as it was last written. Its ETag goes into If-Match when it is written again.",
-    access=Access.BEARER,
-    scope=KeyScope.RULES,
     answers={200: Rule, 304: None},
     refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=RULE,
     headers=(ETAG,),
 )
-_REPLACE: Final = Operation(
+_REPLACE: Final = _by_operator(
     id="replaceRule",
-    tag=_TAG,
     summary="Writes a rule again, which makes it a draft; `id` cannot change. What is in force of it stays so as it "
     "was, until the next activation or a pause. If-Match names the ETag of the rule that is replaced.",
-    access=Access.OPERATOR,
     answers={200: Rule},
     refusals=(
         ErrorCode.RULE_NOT_FOUND,
@@ -122,12 +109,10 @@ _REPLACE: Final = Operation(
     answer_example=RULE,
     headers=(ETAG,),
 )
-_BACKTEST: Final = Operation(
+_BACKTEST: Final = _by_operator(
     id="backtestRule",
-    tag=_TAG,
     summary="Evaluates the rule over the stored transfers of the last `days`, with what was known at each. A draft "
     "goes into testing: from then on it is counted in live shadow, and opens nothing.",
-    access=Access.OPERATOR,
     answers={201: Backtest},
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(BacktestRequest),
@@ -135,34 +120,26 @@ _BACKTEST: Final = Operation(
     example=BACKTEST_REQUEST,
     answer_example=BACKTEST,
 )
-_BACKTESTS: Final = Operation(
+_BACKTESTS: Final = _operation(
     id="listBacktests",
-    tag=_TAG,
     summary="The newest 100 backtests of a rule, newest first. `ruleSha256` is of the rule as it was tested.",
-    access=Access.BEARER,
-    scope=KeyScope.RULES,
     answers={200: tuple[Backtest, ...]},
     refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=[BACKTEST],
 )
-_SHADOW: Final = Operation(
+_SHADOW: Final = _operation(
     id="getRuleShadow",
-    tag=_TAG,
     summary="What a rule in testing, or one in force that logs, has matched in live traffic, beside alerts and labels.",
-    access=Access.BEARER,
-    scope=KeyScope.RULES,
     answers={200: ShadowReport},
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.OVERLOADED),
     answer_example=SHADOW,
 )
-_ACTIVATE: Final = Operation(
+_ACTIVATE: Final = _by_operator(
     id="activateRule",
-    tag=_TAG,
     summary="Requests that the rule comes into force exactly as it is written. It needs a backtest of that text over "
     "90 days, less than 24 hours old when it is requested and when it is approved. Another person approves the "
     "action; it fails, and says why, if the rule was written again or archived meanwhile. `change.caught` of the "
     "action is a report of the transfers of those 90 days that the rule would have caught.",
-    access=Access.OPERATOR,
     answers={201: Action},
     refusals=(
         ErrorCode.RULE_NOT_FOUND,
@@ -180,12 +157,10 @@ _ACTIVATE: Final = Operation(
     example=CHANGE,
     answer_example=ACTION | {"type": "activate_rule", "targetType": "rule", "targetId": RULE["id"], "programId": None},
 )
-_PAUSE: Final = Operation(
+_PAUSE: Final = _by_operator(
     id="pauseRule",
-    tag=_TAG,
     summary="Takes a rule out of force at once; one person is enough to narrow. It is an action `pause_rule` on the "
     "record. A text that was written after the activation is paused too.",
-    access=Access.OPERATOR,
     answers={200: Rule},
     refusals=(
         ErrorCode.RULE_NOT_FOUND,
@@ -198,11 +173,9 @@ _PAUSE: Final = Operation(
     example=CHANGE,
     answer_example=RULE | {"status": "paused"},
 )
-_ARCHIVE: Final = Operation(
+_ARCHIVE: Final = _by_operator(
     id="archiveRule",
-    tag=_TAG,
     summary="Archives a rule for good. One that is in force has to be paused first.",
-    access=Access.OPERATOR,
     answers={200: Rule},
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.RULE_IN_FORCE, ErrorCode.RULE_ARCHIVED),
     body=RequestSchema(RuleChange),

@@ -1,5 +1,6 @@
 """Scorecards over HTTP. Whatever an approver has to say is said on the route of actions."""
 
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -35,104 +36,84 @@ from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.shadow_scores import ShadowScores
 
 _TAG: Final = "scorecards"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
+_by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
-_LIST: Final = Operation(
+_LIST: Final = _operation(
     id="listScorecards",
-    tag=_TAG,
     summary="The tenant's scorecards, newest first, and the default one, trs-v1, last. Cards are left out.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: tuple[ScorecardVersion, ...], 304: None},
     answer_example=[SCORECARD],
     headers=(ETAG,),
 )
-_READ: Final = Operation(
+_READ: Final = _operation(
     id="getScorecard",
-    tag=_TAG,
     summary="One scorecard with its card; trs-v1 is the default one, which a new card can start from.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: ScorecardVersion, 304: None},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
     answer_example=SCORECARD | {"card": CARD},
     headers=(ETAG,),
 )
-_PROPOSE: Final = Operation(
+_PROPOSE: Final = _by_operator(
     id="proposeScorecard",
-    tag=_TAG,
     summary="Proposes a card for transfers as the next version. It is in force nowhere until its activation is "
     "approved, and is never edited: whoever changes a card proposes another. Of signals whose points are "
     "not worked out at most 40 give points, and all hard ones stand in it.",
-    access=Access.OPERATOR,
     answers={201: ScorecardVersion},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_POLICIES),
     body=RequestSchema(NewScorecard, rules=card_failures),
     example=NEW_SCORECARD,
     answer_example=SCORECARD | {"inShadow": False, "reports": [], "card": CARD},
 )
-_REPORT: Final = Operation(
+_REPORT: Final = _by_operator(
     id="sendScorecardReport",
-    tag=_TAG,
     summary="Keeps the report of `clearhold calibrate` on exactly this card, which its `cardSha256` names. The newest "
     "two of a card are shown; all stay in the log.",
-    access=Access.OPERATOR,
     answers={201: ScorecardReport},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
     body=RequestSchema(NewScorecardReport, rules=report_failures),
     example=NEW_REPORT,
     answer_example=REPORT | NEW_REPORT,
 )
-_REPORTS: Final = Operation(
+_REPORTS: Final = _operation(
     id="listScorecardReports",
-    tag=_TAG,
     summary="The newest reports on a scorecard, newest first.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: tuple[ScorecardReport, ...]},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
     answer_example=[REPORT | NEW_REPORT],
 )
-_START_SHADOW: Final = Operation(
+_START_SHADOW: Final = _by_operator(
     id="startScorecardShadow",
-    tag=_TAG,
     summary="Runs a scorecard in shadow from now on, in place of the one that ran before. Each transfer that is scored "
     "gets a score of it too, which is kept for the comparison and acts on nothing.",
-    access=Access.OPERATOR,
     answers={200: ScorecardVersion},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.SCORECARD_IN_FORCE),
     answer_example=SCORECARD | {"card": CARD},
 )
-_END_SHADOW: Final = Operation(
+_END_SHADOW: Final = _by_operator(
     id="endScorecardShadow",
-    tag=_TAG,
     summary="Ends the shadow of a scorecard: from now on no transfer is scored with it beside the card in force. What "
     "it made of earlier ones stays; a program whose own shadow ends has that of the tenant.",
-    access=Access.OPERATOR,
     answers={200: ScorecardVersion},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
     answer_example=SCORECARD | {"inShadow": False, "card": CARD},
 )
-_COMPARE: Final = Operation(
+_COMPARE: Final = _operation(
     id="getScorecardShadow",
-    tag=_TAG,
     summary="What a scorecard made of the transfers since it last came into shadow, at most 90 days, beside the "
     "champion. Precision and McNemar's test are over labels of transfers that are 60 days old, recall over all bad "
     "ones.",
-    access=Access.BEARER,
-    scope=KeyScope.POLICIES,
     answers={200: ShadowComparison},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
     answer_example=COMPARISON,
 )
-_ACTIVATE: Final = Operation(
+_ACTIVATE: Final = _by_operator(
     id="activateScorecard",
-    tag=_TAG,
     summary="Requests that a scorecard scores transfers, from the approval of another person on. It needs a report of "
     "this exact card that is less than seven days old when it is requested and when it is approved; one that "
     "was in force before, and trs-v1, need none. `tenant` with a program takes it back to whatever scores the tenant. "
     "What was scored before keeps its score until it is rescored.",
-    access=Access.OPERATOR,
     answers={201: Action},
     refusals=(
         ErrorCode.SCORECARD_NOT_FOUND,

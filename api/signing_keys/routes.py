@@ -1,5 +1,6 @@
 """Routes of the signing keys: the admin token and X-Operator. Left out of the public document."""
 
+from functools import partial
 from typing import Final
 
 from litestar import delete, get, post
@@ -15,31 +16,25 @@ from clearhold.api.signing_keys.schemas import NewSigningKey, SigningKeyState
 from clearhold.api.signing_keys.service import SigningKeyService
 from clearhold.features.core.errors import ErrorCode
 
-_TAG: Final = "administration"
+_by_admin: Final = partial(Operation, tag="administration", access=Access.ADMIN)
 
-_LIST: Final = Operation(
+_LIST: Final = _by_admin(
     id="listSigningKeys",
-    tag=_TAG,
     summary="Every key that signs proofs or checkpoints, or ever did, newest first.",
-    access=Access.ADMIN,
     answers={200: tuple[SigningKeyState, ...]},
 )
-_ANNOUNCE: Final = Operation(
+_ANNOUNCE: Final = _by_admin(
     id="announceSigningKey",
-    tag=_TAG,
     summary="A new key, published now, which signs in place of the one before in 30 minutes. "
     "The one before stays published: a proof key for 25 hours, a checkpoint key for good.",
-    access=Access.ADMIN,
     answers={201: SigningKeyState},
     refusals=(ErrorCode.ROTATION_PENDING,),
     body=RequestSchema(NewSigningKey),
 )
-_REMOVE: Final = Operation(
+_REMOVE: Final = _by_admin(
     id="removeSigningKey",
-    tag=_TAG,
     summary="Takes a compromised key out of use and out of the published keys at once. "
     "If it signed, the announced key signs from now on, else a new one. What it signed no longer counts.",
-    access=Access.ADMIN,
     answers={200: SigningKeyState},
     refusals=(ErrorCode.SIGNING_KEY_NOT_FOUND,),
 )

@@ -1,5 +1,6 @@
 """Everything about one subject as a download, for an examiner or a court; nothing here can change it."""
 
+from functools import partial
 from typing import Final
 
 from litestar import get
@@ -26,7 +27,7 @@ from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.subjects.reader import SubjectReader
 from clearhold.store.subjects.things import SubjectKind
 
-_TAG: Final = "record"
+_operation: Final = partial(Operation, tag="record", access=Access.BEARER, scope=KeyScope.RECORD)
 _NAME: Final = "subject"
 _SUMMARY: Final = (
     "Everything that is stored about {noun}, as a download for an examiner or a court. A line is a SubjectLine: "
@@ -44,12 +45,9 @@ _REFUSALS: Final = (
 )
 _MEDIA: Final = MEDIA_TYPES[ExportFormat.NDJSON]
 
-_ENTITY: Final = Operation(
+_ENTITY: Final = _operation(
     id="exportEntity",
-    tag=_TAG,
     summary=_SUMMARY.format(noun="an entity"),
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: SubjectLine},
     refusals=(*_REFUSALS, ErrorCode.ENTITY_NOT_FOUND),
@@ -58,12 +56,9 @@ _ENTITY: Final = Operation(
     media=(_MEDIA,),
     text_examples={_MEDIA: SUBJECT_EXPORT},
 )
-_COUNTERPARTY: Final = Operation(
+_COUNTERPARTY: Final = _operation(
     id="exportCounterparty",
-    tag=_TAG,
     summary=_SUMMARY.format(noun="a counterparty"),
-    access=Access.BEARER,
-    scope=KeyScope.RECORD,
     tenant_wide=True,
     answers={200: SubjectLine},
     refusals=(*_REFUSALS, ErrorCode.COUNTERPARTY_NOT_FOUND),

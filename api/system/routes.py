@@ -1,5 +1,6 @@
 """Operations endpoints: health, readiness and the OpenAPI document."""
 
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -27,28 +28,23 @@ class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
     replay: Replay | UnsetType = UNSET
 
 
-_HEALTH: Final = Operation(
+_operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
+_HEALTH: Final = _operation(
     id="getHealth",
-    tag="operations",
     summary="Answers while the process runs.",
-    access=Access.PUBLIC,
     answers={200: Health},
     answer_example={"status": "ok"},
 )
-_READINESS: Final = Operation(
+_READINESS: Final = _operation(
     id="getReadiness",
-    tag="operations",
     summary="Whether every component can serve.",
-    access=Access.PUBLIC,
     answers={200: ReadinessReport, 503: UnreadyReport},
     refusals=(ErrorCode.UNAVAILABLE,),
     answer_example={"status": "ready", "components": {"database": "up", "redis": "up", "flow": "up"}},
 )
-_DOCUMENT: Final = Operation(
+_DOCUMENT: Final = _operation(
     id="getOpenApi",
-    tag="operations",
     summary="This document.",
-    access=Access.PUBLIC,
     answers={200: dict[str, Any], 304: None},
     headers=(ETAG, "Cache-Control"),
 )

@@ -1,5 +1,6 @@
 """Webhook endpoints over HTTP."""
 
+from functools import partial
 from typing import Final
 
 from litestar import delete, get, patch, post
@@ -29,67 +30,49 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.webhooks import WebhookDeliveries
 
-_TAG: Final = "webhooks"
+_operation: Final = partial(Operation, tag="webhooks", access=Access.BEARER, scope=KeyScope.WEBHOOKS)
 _OF_ENDPOINT: Final = (ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.WEBHOOK_NOT_FOUND)
 
-_CREATE: Final = Operation(
+_CREATE: Final = _operation(
     id="createWebhook",
-    tag=_TAG,
     summary="Registers an endpoint for events. Its secret is in this answer and in no other.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={201: WebhookCreated},
     refusals=(ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_WEBHOOKS),
     body=RequestSchema(NewWebhook),
     example=NEW_WEBHOOK,
     answer_example=CREATED,
 )
-_LIST: Final = Operation(
+_LIST: Final = _operation(
     id="listWebhooks",
-    tag=_TAG,
     summary="The endpoints that the caller reaches, newest first, disabled ones too.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: tuple[WebhookEndpoint, ...]},
     answer_example=[ENDPOINT],
 )
-_EVENTS: Final = Operation(
+_EVENTS: Final = _operation(
     id="listWebhookEvents",
-    tag=_TAG,
     summary="The names of all events, with one payload of each.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: WebhookEvents},
     answer_example=EVENTS,
 )
-_CHANGE: Final = Operation(
+_CHANGE: Final = _operation(
     id="changeWebhook",
-    tag=_TAG,
     summary="Changes an endpoint, or enables it again: what waited is then delivered.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: WebhookEndpoint},
     refusals=(*_OF_ENDPOINT, ErrorCode.TOO_MANY_WEBHOOKS),
     body=RequestSchema(WebhookChange),
     example={"enabled": True},
     answer_example=ENDPOINT,
 )
-_DISABLE: Final = Operation(
+_DISABLE: Final = _operation(
     id="deleteWebhook",
-    tag=_TAG,
     summary="Disables an endpoint. It stays listed, and its deliveries stay readable.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: WebhookEndpoint},
     refusals=_OF_ENDPOINT,
     answer_example=ENDPOINT | {"enabled": False},
 )
-_ROTATE: Final = Operation(
+_ROTATE: Final = _operation(
     id="rotateWebhookSecret",
-    tag=_TAG,
     summary="Makes a new secret. The present one signs beside it for overlapHours.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={201: WebhookSecret},
     refusals=_OF_ENDPOINT,
     body=RequestSchema(WebhookRotation),
@@ -97,23 +80,17 @@ _ROTATE: Final = Operation(
     example={"overlapHours": 24},
     answer_example={"id": CREATED["id"], "secret": SECRET},
 )
-_DELIVERIES: Final = Operation(
+_DELIVERIES: Final = _operation(
     id="listWebhookDeliveries",
-    tag=_TAG,
     summary="The deliveries to an endpoint, newest first; with `before`, those behind that delivery.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: tuple[WebhookDelivery, ...]},
     refusals=(*_OF_ENDPOINT, ErrorCode.DELIVERY_NOT_FOUND),
     query=RequestSchema(DeliveriesQuery),
     answer_example=[DELIVERY],
 )
-_REDELIVER: Final = Operation(
+_REDELIVER: Final = _operation(
     id="redeliver",
-    tag=_TAG,
     summary="Makes a delivery due at once, whatever became of it. Its attempts stay counted.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: WebhookDelivery},
     refusals=(
         ErrorCode.OPERATOR_TOKEN_REQUIRED,
@@ -123,12 +100,9 @@ _REDELIVER: Final = Operation(
     ),
     answer_example=DELIVERY | {"status": "pending"},
 )
-_TEST: Final = Operation(
+_TEST: Final = _operation(
     id="testWebhook",
-    tag=_TAG,
     summary="Sends a `ping` to an endpoint, whatever events it takes.",
-    access=Access.BEARER,
-    scope=KeyScope.WEBHOOKS,
     answers={200: WebhookDelivery},
     refusals=(*_OF_ENDPOINT, ErrorCode.NOT_CONFIRMED),
     answer_example=DELIVERY | {"event": "ping", "payload": EVENTS["examples"]["ping"], "status": "pending"},
