@@ -8,12 +8,12 @@ Errors  InvalidRequestError for a key that is not well formed; ConflictError for
         that is being answered; UnavailableError when no claim can be made
 """
 
+import json
 import re
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
-import rfc8785
 import structlog
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -83,8 +83,8 @@ def keyed_request(
     path = _UUID.sub(_in_lower_case, scope["path"])  # Services read an id in upper case as the same one.
     place = (principal.tenant_id, principal.id, scope["method"], path, key.decode("ascii"))
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
-    content = (canonical(body), sorted(pairs), principal.operator)
-    fingerprint = sha256(msgspec.json.encode(content)).hexdigest()
+    content = (comparable(body), sorted(pairs), principal.operator)
+    fingerprint = sha256(json.dumps(content).encode()).hexdigest()
     effect_id = derived_id("effect", key_scope, fingerprint)
     return KeyedRequest(scope=key_scope, fingerprint=fingerprint, effect_id=effect_id, answer_by=answer_by)
 
@@ -93,12 +93,17 @@ def _in_lower_case(uuid: re.Match[str]) -> str:
     return uuid[0].lower()
 
 
-def canonical(body: dict[str, Any]) -> bytes:
-    """RFC 8785; numbers that it has no form for (over 2**53) are written out in full."""
-    try:
-        return rfc8785.dumps(body)
-    except rfc8785.CanonicalizationError:
-        return msgspec.json.encode(body, order="deterministic")
+def comparable(value: Any) -> Any:
+    """Equal for bodies that mean the same: names in order, and 14.0 as the integer that the schemas take it for.
+
+    Compared here alone, and never sent: the canonical form of the record, RFC 8785, rounds and refuses some of what
+    callers may send.
+    """
+    if isinstance(value, dict):
+        return {name: comparable(value[name]) for name in sorted(value)}
+    if isinstance(value, list):
+        return [comparable(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Idempotency:

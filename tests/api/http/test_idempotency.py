@@ -1,12 +1,14 @@
 """The Idempotency-Key header: its syntax, what it is bound to, what is replayed, and what is let go again."""
 
 from collections.abc import Iterator
+from json import dumps
 from typing import Any, Final
 
 import httpx
 import pytest
 from msgspec import json
 
+from clearhold.api.http.idempotency import comparable
 from tests.support.callers import TRANSFER, UNKNOWN_ID, Headers, World, bearer, running_world
 from tests.support.running_app import assert_refused
 
@@ -350,3 +352,18 @@ def test_given_a_restart_when_the_key_is_used_again_then_the_answer_is_still_kep
 
     assert_replayed(sent(world, key, question(world)), first)
     assert_refused(sent(world, key, question(world, amountCents="1")), 409, "Idempotency-Key")
+
+
+def test_given_bodies_when_they_mean_the_same_then_they_compare_equal_and_else_not() -> None:
+    body = {"b": [{"y": 14, "x": None}], "a": 2**60}
+
+    assert dumps(comparable({"a": 2**60, "b": [{"x": None, "y": 14.0}]})) == dumps(comparable(body))
+    for other in (
+        body | {"a": 2**60 + 1},
+        body | {"a": float(2**60) * 2},
+        body | {"a": str(2**60)},
+        body | {"b": [{"y": 14.000001, "x": None}]},
+        body | {"b": [{"y": True, "x": None}]},
+        body | {"c": None},
+    ):
+        assert dumps(comparable(other)) != dumps(comparable(body))
