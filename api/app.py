@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
-import duckdb
 import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
@@ -25,6 +24,7 @@ from clearhold.api.http.connections import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.http_app import http_app
 from clearhold.api.log.preflight_log import PreflightLog
+from clearhold.api.opening import Scoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
 from clearhold.api.stores import Stores
 from clearhold.api.telemetry.connection_collector import ConnectionCollector
@@ -33,43 +33,27 @@ from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
 from clearhold.api.telemetry.observe import Observed
 from clearhold.api.telemetry.readiness import READY, Readiness, Replay
 from clearhold.api.telemetry.request_log import RequestLog
-from clearhold.api.wiring import wired_collectors, wired_gate, wired_record, wired_resources
-from clearhold.features.shard.shards import Shards
+from clearhold.api.wiring import wired_collectors, wired_gate, wired_resources
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.collector import BackfillCollector
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork
-from clearhold.flows.engine import STATE_VERSION, Engine, Scorers
+from clearhold.flows.engine import Engine
 from clearhold.flows.lake.collector import LakeCollector
 from clearhold.flows.lake.copying import LakeCopying, opened_lake
 from clearhold.flows.scorer.collector import ScorerCollector
-from clearhold.flows.scorer.local import LocalScorer
-from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
 from clearhold.flows.webhooks.service import Webhooks
-from clearhold.store.clock import SystemClock
-from clearhold.store.control.key_usage import KeyUsage
-from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.data_dir import DataDir, StartupError
-from clearhold.store.duck.database import open_database
 from clearhold.store.duck.preflights import idempotent_ids
-from clearhold.store.ids import new_id, new_token
-from clearhold.store.joining.joining import join_log
-from clearhold.store.joining.trust import open_signing_keys
-from clearhold.store.keys.secrets import SecretBox, UnsealError
-from clearhold.store.lake.control_copy import ControlCopy
-from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.ids import new_token
 from clearhold.store.logs import configure_logs
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import connect_async, connect_sync
-from clearhold.store.redis_log.memory import RedisMemory
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.target import BegunRedis, begun_redis
-from clearhold.store.state_snapshots import StateSnapshots
+from clearhold.store.redis_log.target import begun_redis
 from clearhold.store.tables.row_tables import RowTables
 from clearhold.store.time_slice import SHORT_NS, set_time_slice
 
@@ -94,9 +78,9 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         metrics_listening = opened.enter_context(metrics_socket(settings.metrics_host, settings.metrics_port))
         begun = begun_redis(settings.redis_url, data_dir, opened)
         base_url, issuer = settings.public_urls(address)
-        scoring = _begun_scoring(settings.scorers, data_dir, begun.target, opened)
-        database = _joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
-        stores = _open_stores(data_dir, begun.target, database, base_url, scoring, opened)
+        scoring = begun_scoring(settings.scorers, data_dir, begun.target, opened)
+        database = joined_database(data_dir, begun, scoring.segments, opened, accept_loss=settings.accept_loss)
+        stores = open_stores(data_dir, begun.target, database, base_url, scoring, opened)
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         engine, lake = _started_engine(scoring, stores, data_dir, begun.target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)
@@ -138,105 +122,6 @@ def _start_process() -> None:
     log.info("starting", version=version("clearhold"), short_slices=has_short_slices)
 
 
-def _joined_database(
-    data_dir: DataDir, begun: BegunRedis, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
-) -> duckdb.DuckDBPyConnection:
-    """The database, once it and the log are known to belong to the directory and to one another.
-
-    It reads back its log while Redis reads back another one, and scorers load their snapshots.
-    """
-    database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
-    begun.wait()
-    join_log(data_dir, begun.target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
-    return database
-
-
-class _Scoring(NamedTuple):
-    """Whoever scores, and what they share with whoever commits."""
-
-    scorers: Scorers
-    progress: LogProgress
-    segments: LogSegments
-
-
-def _begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> _Scoring:
-    """Scoring that loads what it can before the log and the tables are there."""
-    scoring = _scoring(count, data_dir, target)
-    opened.callback(scoring.scorers.abandon)
-    scoring.scorers.begin()
-    return scoring
-
-
-def _scoring(count: int, data_dir: DataDir, target: str | Path) -> _Scoring:
-    """Scoring by so many processes; 0 is a thread of this one."""
-    progress, segments = LogProgress(data_dir.shards), LogSegments(data_dir.lake_dir)
-    snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
-    if not count:
-        local = LocalScorer(
-            Shards(data_dir.shards),
-            progress,
-            open_reader=lambda shards: LogReader(connect_sync(target), shards),
-            snapshots=snapshots,
-            segments=segments,
-        )
-        return _Scoring(local, progress, segments)
-    places = Places(
-        log=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
-    )
-    processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
-    return _Scoring(processes, progress, segments)
-
-
-def _open_stores(
-    data_dir: DataDir,
-    target: str | Path,
-    database: duckdb.DuckDBPyConnection,
-    base_url: str,
-    scoring: _Scoring,
-    opened: ExitStack,
-) -> Stores:
-    clock, shards = SystemClock(), data_dir.shards
-    reading = opened.enter_context(closing(connect_sync(target)))
-    reader = LogReader(reading, range(shards))
-    hot = connect_async(target)
-    appender = LogAppender(hot, shards=shards, identity=data_dir.identity)
-    box = SecretBox(data_dir.master_key())
-    control_copy = ControlCopy(reader, scoring.segments)
-    registry = Registry(
-        log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
-    )
-    try:
-        registry.tenancy.load(reader.control())
-    except UnsealError as error:
-        raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
-    signing_keys = open_signing_keys(data_dir, database, box=box, clock=clock)
-    return Stores(
-        clock=clock,
-        new_id=new_id,
-        owner=scoring.scorers.owner,
-        progress=scoring.progress,
-        box=box,
-        process=new_id(),
-        hot=hot,
-        memory=RedisMemory(),
-        key_usage=KeyUsage.read_from(reading),
-        registry=registry,
-        appender=appender,
-        reader=reader,
-        segments=scoring.segments,
-        control_copy=control_copy,
-        database=database,
-        record=wired_record(
-            database,
-            data_dir.record_dir,
-            signing_keys=signing_keys,
-            clock=clock,
-            registry=registry,
-            base_url=base_url,
-        ),
-    )
-
-
 def _bank_work(stores: Stores, settings: Settings) -> BankWork:
     return BankWork(
         settings.bank_url,
@@ -262,7 +147,7 @@ def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
 
 
 def _started_engine(
-    scoring: _Scoring,
+    scoring: Scoring,
     stores: Stores,
     data_dir: DataDir,
     target: str | Path,

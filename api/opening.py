@@ -1,0 +1,131 @@
+"""Opens the scorers, the database with its log, and the stores of a data directory, before the flow starts."""
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from clearhold.api.stores import Stores
+from clearhold.api.wiring import wired_record
+from clearhold.features.shard.shards import Shards
+from clearhold.flows.engine import STATE_VERSION, Scorers
+from clearhold.flows.scorer.local import LocalScorer
+from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
+from clearhold.store.clock import SystemClock
+from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.registry import Registry
+from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.duck.database import open_database
+from clearhold.store.ids import new_id
+from clearhold.store.joining.joining import join_log
+from clearhold.store.joining.trust import open_signing_keys
+from clearhold.store.keys.secrets import SecretBox, UnsealError
+from clearhold.store.lake.control_copy import ControlCopy
+from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import connect_async, connect_sync
+from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.redis_log.target import BegunRedis
+from clearhold.store.state_snapshots import StateSnapshots
+
+
+class Scoring(NamedTuple):
+    """The scorers, and the progress and log segments that they share with the committer."""
+
+    scorers: Scorers
+    progress: LogProgress
+    segments: LogSegments
+
+
+def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> Scoring:
+    """Scoring that loads what it can before the log and the tables are there."""
+    scoring = _scoring(count, data_dir, target)
+    opened.callback(scoring.scorers.abandon)
+    scoring.scorers.begin()
+    return scoring
+
+
+def _scoring(count: int, data_dir: DataDir, target: str | Path) -> Scoring:
+    """Scoring by ``count`` processes; 0 is a thread of this one."""
+    progress, segments = LogProgress(data_dir.shards), LogSegments(data_dir.lake_dir)
+    snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
+    if not count:
+        local = LocalScorer(
+            Shards(data_dir.shards),
+            progress,
+            open_reader=lambda shards: LogReader(connect_sync(target), shards),
+            snapshots=snapshots,
+            segments=segments,
+        )
+        return Scoring(local, progress, segments)
+    places = Places(
+        log=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
+    )
+    processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
+    return Scoring(processes, progress, segments)
+
+
+def joined_database(
+    data_dir: DataDir, begun: BegunRedis, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
+) -> duckdb.DuckDBPyConnection:
+    """The database, once it and the log are known to belong to the directory and to one another.
+
+    It reads back its log while Redis does the same and scorers load their snapshots.
+    """
+    database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
+    begun.wait()
+    join_log(data_dir, begun.target, database, segments, clock=SystemClock(), accept_loss=accept_loss)
+    return database
+
+
+def open_stores(
+    data_dir: DataDir,
+    target: str | Path,
+    database: duckdb.DuckDBPyConnection,
+    base_url: str,
+    scoring: Scoring,
+    opened: ExitStack,
+) -> Stores:
+    clock, shards = SystemClock(), data_dir.shards
+    reading = opened.enter_context(closing(connect_sync(target)))
+    reader = LogReader(reading, range(shards))
+    hot = connect_async(target)
+    appender = LogAppender(hot, shards=shards, identity=data_dir.identity)
+    box = SecretBox(data_dir.master_key())
+    control_copy = ControlCopy(reader, scoring.segments)
+    registry = Registry(
+        log=appender, read=reader.control_of, copy=control_copy.copy, box=box, clock=clock, new_id=new_id, shards=shards
+    )
+    try:
+        registry.tenancy.load(reader.control())
+    except UnsealError as error:
+        raise StartupError(f"{data_dir.master_key_path} does not open the secrets in the log: {error}") from error
+    signing_keys = open_signing_keys(data_dir, database, box=box, clock=clock)
+    return Stores(
+        clock=clock,
+        new_id=new_id,
+        owner=scoring.scorers.owner,
+        progress=scoring.progress,
+        box=box,
+        process=new_id(),
+        hot=hot,
+        memory=RedisMemory(),
+        key_usage=KeyUsage.read_from(reading),
+        registry=registry,
+        appender=appender,
+        reader=reader,
+        segments=scoring.segments,
+        control_copy=control_copy,
+        database=database,
+        record=wired_record(
+            database,
+            data_dir.record_dir,
+            signing_keys=signing_keys,
+            clock=clock,
+            registry=registry,
+            base_url=base_url,
+        ),
+    )
