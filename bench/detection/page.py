@@ -1,4 +1,4 @@
-"""``docs/detection.md``: the words of ``page.md`` beside this module, and the figures of the newest run of each world.
+"""``docs/detection.md``: the text of ``page.md`` beside this module, and the figures of the newest run of each world.
 
 A run with ``--half last`` keeps its tables in ``.bench``; the page needs those of all worlds. Its figures are nowhere
 written by hand.
@@ -41,7 +41,7 @@ _BESIDE: Final = (*SHOWN, LOT)
 
 
 class KeptWorld(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page takes of one world: lines of its tables across worlds, and its own tables."""
+    """The tables of one world: its lines in the tables across worlds, and its own tables."""
 
     beside: list[list[str]]
     holds: list[list[str]]
@@ -75,7 +75,7 @@ def page_of(folder: Path) -> str:
     }
     volumes = [f"at {volume}" for volume in VOLUMES_PER_THOUSAND]
     beside = table("", ("world", "ranked by", "average precision", *volumes), _lines(worlds, "beside"))
-    holds = table("", ("world", "what has to hold", "figures", "holds"), _lines(worlds, "holds"))
+    holds = table("", ("world", "requirement", "figures", "holds"), _lines(worlds, "holds"))
     text = TEMPLATE.read_text().replace(SIDE_BY_SIDE, _untitled(beside)).replace(HOLDS, _untitled(holds))
     for name, world in worlds.items():
         text = text.replace(f"<!-- {name} -->", world.tables)
