@@ -46,8 +46,9 @@ from clearhold.flows.lake.copying import LakeCopying, opened_lake
 from clearhold.flows.scorer.collector import ScorerCollector
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.webhook_registry import WebhookRegistry
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.preflights import idempotent_ids
+from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
 from clearhold.store.logs import configure_logs
 from clearhold.store.record.chain import ChainWriter

@@ -17,8 +17,8 @@ from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.stores import Stores
 from clearhold.api.telemetry.readiness import Readiness
-from clearhold.features.core.backfill import ActorsRescored
 from clearhold.features.core.backtests import Backtest, ShadowReport
+from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.agents import AgentImportRow

@@ -15,8 +15,9 @@ from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
 from clearhold.store.clock import SystemClock
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.registry import Registry
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import open_database
+from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.joining.joining import join_log
 from clearhold.store.joining.trust import open_signing_keys

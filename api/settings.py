@@ -15,7 +15,7 @@ from clearhold.api.http.operation import RateClass
 from clearhold.api.http.origins import Origins
 from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 MIN_ADMIN_TOKEN_LENGTH: Final = 16
 LOOPBACK: Final = "127.0.0.1"

@@ -21,7 +21,7 @@ import msgspec
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Made, Traffic
 from bench.structures import bytes_of
-from clearhold.features.core.commands import DecisionEntry, OperatorKind
+from clearhold.features.core.entries.commands import DecisionEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow

@@ -24,10 +24,10 @@ from clearhold.features.core.rules import Rule, RuleMode
 from clearhold.features.rules.backtest import to_backtest, to_shadow_report
 from clearhold.flows.running.workers import Workers
 from clearhold.store.clock import Clock
-from clearhold.store.duck.report_scores import Span
-from clearhold.store.duck.rule_backtests import RuleBacktest
-from clearhold.store.duck.rule_reader import RuleReader
-from clearhold.store.duck.rule_shadows import RuleShadow
+from clearhold.store.duck.scorings.rule_backtests import RuleBacktest
+from clearhold.store.duck.scorings.rule_reader import RuleReader
+from clearhold.store.duck.scorings.rule_shadows import RuleShadow
+from clearhold.store.duck.span import Span
 
 WITHIN_S: Final = 30.0
 """From the request to the answer, the wait for a turn included."""

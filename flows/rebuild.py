@@ -25,10 +25,11 @@ from clearhold.features.shard.shards import Shards
 from clearhold.flows.stream.row_batch import batch_of
 from clearhold.flows.stream.shard_step import ShardChunk, ShardStep, StepContext
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import open_database, open_to_read
 from clearhold.store.duck.writer import BatchWriter, committed_offsets
 from clearhold.store.durable_files import fsync_folder
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.identity import mark_database
 from clearhold.store.joining.losses import AcceptedLosses
 from clearhold.store.joining.lost_rows import keep_lost_rows

@@ -13,6 +13,7 @@ from typing import Final, Self
 
 import msgspec
 
+from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.keys.secrets import MASTER_KEY_BYTES, new_master_key
 
@@ -28,12 +29,6 @@ _UMASK: Final = 0o077
 _BESIDE_NO_LAYOUT: Final = frozenset(
     {"lock", "layout.json.new", MASTER_KEY, "master.key.new", "admin.token", "lost+found"}
 )
-
-
-class StartupError(Exception):
-    """Why the service cannot start: ``str(error)`` is one sentence for the person who starts it, and is what the
-    command line prints. No caller of the API sees it.
-    """
 
 
 class DataDirInUseError(StartupError):

@@ -11,7 +11,7 @@ from clearhold.api.http.validation import Failure
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
-from clearhold.features.core.actions import ActionStatus, ActionType
+from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated

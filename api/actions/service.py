@@ -24,8 +24,14 @@ from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import ApproverNeededError, ChangePendingError, UnknownActionError, UnknownAlertError
 from clearhold.api.programs.service import ProgramService
-from clearhold.features.core.actions import CHANGES_OF_OURS, ActionEntry, ActionStatus, ActionType, ApprovalEntry
-from clearhold.features.core.commands import EntryResult, OperatorKind
+from clearhold.features.core.entries.actions import (
+    CHANGES_OF_OURS,
+    ActionEntry,
+    ActionStatus,
+    ActionType,
+    ApprovalEntry,
+)
+from clearhold.features.core.entries.commands import EntryResult, OperatorKind
 from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, PrincipalKind, is_key_operator

@@ -20,7 +20,7 @@ from clearhold.api.admin.schemas import (
 )
 from clearhold.api.http.fields import BANK_ID, ID_LIMIT
 from clearhold.api.log.commands import CommandLog
-from clearhold.features.core.commands import OwnerEntry
+from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind

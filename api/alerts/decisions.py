@@ -13,7 +13,7 @@ from clearhold.api.dispositions.schemas import Disposition, to_disposition
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import PersonNeededError, UnknownAlertError
 from clearhold.api.programs.service import ProgramService
-from clearhold.features.core.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
+from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.rows.alerts import AlertRow

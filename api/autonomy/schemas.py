@@ -3,7 +3,7 @@
 import msgspec
 
 from clearhold.api.http.fields import Prose
-from clearhold.features.core.autonomy import AutonomyTier
+from clearhold.features.core.entries.autonomy import AutonomyTier
 
 
 class TierRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -18,7 +18,8 @@ from clearhold.store.backup.manifest import Manifest
 from clearhold.store.backup.restoring import require_empty, unpacked
 from clearhold.store.backup.taking import Backup
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError, StartupError
+from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.identity import LogInRedis, check_redis
 from clearhold.store.joining.joining import name_of
 from clearhold.store.lake.segment_files import DamagedSegmentError

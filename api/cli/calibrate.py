@@ -29,10 +29,10 @@ from clearhold.features.scorers.card_check import faults_of, read_card
 from clearhold.features.scorers.cards import DEFAULTS, compile_card
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import StartupError
 from clearhold.store.duck.database import open_to_read
-from clearhold.store.duck.labelled_scorings import LabelledScorings, tenants_in
 from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.scorings.labelled import LabelledScorings, tenants_in
+from clearhold.store.errors import StartupError
 
 EXIT_NO_CARD: Final = 1
 EXIT_NOT_STARTED: Final = 2

@@ -13,7 +13,8 @@ from rich.console import Console
 
 from clearhold.api.settings import setting
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import LAYOUT, DataDir, StartupError
+from clearhold.store.data_dir import LAYOUT, DataDir
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.inspection import Inspection, Report
 from clearhold.store.joining.joining import name_of
 from clearhold.store.keys.secrets import SecretBox

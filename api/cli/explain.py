@@ -30,10 +30,10 @@ from clearhold.features.policy.card_book import TransferCard, card_version
 from clearhold.features.scorers.card_check import read_card
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
-from clearhold.store.data_dir import StartupError
 from clearhold.store.duck.database import open_to_read
 from clearhold.store.duck.policies import PolicyTable
-from clearhold.store.duck.scorings import newest_of
+from clearhold.store.duck.scorings.newest import newest_of
+from clearhold.store.errors import StartupError
 
 EXIT_DIFFERS: Final = 1
 EXIT_NOTHING: Final = 2

@@ -28,7 +28,7 @@ from clearhold.api.cli.docs import openapi_text
 from clearhold.api.settings import MOST_SCORERS, Settings
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
 from clearhold.demo import command as demo
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.logs import configure_logs
 
 CANNOT_START: Final = 2

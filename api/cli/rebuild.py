@@ -18,7 +18,8 @@ from clearhold.flows.lake.copying import copy_lake
 from clearhold.flows.rebuild import Rebuilt, committed_in
 from clearhold.flows.rebuild import rebuild as rebuild_database
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.identity import has_history_in
 from clearhold.store.joining.joining import Joining
 from clearhold.store.keys.secrets import SecretBox

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 MOST_CONNECTIONS: Final = 4_096
 RESERVED_FILES: Final = 256

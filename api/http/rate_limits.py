@@ -16,7 +16,7 @@ from clearhold.features.core.errors import RateLimitedError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 RATE_LIMITS: Final = "CLEARHOLD_RATE_LIMITS"
 DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {

@@ -18,7 +18,7 @@ from litestar.types import ASGIApp
 
 from clearhold.api.http.connections import Connections
 from clearhold.api.http.protocol import Protocol
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75

@@ -7,7 +7,7 @@ import structlog
 
 from clearhold.api.kris.schemas import SnapshotTaken
 from clearhold.api.log.commands import CommandLog
-from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.entries.kris import SnapshotEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
 

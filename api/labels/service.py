@@ -14,7 +14,7 @@ from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import UnknownTransferError
 from clearhold.api.programs.service import ProgramService, several_programs
-from clearhold.features.core.commands import LabelEntry
+from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import LabelRow

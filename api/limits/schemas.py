@@ -13,9 +13,7 @@ from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.instants import format_instant
-from clearhold.features.core.limits import (
+from clearhold.features.core.entries.limits import (
     COUNTED_KINDS,
     MOST_CAP,
     CapKind,
@@ -26,6 +24,8 @@ from clearhold.features.core.limits import (
     cap_of,
     digits_of,
 )
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import parse_cents
 
 _KINDS: Final = frozenset(CapKind)

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 from anyio import to_thread
 
+from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.errors import UnavailableError
-from clearhold.features.core.preflight import PreflightRecord
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.preflights import Preflights
 from clearhold.store.lake.raw_events import RawEvents

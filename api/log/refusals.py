@@ -1,12 +1,13 @@
 """The refusals of log entries: each result that is not ``made``, as an error of its own name.
 
-The flow decides on refusals, against the state as it is when the entry is applied (``features/core/commands.py``).
+The flow decides on refusals, against the state as it is when the entry is applied
+(``features/core/entries/commands.py``).
 """
 
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.errors import ConflictError, ErrorCode, InvalidRequestError, NotFoundError, RiskError
 from clearhold.features.core.rows.alerts import EntryResultRow
 

@@ -18,7 +18,7 @@ from clearhold.api.metrics.service import MetricsService
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.metrics_days import MetricsDays
+from clearhold.store.duck.reports.metrics_days import MetricsDays
 
 _operation: Final = partial(Operation, tag="metrics", access=Access.BEARER, scope=KeyScope.REPORTS)
 _READ: Final = _operation(

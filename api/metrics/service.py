@@ -25,7 +25,7 @@ from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock
-from clearhold.store.duck.metrics_days import MetricsDays, StoredDay
+from clearhold.store.duck.reports.metrics_days import MetricsDays, StoredDay
 
 AT_A_TIME: Final = 32
 """Programs whose owners are asked together."""

@@ -27,8 +27,8 @@ from clearhold.api.policies.schemas import (
     without_body,
 )
 from clearhold.api.programs.service import ProgramService
-from clearhold.features.core.actions import ActionType
 from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant
 from clearhold.features.core.principal import Principal

@@ -8,9 +8,9 @@ from typing import Final
 from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.preflight.schemas import PreflightDetail
 from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.entries.preflight import Preflight
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.preflight import Preflight
 from clearhold.features.core.principal import Principal
 
 UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."

@@ -28,8 +28,8 @@ from clearhold.api.preflight.schemas import (
 from clearhold.api.preflight.service import PreflightService
 from clearhold.api.preflight.stats import PreflightStatistics
 from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.entries.preflight import Preflight
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.preflight import Preflight
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.preflights import Preflights
 

@@ -23,9 +23,9 @@ from clearhold.api.http.fields import (
     Text,
 )
 from clearhold.api.http.validation import Failure
+from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 

@@ -22,9 +22,15 @@ from clearhold.api.http.deadline import TooLateError, in_time
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.preflight.schemas import PreflightRequest, proposed
 from clearhold.api.programs.service import ProgramService
+from clearhold.features.core.entries.preflight import (
+    Preflight,
+    PreflightRecord,
+    ProposedTransfer,
+    answer_of,
+    latency_ms_of,
+)
 from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.ids import derived_id
-from clearhold.features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, answer_of, latency_ms_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.shard.questions import Owner, ProposalScore, ScoreProposal, unscored

@@ -27,10 +27,11 @@ from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
-from clearhold.store.duck.report_actors import ReportActors
-from clearhold.store.duck.report_alerts import ReportAlerts
-from clearhold.store.duck.report_scores import ReportScores, SignalCount, Span, Subject
-from clearhold.store.duck.report_transfers import ReportTransfers
+from clearhold.store.duck.reports.actors import ReportActors
+from clearhold.store.duck.reports.alerts import ReportAlerts
+from clearhold.store.duck.reports.scores import ReportScores, SignalCount, Subject
+from clearhold.store.duck.reports.transfers import ReportTransfers
+from clearhold.store.duck.span import Span
 
 MOST_LISTED: Final = 200
 """Of each list of a report, the newest."""

@@ -23,8 +23,8 @@ from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route
-from clearhold.store.duck.report_alerts import AlertCount
-from clearhold.store.duck.report_scores import BandChange
+from clearhold.store.duck.reports.alerts import AlertCount
+from clearhold.store.duck.reports.scores import BandChange
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 

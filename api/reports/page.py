@@ -16,8 +16,8 @@ from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.api.reports.weekly_summary import money
 from clearhold.features.catalogue.kris import KRIS
+from clearhold.features.core.entries.kris import KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant
-from clearhold.features.core.kris import KriStatus, KriUnit
 from clearhold.features.core.vocabulary import WAITING, Band
 
 MOST_DETECTORS: Final = 8

@@ -15,18 +15,19 @@ from clearhold.api.reports.conversions import by_detector, current_of, summary_o
 from clearhold.api.reports.periods import period_of
 from clearhold.api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery
 from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, format_instant
-from clearhold.features.core.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock
-from clearhold.store.duck.kri_snapshots import KriSnapshots
-from clearhold.store.duck.report_alerts import ReportAlerts
-from clearhold.store.duck.report_scores import ReportScores, Span, Subject
-from clearhold.store.duck.report_snapshots import ReportSnapshots
+from clearhold.store.duck.reports.alerts import ReportAlerts
+from clearhold.store.duck.reports.kri_snapshots import KriSnapshots
+from clearhold.store.duck.reports.scores import ReportScores, Subject
+from clearhold.store.duck.reports.snapshots import ReportSnapshots
+from clearhold.store.duck.span import Span
 
 MOST_POINTS: Final = 200
 MOST_TRANSITIONS: Final = 200

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from clearhold.api.http.fields import WEEK, BankId, Midnight
-from clearhold.features.core.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route

@@ -27,8 +27,8 @@ from clearhold.api.reports.schemas import (
 )
 from clearhold.api.reports.weekly_summary import weekly_paragraphs
 from clearhold.features.core.day_totals import DayTotals, sum_of
+from clearhold.features.core.entries.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
-from clearhold.features.core.kris import KriStatus, KriValue
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AlertStatus, Band
@@ -38,10 +38,11 @@ from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.shard.questions import Owner
 from clearhold.store.clock import Clock
 from clearhold.store.control.policies import Policies
-from clearhold.store.duck.kri_snapshots import KriSnapshots
-from clearhold.store.duck.report_alerts import AlertCount, ReportAlerts
-from clearhold.store.duck.report_scores import ReportScores, Span
-from clearhold.store.duck.report_snapshots import ReportSnapshots, ScorePoint
+from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
+from clearhold.store.duck.reports.kri_snapshots import KriSnapshots
+from clearhold.store.duck.reports.scores import ReportScores
+from clearhold.store.duck.reports.snapshots import ReportSnapshots, ScorePoint
+from clearhold.store.duck.span import Span
 
 WEEKS_SHOWN: Final = 12
 OTHER_SCORERS: Final = (ers_v1.VERSION, crs_v1.VERSION, ars_v1.VERSION, prs_v1.VERSION)

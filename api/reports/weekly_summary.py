@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyReport, WeeklyScore
+from clearhold.features.core.entries.kris import KriStatus
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.kris import KriStatus
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.features.scorers.prs_v1 import MEASURED_FLOOR
 

@@ -12,7 +12,7 @@ from clearhold.api.http.gate import effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.rescoring.schemas import TransfersRescored
 from clearhold.api.rescoring.service import RescoringService
-from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.errors import ErrorCode
 
 _TRANSFERS: Final = Operation(

@@ -5,7 +5,7 @@ Errors  UnavailableError when the service stops meanwhile
 
 from clearhold.api.area import Rescoring
 from clearhold.api.rescoring.schemas import TransfersRescored
-from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.principal import Principal
 
 

@@ -21,8 +21,8 @@ from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.exports import Concurrency
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, RulesVersionsQuery, to_rule
-from clearhold.features.core.actions import ActionStatus, ActionType
 from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
+from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule, rule_hash

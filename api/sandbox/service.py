@@ -35,7 +35,7 @@ from clearhold.api.sandbox.schemas import (
     to_score,
 )
 from clearhold.api.transfers.bank_object import object_of
-from clearhold.features.core.directory import ACCOUNT_PREFIX
+from clearhold.features.core.entries.directory import ACCOUNT_PREFIX
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program

@@ -33,7 +33,7 @@ from clearhold.features.core.comparisons import ShadowComparison
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
-from clearhold.store.duck.shadow_scores import ShadowScores
+from clearhold.store.duck.scorings.shadow_scores import ShadowScores
 
 _TAG: Final = "scorecards"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)

@@ -24,9 +24,9 @@ from clearhold.api.scorecards.schemas import (
     to_report,
     to_version,
 )
-from clearhold.features.core.actions import ActionType
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.comparisons import ShadowComparison
+from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal
@@ -38,7 +38,7 @@ from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from clearhold.features.scorers.trs_v1.scorer import VERSION as DEFAULT
 from clearhold.store.clock import Clock
 from clearhold.store.control.scorecard_registry import ScorecardRegistry, card_in, follows_tenant
-from clearhold.store.duck.shadow_scores import ShadowScores
+from clearhold.store.duck.scorings.shadow_scores import ShadowScores
 
 log = structlog.get_logger()
 

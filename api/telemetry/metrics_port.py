@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
 from clearhold.api.http.server import address_of, listening_socket
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 PATH: Final = "/metrics"
 USUAL_PORT: Final = 9464

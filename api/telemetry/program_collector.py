@@ -16,11 +16,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from clearhold.features.core.entries.kris import KriStatus
 from clearhold.features.core.instants import SECOND_US
-from clearhold.features.core.kris import KriStatus
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.clock import Clock
-from clearhold.store.duck.newest_snapshots import NewestSnapshot, NewestSnapshots
+from clearhold.store.duck.reports.newest_snapshots import NewestSnapshot, NewestSnapshots
 
 KEPT_S: Final = 1.0
 MOST_PROGRAMS: Final = 500

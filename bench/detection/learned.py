@@ -23,7 +23,7 @@ from clearhold.features.scorers.card_check import faults_of
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT, SCORER
-from clearhold.store.duck.labelled_scorings import LabelledScorings
+from clearhold.store.duck.scorings.labelled import LabelledScorings
 
 FITTED: Final = "fitted"
 TREES: Final = 200

@@ -7,8 +7,8 @@ activated is looked at there as well, because rules and reports are not in the s
 
 from typing import Any
 
-from clearhold.features.core.actions import ActionEntry, ActionType
-from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.entries.actions import ActionEntry, ActionType
+from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.policy.bodies import prefix_of
 from clearhold.features.state.program import ProgramState

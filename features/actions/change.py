@@ -6,8 +6,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from clearhold.features.core.actions import ActionEntry
-from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.entries.actions import ActionEntry
+from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.state.action_book import ActionState

@@ -10,8 +10,8 @@ from clearhold.features.actions.activation import (
     objection_to_scorecard,
 )
 from clearhold.features.actions.change import Change
-from clearhold.features.core.actions import ActionEntry, ActionType
-from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.entries.actions import ActionEntry, ActionType
+from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.state.program import ProgramState
 

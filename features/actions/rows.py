@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.actions import ActionStatus
 from clearhold.features.core.canonical import Chain, canonical, digest_of
+from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.ids import derived_id
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.actions import ActionEntry, ActionType
-from clearhold.features.core.commands import EntryResult
-from clearhold.features.core.limits import (
+from clearhold.features.core.entries.actions import ActionEntry, ActionType
+from clearhold.features.core.entries.commands import EntryResult
+from clearhold.features.core.entries.limits import (
     CapKind,
     CapVersion,
     LimitChange,

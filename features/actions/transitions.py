@@ -11,7 +11,7 @@ from typing import Any, Final
 from clearhold.features.actions.changes import CHANGES, OBJECTIONS
 from clearhold.features.actions.rows import Transition, action_row, link_of_transition
 from clearhold.features.alerts.rows import result_row
-from clearhold.features.core.actions import (
+from clearhold.features.core.entries.actions import (
     ALWAYS_TWO_APPROVERS,
     ONE_IS_ENOUGH,
     PLATFORM,
@@ -21,7 +21,7 @@ from clearhold.features.core.actions import (
     OutcomeEntry,
     same_person,
 )
-from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.policy.in_force import policy_in_force

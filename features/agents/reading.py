@@ -15,7 +15,7 @@ import msgspec
 
 from clearhold.features.agents.items import AgentItem, ProfileItem, SettlementItem
 from clearhold.features.bank.fields import flag, instant, mapping, name
-from clearhold.features.core.agents import SkipReason
+from clearhold.features.core.entries.agents import SkipReason
 from clearhold.features.core.vocabulary import VerificationStatus
 
 USDC_CONTRACTS: Final = frozenset(

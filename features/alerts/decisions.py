@@ -23,7 +23,7 @@ from clearhold.features.alerts.rows import (
     disposition_rows,
     result_row,
 )
-from clearhold.features.core.commands import (
+from clearhold.features.core.entries.commands import (
     AppealEntry,
     DecisionEntry,
     EntryResult,

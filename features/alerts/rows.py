@@ -6,7 +6,7 @@ import msgspec
 
 from clearhold.features.alerts.draft import Draft
 from clearhold.features.core.canonical import Chain, canonical, digest_of
-from clearhold.features.core.commands import EntryResult, ResultKind
+from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.ids import ALERT_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition

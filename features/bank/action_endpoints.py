@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from clearhold.features.core.actions import ActionType
+from clearhold.features.core.entries.actions import ActionType
 
 
 class TargetType(StrEnum):

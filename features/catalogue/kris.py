@@ -5,7 +5,7 @@ Their lines of watch and breach are policy data (``features/policy``, prefix ``k
 
 from typing import Final, NamedTuple
 
-from clearhold.features.core.kris import KriName, KriUnit
+from clearhold.features.core.entries.kris import KriName, KriUnit
 
 NACHA: Final = "Nacha Operating Rules"
 PROPOSED: Final = "[P]"

@@ -20,25 +20,25 @@ class EntryKind(StrEnum):
     """What an entry is. ``features/shard/appliers.py`` has the decoder and the applier of each kind."""
 
     BANK = "bank"  # body: the webhook's raw bytes, as signed
-    PREFLIGHT = "preflight"  # body: JSON of a features.core.preflight.PreflightRecord
+    PREFLIGHT = "preflight"  # body: JSON of a features.core.entries.preflight.PreflightRecord
     PROGRAM = "program"  # body: JSON of a features.core.program.Program, whole, at creation and at each change
     TICK = "tick"  # body: empty; a minute has passed
-    DECISION = "decision"  # body: JSON of a features.core.commands.DecisionEntry
-    APPEAL = "appeal"  # body: JSON of a features.core.commands.AppealEntry
-    LABEL = "label"  # body: JSON of a features.core.commands.LabelEntry
-    OWNER = "owner"  # body: JSON of a features.core.commands.OwnerEntry
-    DIRECTORY = "directory"  # body: JSON of a features.core.directory.DirectoryEntry
-    ACTION = "action"  # body: JSON of a features.core.actions.ActionEntry
-    APPROVAL = "approval"  # body: JSON of a features.core.actions.ApprovalEntry
-    OUTCOME = "outcome"  # body: JSON of a features.core.actions.OutcomeEntry
-    POLICY = "policy"  # body: JSON of a features.core.policies.PolicyEntry
-    SNAPSHOT = "snapshot"  # body: JSON of a features.core.kris.SnapshotEntry
-    LOSS = "loss"  # body: JSON of a features.core.loss.LossEntry
-    AGENT_IMPORT = "agent_import"  # body: JSON of a features.core.agents.AgentImportEntry
+    DECISION = "decision"  # body: JSON of a features.core.entries.commands.DecisionEntry
+    APPEAL = "appeal"  # body: JSON of a features.core.entries.commands.AppealEntry
+    LABEL = "label"  # body: JSON of a features.core.entries.commands.LabelEntry
+    OWNER = "owner"  # body: JSON of a features.core.entries.commands.OwnerEntry
+    DIRECTORY = "directory"  # body: JSON of a features.core.entries.directory.DirectoryEntry
+    ACTION = "action"  # body: JSON of a features.core.entries.actions.ActionEntry
+    APPROVAL = "approval"  # body: JSON of a features.core.entries.actions.ApprovalEntry
+    OUTCOME = "outcome"  # body: JSON of a features.core.entries.actions.OutcomeEntry
+    POLICY = "policy"  # body: JSON of a features.core.entries.policies.PolicyEntry
+    SNAPSHOT = "snapshot"  # body: JSON of a features.core.entries.kris.SnapshotEntry
+    LOSS = "loss"  # body: JSON of a features.core.entries.loss.LossEntry
+    AGENT_IMPORT = "agent_import"  # body: JSON of a features.core.entries.agents.AgentImportEntry
     AGENT = "agent"  # body: an item of the scan index as received, as the next two
     PROFILE = "profile"
     SETTLEMENT = "settlement"
-    BACKFILL = "backfill"  # body: JSON of a features.core.backfill.BackfillStep
+    BACKFILL = "backfill"  # body: JSON of a features.core.entries.backfill.BackfillStep
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):

@@ -8,7 +8,7 @@ Source  ``program_limit_breach`` of the interface; the caps are the bank's own
 
 from typing import Final
 
-from clearhold.features.core.limits import CapKind
+from clearhold.features.core.entries.limits import CapKind
 from clearhold.features.core.vocabulary import Severity, SubjectType
 from clearhold.features.detectors.detector import (
     HARD,

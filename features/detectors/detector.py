@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.kris import KriName
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import Severity, SubjectType
 from clearhold.features.landing.landing_result import LandingResult

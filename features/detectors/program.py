@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
+from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
-from clearhold.features.core.kris import KriName, KriValue
 from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import Severity
 from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Figures, Grade, ReviewQuestion

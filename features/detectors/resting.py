@@ -22,8 +22,8 @@ from clearhold.features.catalogue.thresholds import (
     is_round,
     lines_of,
 )
+from clearhold.features.core.entries.limits import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from clearhold.features.core.limits import CapKind
 from clearhold.features.core.rail_classes import (
     ACH_CLASSES,
     ACH_DEBIT,

@@ -1,6 +1,6 @@
 """Accounts that were overdrafted, and freezes, of 30 days."""
 
-from clearhold.features.core.kris import KriName
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.kris.reading import UNMEASURED, Reading
 from clearhold.features.state.program import ProgramState
 

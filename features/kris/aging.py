@@ -3,8 +3,8 @@
 from array import array
 from typing import Final
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import HOUR_US
-from clearhold.features.core.kris import KriName
 from clearhold.features.kris.reading import UNMEASURED, Reading
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.waiting_alerts import p90_of

@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 
 from clearhold.features.catalogue.kris import KRIS, Kri
-from clearhold.features.core.kris import KriName, KriStatus, KriValue
+from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
 from clearhold.features.kris.accounts import account_events
 from clearhold.features.kris.aging import agings
 from clearhold.features.kris.parties import entity_shares

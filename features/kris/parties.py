@@ -1,6 +1,6 @@
 """Entities: how many were denied of those decided, and how many are past their screening cadence."""
 
-from clearhold.features.core.kris import KriName
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.kris.reading import Reading, ratio
 from clearhold.features.policy.in_force import ladder_in_force
 from clearhold.features.state.program import ProgramState

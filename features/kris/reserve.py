@@ -4,8 +4,8 @@ Exposure is `debits of 2 banking days x overall rate + debits of 60 days x unaut
 least the mean of the fleet that the policy states. A debit that came back cannot come back again and is in neither.
 """
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAYS_60, two_banking_days_before
-from clearhold.features.core.kris import KriName
 from clearhold.features.kris.reading import Reading, ratio
 from clearhold.features.policy.bodies import KriBody
 from clearhold.features.state.kri_windows import ACH_DEBITS

@@ -6,8 +6,8 @@ Source  Nacha Operating Rules. Credits count in no rate of debits, dishonoured r
 
 from typing import Final
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAYS_60
-from clearhold.features.core.kris import KriName
 from clearhold.features.kris.reading import Reading, ratio
 from clearhold.features.state.kri_windows import ACH_CREDITS, ACH_DEBITS, RCK_DEBITS
 from clearhold.features.state.program import ProgramState

@@ -1,6 +1,6 @@
 """Shares of the transfers of 30 days: card declines, what was not declared, and the hold band."""
 
-from clearhold.features.core.kris import KriName
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.kris.reading import Reading, ratio
 from clearhold.features.state.kri_windows import (
     AUTHORIZATIONS,

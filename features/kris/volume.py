@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, month_of_day
-from clearhold.features.core.kris import KriName
 from clearhold.features.kris.reading import UNMEASURED, Reading, ratio
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.series import EventTimes

@@ -3,8 +3,8 @@
 import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.policies import PolicyEntry
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.policies import PolicyRow
 from clearhold.features.core.rules import RuleMode

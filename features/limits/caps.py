@@ -12,8 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from clearhold.features.core.entries.limits import CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
-from clearhold.features.core.limits import CapKind, CapVersion
 from clearhold.features.core.money import USD
 from clearhold.features.core.money_flow import originates_debit
 from clearhold.features.core.rail_classes import ACH_TYPES, RAIL_CLASSES

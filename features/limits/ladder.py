@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from clearhold.features.core.bands import band_of
+from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitHit
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
-from clearhold.features.core.preflight import HARD_HIT, SOFT_HIT, LimitHit
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.state.parties import Actor, Counterparty

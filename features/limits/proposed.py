@@ -5,8 +5,8 @@ Window  all windows end at the instant of the request
 
 import msgspec
 
+from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.money import USD, usd_cents_of
-from clearhold.features.core.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.rail_classes import class_of
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail

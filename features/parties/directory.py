@@ -11,7 +11,7 @@ import msgspec
 
 from clearhold.features.bank.events import ANY_DECODER
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
-from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
+from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import DirectoryRow

@@ -14,7 +14,7 @@ from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.bands import band_word
-from clearhold.features.core.commands import EntryResult, OwnerEntry, ResultKind
+from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
 from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
 from clearhold.features.core.log_entry import EntryPosition, order_stated
 from clearhold.features.core.rows.alerts import EntryResultRow

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from clearhold.features.core.autonomy import TIERS, AutonomyBody, AutonomyTier
+from clearhold.features.core.entries.autonomy import TIERS, AutonomyBody, AutonomyTier
 from clearhold.features.policy.bodies import PolicyBody
 
 

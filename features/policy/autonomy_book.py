@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.autonomy import AutonomyBody, AutonomyTier, AutonomyVersion, autonomy_version
+from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier, AutonomyVersion, autonomy_version
 from clearhold.features.core.instants import DAYS_7
 
 WIDENED_ONCE_IN_US: Final = DAYS_7

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from clearhold.features.core.actions import ActionType
 from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
-from clearhold.features.core.kris import KriName
+from clearhold.features.core.entries.actions import ActionType
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import Band

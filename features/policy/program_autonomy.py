@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from clearhold.features.core.autonomy import AutonomyBody, AutonomyTier, DetectorTally
+from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier, DetectorTally
 from clearhold.features.core.instants import format_instant
 from clearhold.features.policy.autonomy import as_left_by, closable_detectors
 from clearhold.features.policy.autonomy_book import AutonomyBook

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.directory import ACCOUNT_PREFIX
+from clearhold.features.core.entries.directory import ACCOUNT_PREFIX
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.sandbox import objects

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clearhold.features.catalogue.kris import KRIS
-from clearhold.features.core.kris import KriName, KriStatus, KriValue
+from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.scorecards import CardSignal, Scorecard, points_when
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.scorer import Scorer

@@ -12,18 +12,18 @@ from clearhold.features.actions.transitions import approve, conclude, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.alerts.decisions import appeal, decide, label
 from clearhold.features.bank.events import decode_event
-from clearhold.features.core.actions import ActionEntry, ApprovalEntry, OutcomeEntry
-from clearhold.features.core.agents import AgentImportEntry
-from clearhold.features.core.backfill import BackfillStep
 from clearhold.features.core.canonical import Chain, canonical
-from clearhold.features.core.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
-from clearhold.features.core.directory import DirectoryEntry
+from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry
+from clearhold.features.core.entries.agents import AgentImportEntry
+from clearhold.features.core.entries.backfill import BackfillStep
+from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
+from clearhold.features.core.entries.directory import DirectoryEntry
+from clearhold.features.core.entries.kris import SnapshotEntry
+from clearhold.features.core.entries.loss import LossBody, LossEntry
+from clearhold.features.core.entries.policies import PolicyEntry
+from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.kris import SnapshotEntry
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
-from clearhold.features.core.loss import LossBody, LossEntry
-from clearhold.features.core.policies import PolicyEntry
-from clearhold.features.core.preflight import PreflightRecord
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import ProgramRow

@@ -8,7 +8,7 @@ neither does one that an event has overtaken.
 import msgspec
 
 from clearhold.features.alerts.opening import open_for_band, run_actor_detectors
-from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Rescored
+from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Rescored
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.emit import Emit

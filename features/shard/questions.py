@@ -10,9 +10,9 @@ import msgspec
 
 from clearhold.features.actions.set_limit import program_limits
 from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.entries.limits import ProgramLimits
+from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
 from clearhold.features.core.event_results import EventResult
-from clearhold.features.core.limits import ProgramLimits
-from clearhold.features.core.preflight import LimitHit, ProposedTransfer, Resolved
 from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder

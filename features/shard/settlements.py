@@ -14,7 +14,7 @@ from clearhold.features.agents.items import AgentItem, ProfileItem, SettlementIt
 from clearhold.features.agents.reading import address_of, counterparty_id_of
 from clearhold.features.alerts.listing import open_for_listed
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.core.agents import AgentImportEntry, ImportStage, SkipReason
+from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
 from clearhold.features.core.money import USD
 from clearhold.features.core.rows.agents import AgentImportRow

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.actions import FINAL, ActionStatus, ActionType
+from clearhold.features.core.entries.actions import FINAL, ActionStatus, ActionType
 from clearhold.features.windows.id_index import IdIndex, key_of
 
 

@@ -30,10 +30,10 @@ from clearhold.features.core.rail_classes import (
 from clearhold.features.core.vocabulary import Direction
 from clearhold.features.state.contributions import KriContribution
 from clearhold.features.state.program_series import Declared
-from clearhold.features.state.string_table import StringTable
 from clearhold.features.state.transfer_table import UNSCORED, Glance, TransferRecord, TransferTable
 from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
+from clearhold.features.windows.string_table import StringTable
 
 RCK: Final = "RCK"  # a bounced check, presented again as a debit
 

@@ -29,7 +29,6 @@ from clearhold.features.state.program_caps import ProgramCaps
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.state.rule_matches import RuleMatches
 from clearhold.features.state.score_memory import ScoreMemory
-from clearhold.features.state.string_table import StringTable
 from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.baseline import Baseline
@@ -39,6 +38,7 @@ from clearhold.features.windows.id_index import IdIndex
 from clearhold.features.windows.series import ALWAYS, AmountSeries, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from clearhold.features.windows.slices import in_slices
+from clearhold.features.windows.string_table import StringTable
 
 AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")

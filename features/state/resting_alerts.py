@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.state.alert_state import AlertState, Texts
-from clearhold.features.state.packed_blocks import PackedBlocks
 from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.packed_blocks import PackedBlocks
 
 _AWAKE: Final = 2**32 - 1
 _ALERT_DECODER: Final = msgspec.msgpack.Decoder(AlertState)

@@ -11,8 +11,8 @@ import numpy as np
 
 from clearhold.features.core.in_memory import shared
 from clearhold.features.core.instants import DAY_US, HOUR_US, HOURS_24
-from clearhold.features.state.narrow_table import NarrowTable, Numbers
 from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.narrow_table import NarrowTable, Numbers
 from clearhold.features.windows.series_kinds import SeriesKind
 
 NO_INSTANT: Final = -(2**63)

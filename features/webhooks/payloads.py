@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.kris import KriValue
+from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.program import Simulated
 from clearhold.features.webhooks.event_types import EventType
 

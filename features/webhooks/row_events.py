@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.entries.kris import KriValue
+from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.ids import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.kris import KriValue
-from clearhold.features.core.preflight import PreflightRecord
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, LabelRow

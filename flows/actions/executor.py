@@ -19,7 +19,7 @@ import msgspec
 import structlog
 
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
-from clearhold.features.core.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
+from clearhold.features.core.entries.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
 from clearhold.features.core.errors import ConflictError, UnavailableError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of

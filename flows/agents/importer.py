@@ -20,7 +20,7 @@ import msgspec
 import structlog
 
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
-from clearhold.features.core.agents import AgentImportEntry, ImportStage, SkipReason
+from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.instants import DAY_US, DAYS_30
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.agents import AgentImportRow

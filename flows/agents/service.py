@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import duckdb
 import structlog
 
-from clearhold.features.core.agents import ImportStage
+from clearhold.features.core.entries.agents import ImportStage
 from clearhold.features.core.errors import ErrorCode, GatewayError, UnavailableError
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.program import Program

@@ -11,7 +11,7 @@ from typing import Final
 
 import duckdb
 
-from clearhold.features.core.backfill import ActorRange, ActorsRescored, Strongest
+from clearhold.features.core.entries.backfill import ActorRange, ActorsRescored, Strongest
 from clearhold.features.parties.actor_scores import shares_of
 from clearhold.features.scorers.actor_decay import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
@@ -19,7 +19,7 @@ from clearhold.features.state.score_memory import STRONGEST
 from clearhold.flows.backfill.step_log import Steps
 from clearhold.flows.running.counts import BackfillCounts
 from clearhold.flows.running.workers import Workers
-from clearhold.store.duck.strongest import Fading, StoredScore, StrongestScorings
+from clearhold.store.duck.scorings.strongest import Fading, StoredScore, StrongestScorings
 
 STEP_SUBJECTS: Final = 100
 FADING: Final = Fading(LIVES, DAY, STRONGEST)

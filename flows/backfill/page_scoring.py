@@ -12,7 +12,7 @@ import pyarrow as pa
 import structlog
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.backfill import Rescored
+from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.measurement.rescored import rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.questions import CardInForce

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.backfill import Rescored
+from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.measurement.rescored import replayed
 from clearhold.features.shard.shard import ShardState

@@ -18,7 +18,7 @@ import msgspec
 import pyarrow as pa
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.backfill import Rescored
+from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.measurement.rescored import rescored
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.running.own_python import import_environment, module_command

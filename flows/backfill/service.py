@@ -15,7 +15,7 @@ import duckdb
 import structlog
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
-from clearhold.features.core.backfill import ActorsRescored, Progress, Stage, Subjects
+from clearhold.features.core.entries.backfill import ActorsRescored, Progress, Stage, Subjects
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
+from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.store.clock import Clock

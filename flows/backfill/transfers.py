@@ -18,7 +18,7 @@ import duckdb
 import structlog
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
-from clearhold.features.core.backfill import Rescored
+from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.measurement.rescored import scored_with
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import PageScoring
@@ -26,7 +26,7 @@ from clearhold.flows.backfill.replay import Replay
 from clearhold.flows.backfill.step_log import StepLog, Steps
 from clearhold.flows.running.counts import BackfillCounts
 from clearhold.flows.running.workers import Workers
-from clearhold.store.duck.scorings import NewestScorings, Page
+from clearhold.store.duck.scorings.newest import NewestScorings, Page
 
 PAGE_TRANSFERS: Final = 16_384
 STEP_TRANSFERS: Final = 200

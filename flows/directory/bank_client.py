@@ -17,7 +17,7 @@ import httpx
 import msgspec
 
 from clearhold.features.bank.masking import masked_raw
-from clearhold.features.core.directory import DirectoryKind
+from clearhold.features.core.entries.directory import DirectoryKind
 from clearhold.flows.running.bank_http import (
     ANSWER_WITHIN_S,
     PASSING,

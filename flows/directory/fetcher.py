@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from clearhold.features.core.directory import DirectoryEntry, DirectoryResult, PartyKey
+from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryResult, PartyKey
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of

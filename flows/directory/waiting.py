@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from clearhold.features.core.directory import PartyKey
+from clearhold.features.core.entries.directory import PartyKey
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.store.duck.directory import DueParty
 

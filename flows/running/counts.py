@@ -12,7 +12,7 @@ from typing import Final
 from prometheus_client.core import HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from clearhold.features.core.backfill import Subjects
+from clearhold.features.core.entries.backfill import Subjects
 
 BATCH_ENTRIES_BOUNDS: Final = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384)
 COMMIT_SECONDS_BOUNDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from clearhold.features.core.actions import ActionStatus
 from clearhold.features.core.canonical import Chain
+from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.ids import derived_id
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.actions import ActionRow

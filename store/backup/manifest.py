@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from clearhold.store.data_dir import StartupError
 from clearhold.store.durable_files import durable_file
+from clearhold.store.errors import StartupError
 
 FILE: Final = "backup.json"
 VERSION: Final = 1

@@ -14,16 +14,9 @@ import msgspec
 import redis
 
 from clearhold.store.backup.manifest import Manifest, checked_manifest
-from clearhold.store.data_dir import (
-    LAYOUT,
-    MASTER_KEY,
-    DataDirInUseError,
-    StartupError,
-    read_layout,
-    read_master_key,
-    write_layout,
-)
+from clearhold.store.data_dir import LAYOUT, MASTER_KEY, DataDirInUseError, read_layout, read_master_key, write_layout
 from clearhold.store.durable_files import durable_file
+from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 
 

@@ -19,8 +19,9 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.backup.manifest import VERSION, Manifest, digests_of, write_manifest
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import LAYOUT, MASTER_KEY, DataDir, StartupError
+from clearhold.store.data_dir import LAYOUT, MASTER_KEY, DataDir
 from clearhold.store.durable_files import durable_file
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.continuity import sentence_of, shard_ends
 from clearhold.store.joining.losses import FILE as LOSSES
 from clearhold.store.joining.losses import AcceptedLosses

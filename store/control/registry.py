@@ -17,10 +17,10 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.policies import PolicyEntry
 from clearhold.features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
 from clearhold.features.core.program import Program
 from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of

@@ -18,9 +18,9 @@ import msgspec
 
 from clearhold.features.core.backtests import MOST_DAYS, Backtest
 from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
 from clearhold.features.core.instants import DAY_US, format_instant, parse_instant
-from clearhold.features.core.policies import PolicyEntry
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
 from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, prefix_of

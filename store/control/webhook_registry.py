@@ -6,7 +6,7 @@ Errors  ConflictError for one endpoint too many; NotFoundError for an endpoint t
 
 from typing import Final
 
-from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.entries.actions import PLATFORM
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.principal import Principal

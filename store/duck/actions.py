@@ -9,8 +9,8 @@ from typing import Final
 import duckdb
 import msgspec
 
-from clearhold.features.core.actions import ActionStatus
 from clearhold.features.core.canonical import Chain
+from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.actions import ActionRow
 from clearhold.store.duck.timeline import Place, Timeline

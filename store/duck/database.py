@@ -9,9 +9,9 @@ from typing import Final
 
 import duckdb
 
-from clearhold.store.data_dir import StartupError
 from clearhold.store.duck.renamed_columns import drop_columns, rename_columns
 from clearhold.store.duck.schema import TABLES, ddl
+from clearhold.store.errors import StartupError
 from clearhold.store.tables.columns import columns_of
 
 # A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for

@@ -9,7 +9,7 @@ from typing import Final
 
 import duckdb
 
-from clearhold.features.core.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
+from clearhold.features.core.entries.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
 from clearhold.features.core.sandbox_ids import SANDBOX_ID
 from clearhold.store.tables.predicate import TEXTS, listed
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from clearhold.features.core.preflight import PreflightRecord
+from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.tables.predicate import Predicate

@@ -12,7 +12,7 @@ from typing import Final
 import duckdb
 import msgspec
 
-from clearhold.features.core.actions import ALWAYS_TWO_APPROVERS
+from clearhold.features.core.entries.actions import ALWAYS_TWO_APPROVERS
 from clearhold.features.core.principal import Principal
 
 MOST_DIFFERENCES: Final = 20

@@ -18,10 +18,11 @@ import msgspec
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import open_to_read
 from clearhold.store.duck.shown_rows import ShownRows
 from clearhold.store.duck.writer import committed_offsets
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.continuity import control_ends, sentence_of, shard_ends
 from clearhold.store.joining.identity import LogInRedis, check_database, check_redis, has_history_in
 from clearhold.store.joining.losses import AcceptedLosses

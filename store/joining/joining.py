@@ -17,8 +17,9 @@ import structlog
 
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.writer import committed_offsets
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.continuity import StreamEnds, control_ends, sentence_of, shard_ends
 from clearhold.store.joining.identity import LogInRedis, check_database, check_redis, has_history_in, mark_database
 from clearhold.store.joining.losses import AcceptedLosses, Hole

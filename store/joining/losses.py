@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.record.chain_file import append_durably, cut_torn_line
 
 FILE: Final = "accepted-losses.ndjson"

@@ -10,8 +10,8 @@ import msgspec
 import redis
 from redis.client import Pipeline
 
+from clearhold.features.core.entries.loss import LossEntry
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.loss import LossEntry
 from clearhold.features.core.program import Program
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlEntry, ControlKind

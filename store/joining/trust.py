@@ -12,10 +12,11 @@ from typing import Final
 import duckdb
 import msgspec
 
-from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
+from clearhold.store.errors import StartupError
 from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys

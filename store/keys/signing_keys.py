@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import StartupError
 from clearhold.store.durable_files import durable_file
+from clearhold.store.errors import StartupError
 from clearhold.store.keys.key_schedule import (
     ANNOUNCED_FOR_US,
     PUBLISHED,

@@ -18,7 +18,7 @@ import structlog
 
 from clearhold.features.core.canonical import Chain, link_hash
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.record.chain_file import ChainFile, chain_files, line_of
 from clearhold.store.record.rows import RecordChainRow
 from clearhold.store.tables.columns import row_builder, select_list

@@ -15,8 +15,8 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from clearhold.features.core.canonical import Chain
-from clearhold.store.data_dir import StartupError
 from clearhold.store.durable_files import fsync_folder, make_durable_folder
+from clearhold.store.errors import StartupError
 from clearhold.store.record.rows import RecordChainRow
 
 SUFFIX: Final = ".ndjson"

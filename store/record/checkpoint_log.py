@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 import duckdb
 import msgspec
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.record.chain_file import append_durably, cut_torn_line
 from clearhold.store.record.rows import RecordCheckpointRow
 from clearhold.store.tables.columns import row_builder, select_list

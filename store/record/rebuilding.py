@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from clearhold.features.core.canonical import link_hash
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import EMPTY, ChainKey, ChainWriter, Head, link_of
 from clearhold.store.record.chain_file import ChainFile, ChainLine, chain_files
 from clearhold.store.record.rows import RecordChainRow

@@ -20,7 +20,8 @@ from redis.exceptions import RedisError, ResponseError
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import timers
-from clearhold.store.data_dir import LogIdentity, StartupError
+from clearhold.store.data_dir import LogIdentity
+from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.append_times import AppendTimes
 from clearhold.store.redis_log.keys import (
     FIELD_APPENDED_AT,

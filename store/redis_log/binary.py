@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 LEAST_VERSION: Final = (7, 2)
 """The oldest that is still maintained."""

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.redis_log import launch
 from clearhold.store.redis_log.binary import FOLDER_OF_7, ServerBinary
 from clearhold.store.redis_log.memory import embedded_limit_bytes

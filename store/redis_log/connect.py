@@ -17,7 +17,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 CONNECT_TIMEOUT_S: Final = 1.0
 COMMAND_TIMEOUT_S: Final = 5.0

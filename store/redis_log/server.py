@@ -15,7 +15,7 @@ from typing import Final
 import redis
 import structlog
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.binary import ServerBinary, check_can_read, server_binary
 from clearhold.store.redis_log.child import end, last_words, spawn
 from clearhold.store.redis_log.connect import connect_sync

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clearhold.api.settings import Settings
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 
 LOCAL = {"CLEARHOLD_ALLOW_LOCAL_WEBHOOKS": "1"}
 

@@ -9,9 +9,10 @@ from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import open_database
-from clearhold.store.duck.report_alerts import AlertCount, ReportAlerts
-from clearhold.store.duck.report_scores import ReportScores, Span, Subject
-from clearhold.store.duck.report_snapshots import ReportSnapshots
+from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
+from clearhold.store.duck.reports.scores import ReportScores, Subject
+from clearhold.store.duck.reports.snapshots import ReportSnapshots
+from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_score, a_snapshot, a_transfer, an_alert

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
+from clearhold.features.core.entries.limits import CapKind
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.limits import CapKind
 from clearhold.features.core.rows.alerts import AlertRow
 from tests.checks.detector_case import HARD, HIGH, PROGRAM, DetectorCase
 from tests.support import bank_events as bank

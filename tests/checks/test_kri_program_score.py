@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.core.kris import SnapshotEntry
+from clearhold.features.core.entries.kris import SnapshotEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.scores import ScoreRow

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.entries.preflight import ProposedTransfer
 from tests.oracle.facts import Decline, Key, Party, Program
 from tests.oracle.learning import first_node, on_file, stranger_of
 from tests.oracle.oracle import Fields, features_of

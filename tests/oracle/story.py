@@ -5,7 +5,7 @@ No transfer names its entity: its account acts, or whom the bank said to own it.
 
 from typing import Any, Final
 
-from clearhold.features.core.preflight import ProposedTransfer
+from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from tests.oracle.asking import Asked, ask
 from tests.oracle.oracle import Fields, Oracle

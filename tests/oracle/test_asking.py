@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.preflight import ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from tests.oracle.asking import ask
 from tests.oracle.oracle import Oracle

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clearhold.store.data_dir import DataDir, DataDirInUseError, StartupError
+from clearhold.store.data_dir import DataDir, DataDirInUseError
+from clearhold.store.errors import StartupError
 from tests.support.running_service import RunningService
 
 _OWNER = """

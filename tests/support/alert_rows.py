@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.commands import DecisionEntry, OperatorKind
+from clearhold.features.core.entries.commands import DecisionEntry, OperatorKind
 from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow
 from clearhold.features.core.vocabulary import AlertDecision, Severity
 from tests.support.clock import T0

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.actions import ActionEntry, ActionType, ApprovalEntry
-from clearhold.features.core.commands import LabelEntry, OperatorKind
+from clearhold.features.core.entries.actions import ActionEntry, ActionType, ApprovalEntry
+from clearhold.features.core.entries.commands import LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from clearhold.features.rules.backtest import BacktestCounts
-from clearhold.store.duck.rule_backtests import RuleBacktest
+from clearhold.store.duck.scorings.rule_backtests import RuleBacktest
 
 FOREVER: Final = "SELECT max(hash(range)) FROM range(1_000_000_000_000)"
 WITHIN_S: Final = 60.0

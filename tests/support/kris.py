@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.kris import KriName, KriValue
 from clearhold.features.kris.measure import measure_kris
 from tests.support import bank_events as bank
 from tests.support.clock import T0

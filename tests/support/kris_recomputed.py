@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import (
     DAY_US,
     DAYS_7,
@@ -16,7 +17,6 @@ from clearhold.features.core.instants import (
     instant_of,
     parse_instant,
 )
-from clearhold.features.core.kris import KriName
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.money_flow import money_leaves
 from clearhold.features.core.rail_classes import ACH_TYPES

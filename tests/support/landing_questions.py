@@ -15,10 +15,10 @@ from clearhold.features.bank.events import EVENT_DECODER, TransferSnapshot, deco
 from clearhold.features.bank.statuses import UNMOVED_STATUSES
 from clearhold.features.bank.transfers import read_transfer
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.core.money import usd_cents_of
-from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.policies import PolicyEntry
 from clearhold.features.policy.bodies import Body
 from clearhold.features.policy.book import PolicyBook
 from tests.support.clock import T0

@@ -13,8 +13,8 @@ from clearhold.api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
+from clearhold.features.core.entries.kris import KriStatus, KriUnit
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.kris import KriStatus, KriUnit
 from clearhold.features.core.vocabulary import AlertStatus, Band
 from clearhold.features.core.weeks import IsoWeek
 

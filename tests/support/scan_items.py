@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.agents import AgentImportEntry, ImportStage
+from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.agents import AgentImportRow

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 
 import msgspec
 
-from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.entries.actions import PLATFORM
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.webhooks import WebhookDeliveryRow

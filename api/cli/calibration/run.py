@@ -22,7 +22,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.measured import Measured
 from clearhold.features.scorers.card_check import faults_of
 from clearhold.features.scorers.cards import compile_card
-from clearhold.store.duck.labelled_scorings import MOST_SCORINGS, LabelledScorings
+from clearhold.store.duck.scorings.labelled import MOST_SCORINGS, LabelledScorings
 
 CHALLENGER: Final = "calibrated"
 _DATE: Final = len("2026-09-09")

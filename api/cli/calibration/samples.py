@@ -19,7 +19,7 @@ from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.scorecards import Bin, CardSignal, Scorecard
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.signal import Signal
-from clearhold.store.duck.labelled_scorings import LabelledScoring, LabelledScorings
+from clearhold.store.duck.scorings.labelled import LabelledScoring, LabelledScorings
 
 MATURE_AFTER: Final = DAYS_60
 BAD, OK, NO_LABEL, PROVISIONAL = 1, 0, -1, -2

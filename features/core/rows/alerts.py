@@ -82,7 +82,7 @@ class DispositionRow(msgspec.Struct, frozen=True, gc=False):
 class EntryResultRow(msgspec.Struct, frozen=True, gc=False):
     """The result of a log entry of kind decision, appeal or label; ``id`` is the entry's, and the newest row counts.
 
-    ``result`` is a value of ``clearhold.features.core.commands.EntryResult``.
+    ``result`` is a value of ``clearhold.features.core.entries.commands.EntryResult``.
     """
 
     tenant_id: str

@@ -9,7 +9,7 @@ import msgspec
 class BackfillRow(msgspec.Struct, frozen=True, gc=False):
     """The progress of a backfill after one of its log entries; it resumes from its newest row.
 
-    The fields are those of ``clearhold.features.core.backfill.Progress``.
+    The fields are those of ``clearhold.features.core.entries.backfill.Progress``.
     """
 
     tenant_id: str

@@ -64,7 +64,7 @@ class AccountRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class DirectoryRow(msgspec.Struct, frozen=True, gc=False):
-    """One fetch from the bank's directory, with the kind and the result of ``clearhold.features.core.directory``."""
+    """One fetch from the bank's directory, with the kind and the result of ``features/core/entries/directory.py``."""
 
     tenant_id: str
     program_id: str

@@ -7,8 +7,8 @@ import pytest
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.features.actions.change import Change
-from clearhold.features.core.actions import ActionEntry, ActionType
-from clearhold.features.core.commands import EntryResult
+from clearhold.features.core.entries.actions import ActionEntry, ActionType
+from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.emit import Emit

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 
 from clearhold.demo.bank_api import TEST_KEY
-from clearhold.features.core.actions import PLATFORM
+from clearhold.features.core.entries.actions import PLATFORM
 from tests.support.acting import CANCEL, EXECUTED_AT_ONCE, FREEZE, OF_TWO, Acting
 from tests.support.alerting import an_alert, decide, read
 from tests.support.callers import UNKNOWN_ID

@@ -17,9 +17,9 @@ import httpx
 import msgspec
 import pytest
 
+from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.preflight import PreflightRecord
 from tests.support.callers import TRANSFER, Headers, bearer
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.running_service import ADMIN_TOKEN, RunningService

@@ -11,7 +11,7 @@ from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of
 from clearhold.features.core.errors import RateLimitedError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.running_app import RunningApp, assert_refused

@@ -9,9 +9,9 @@ import pytest
 
 from clearhold.api.log.preflight_log import STATE_BEHIND_AFTER_US
 from clearhold.api.preflight.schemas import PreflightRequest
+from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.preflight import PreflightRecord
 from tests.api.ingest.test_ingest import an_event
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused

@@ -6,8 +6,8 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.store.duck.report_scores import Span
-from clearhold.store.duck.report_snapshots import ReportSnapshots
+from clearhold.store.duck.reports.snapshots import ReportSnapshots
+from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.clock import T0

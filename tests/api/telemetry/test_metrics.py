@@ -22,7 +22,7 @@ from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics_port import USUAL_PORT
 from clearhold.features.shard.kri_snapshots import EVERY_TRANSFERS
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 from tests.support.redis_process import redis_of_its_own
 from tests.support.running_service import RunningService, wait_until_committed

@@ -16,13 +16,13 @@ from clearhold.api.settings import Settings
 from clearhold.api.telemetry import program_collector
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS, ProgramCollector, ProgramName
 from clearhold.features.core.bands import band_word
+from clearhold.features.core.entries.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.instants import MINUTE_US
-from clearhold.features.core.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.store.data_dir import StartupError
 from clearhold.store.duck.database import open_database
-from clearhold.store.duck.newest_snapshots import NewestSnapshots
+from clearhold.store.duck.reports.newest_snapshots import NewestSnapshots
+from clearhold.store.errors import StartupError
 from tests.support.clock import T0, FrozenClock
 
 RATE: Final = KriValue(value=0.006, n=400, unit=KriUnit.RATIO, threshold=0.005, status=KriStatus.BREACH)

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from clearhold.features.core.actions import PLATFORM
-from clearhold.features.core.autonomy import AutonomyBody, AutonomyTier
 from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.entries.actions import PLATFORM
+from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
 from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.alerts import DispositionRow

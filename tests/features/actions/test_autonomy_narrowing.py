@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from clearhold.features.core.actions import PLATFORM
 from clearhold.features.core.canonical import canonical, digest_of
-from clearhold.features.core.commands import OperatorKind
+from clearhold.features.core.entries.actions import PLATFORM
+from clearhold.features.core.entries.commands import OperatorKind
 from clearhold.features.core.instants import DAY_US, DAYS_30, HOUR_US
 from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.policies import PolicyRow

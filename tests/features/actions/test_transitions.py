@@ -6,7 +6,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 import pytest
 
-from clearhold.features.core.actions import (
+from clearhold.features.core.canonical import canonical, digest_of
+from clearhold.features.core.entries.actions import (
     ALWAYS_TWO_APPROVERS,
     CHANGES_OF_OURS,
     PLATFORM,
@@ -17,8 +18,7 @@ from clearhold.features.core.actions import (
     OutcomeEntry,
     same_person,
 )
-from clearhold.features.core.canonical import canonical, digest_of
-from clearhold.features.core.commands import OperatorKind
+from clearhold.features.core.entries.commands import OperatorKind
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.actions import ActionRow

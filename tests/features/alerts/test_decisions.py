@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.canonical import digest_of
-from clearhold.features.core.commands import EntryResult, OperatorKind
+from clearhold.features.core.entries.commands import EntryResult, OperatorKind
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.instants import HOUR_US as HOUR

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.features.core.commands import LabelEntry
+from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.events import EventRow

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.core.commands import AppealEntry, EntryResult
+from clearhold.features.core.entries.commands import AppealEntry, EntryResult
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import MINUTE_US as MINUTE

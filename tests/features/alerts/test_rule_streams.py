@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.policies import PolicyEntry
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.rows.rules import RuleMatchRow

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAYS_30, HOUR_US
-from clearhold.features.core.kris import KriName
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.policy.seeds import KRI_V1, LADDER_V1

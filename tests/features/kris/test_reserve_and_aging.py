@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult
+from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import HOUR_US
-from clearhold.features.core.kris import KriName
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow
 from clearhold.features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier, SubjectType

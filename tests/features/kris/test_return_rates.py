@@ -4,8 +4,8 @@ from itertools import cycle
 
 import msgspec
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAYS_60
-from clearhold.features.core.kris import KriName
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.kris import days, give_back, measured, originate, seen

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
-from clearhold.features.core.preflight import ProposedTransfer
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import AchType, Direction, Rail

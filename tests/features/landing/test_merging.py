@@ -4,8 +4,8 @@ from typing import Final
 
 import pytest
 
+from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail

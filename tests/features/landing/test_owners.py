@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.preflight import ProposedTransfer
 from clearhold.features.core.rows.parties import AccountRow, EntityRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.preflight import ProposedTransfer, decide
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.limits import CapKind
-from clearhold.features.core.preflight import ProposedTransfer, decide
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.policies import PolicyRow
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail

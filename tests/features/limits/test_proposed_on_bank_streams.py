@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState

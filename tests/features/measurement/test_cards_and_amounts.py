@@ -8,8 +8,8 @@ import pytest
 
 from clearhold.features.catalogue.features import NAME_OF
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import HOUR_US
-from clearhold.features.core.preflight import ProposedTransfer
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState

@@ -6,7 +6,12 @@ import msgspec
 import pytest
 
 from clearhold.features.bank.masking import masked_text
-from clearhold.features.core.directory import DirectoryEntry, DirectoryKind, DirectoryResult, kind_of_counterparty
+from clearhold.features.core.entries.directory import (
+    DirectoryEntry,
+    DirectoryKind,
+    DirectoryResult,
+    kind_of_counterparty,
+)
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.events import QuarantineRow

@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import HOUR_US
-from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.rows.policies import PolicyRow
 from clearhold.features.core.rows.scores import ShadowScoreRow

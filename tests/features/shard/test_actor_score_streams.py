@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.bands import band_word
+from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.kris import KriName, KriValue
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.scores import ScoreRow

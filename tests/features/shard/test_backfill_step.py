@@ -6,7 +6,15 @@ import msgspec
 import pytest
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from clearhold.features.core.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Strongest, Subjects
+from clearhold.features.core.entries.backfill import (
+    ActorRange,
+    BackfillStep,
+    Progress,
+    Rescored,
+    Stage,
+    Strongest,
+    Subjects,
+)
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.backfills import BackfillRow

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from clearhold.features.core.entries.kris import SnapshotEntry
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.kris import SnapshotEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.emit import no_rows

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from clearhold.features.core.commands import LabelEntry, OperatorKind
 from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.entries.commands import LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.rows.metrics import MetricsDayRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue

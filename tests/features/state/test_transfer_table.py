@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.state import narrow_table
 from clearhold.features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
+from clearhold.features.windows import narrow_table
 from tests.support.clock import T0
 
 INSTANTS = st.one_of(

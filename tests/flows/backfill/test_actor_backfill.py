@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.backfill import ActorsRescored
+from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.program import Program

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import json
 
 from clearhold.demo.bank_api import BankApi
-from clearhold.features.core.directory import DirectoryEntry
+from clearhold.features.core.entries.directory import DirectoryEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.flows.directory.bank_client import BankClient

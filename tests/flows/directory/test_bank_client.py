@@ -10,7 +10,7 @@ import pytest
 from msgspec import json
 
 from clearhold.demo.bank_api import TEST_KEY, BankApi
-from clearhold.features.core.directory import DirectoryKind
+from clearhold.features.core.entries.directory import DirectoryKind
 from clearhold.features.core.instants import SECOND_US
 from clearhold.flows.directory import bank_client
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, Outcome

@@ -1,6 +1,6 @@
 """What waits for its fetch: each party once, tenants in turns, failures later each time, nothing without a limit."""
 
-from clearhold.features.core.directory import DirectoryKind, PartyKey
+from clearhold.features.core.entries.directory import DirectoryKind, PartyKey
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.flows.directory.first_seen import MAX_CANDIDATES, FirstSeen

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from clearhold.demo.bank import SimulatedBank
+from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.shard.questions import (
     ANSWER_TYPES,

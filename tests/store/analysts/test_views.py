@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 import msgspec
 
-from clearhold.features.core.kris import KriStatus, KriUnit, KriValue
-from clearhold.features.core.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
+from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.policies import PolicyRow

@@ -8,11 +8,11 @@ import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.rules import RuleMatchRow
-from clearhold.store.data_dir import StartupError
 from clearhold.store.duck.database import open_database, open_to_read
 from clearhold.store.duck.renamed_columns import RENAMED_COLUMNS
-from clearhold.store.duck.scorings import newest_of
+from clearhold.store.duck.scorings.newest import newest_of
 from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.errors import StartupError
 from clearhold.store.tables.columns import columns_of
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.builders import a_vector

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.core.directory import DirectoryKind, PartyKey, kind_of_counterparty
+from clearhold.features.core.entries.directory import DirectoryKind, PartyKey, kind_of_counterparty
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.directory import DirectoryTable, DueParty

@@ -3,7 +3,8 @@
 import pytest
 from redis import Redis
 
-from clearhold.store.data_dir import LogIdentity, StartupError
+from clearhold.store.data_dir import LogIdentity
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.identity import LogInRedis
 
 OWN = LogIdentity(log_id="0b6f6f3e-5b0e-4f6e-9d57-2f3f1c9b7a11", shards=16)

@@ -7,7 +7,8 @@ import duckdb
 import pytest
 
 from clearhold.features.core.canonical import Chain
-from clearhold.store.data_dir import DataDir, StartupError
+from clearhold.store.data_dir import DataDir
+from clearhold.store.errors import StartupError
 from clearhold.store.joining.trust import open_signing_keys
 from clearhold.store.keys.key_schedule import ANNOUNCED_FOR_US, KeyPurpose, KeyState
 from clearhold.store.keys.secrets import SecretBox

@@ -11,8 +11,8 @@ import pytest
 
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.store.data_dir import StartupError
 from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.errors import StartupError
 from clearhold.store.record import chain_file
 from clearhold.store.record.chain import links_of
 from clearhold.store.record.rows import RecordChainRow

@@ -10,7 +10,7 @@ import pytest
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.errors import ForbiddenError, NotFoundError
 from clearhold.features.core.instants import HOUR_US
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.binary import server_binary
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from redis import Redis, RedisError
 
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.connect import RedisSettingsError, check_external, connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.redis_process import alive, pid_of, service_with_redis

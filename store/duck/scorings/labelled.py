@@ -16,7 +16,7 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.store.duck.schema import LABEL_ORDER
-from clearhold.store.duck.scorings_file import check_file, instant_in, pattern_of
+from clearhold.store.duck.scorings.scorings_file import check_file, instant_in, pattern_of
 from clearhold.store.tables.predicate import TEXTS, listed
 
 MOST_SCORINGS: Final = 1_000_000

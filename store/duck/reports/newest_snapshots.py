@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from clearhold.features.core.kris import KriValue
+from clearhold.features.core.entries.kris import KriValue
 
 # Rows are only ever added, so those that came since the last read are those with a higher rowid.
 _SINCE: Final = """

@@ -10,7 +10,7 @@ import pytest
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.store.analysts.writer import LakeWriter
-from clearhold.store.duck.labelled_scorings import LabelledScorings
+from clearhold.store.duck.scorings.labelled import LabelledScorings
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.ids import new_id
 from clearhold.store.tables.row_tables import row_tables

@@ -16,8 +16,8 @@ from clearhold.features.parties.actor_scores import shares_of
 from clearhold.features.scorers.trs_v1.scorer import SCORER
 from clearhold.features.state.score_memory import StrongestTransfers
 from clearhold.flows.backfill.actors import FADING
-from clearhold.store.duck.scorings import NewestScorings, newest_of
-from clearhold.store.duck.strongest import StoredScore, StrongestScorings
+from clearhold.store.duck.scorings.newest import NewestScorings, newest_of
+from clearhold.store.duck.scorings.strongest import StoredScore, StrongestScorings
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.core import ids
-from clearhold.features.state import alert_windows, narrow_table, packed_blocks, transfer_table
-from clearhold.features.state.packed_blocks import PackedBlocks
+from clearhold.features.state import alert_windows, transfer_table
+from clearhold.features.windows import narrow_table, packed_blocks
+from clearhold.features.windows.packed_blocks import PackedBlocks
 
 
 @given(texts=st.lists(st.binary(max_size=60), max_size=60), against_first=st.booleans(), cut=st.integers(0, 60))

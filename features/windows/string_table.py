@@ -7,6 +7,12 @@ class StringTable:
     """Short strings by number, in the order in which they were first seen; 0 is none.
 
     A program may use at most 65,535 different strings; later ones are read as none.
+
+    >>> words = StringTable()
+    >>> words.number("ach"), words.number("wire"), words.number("ach"), words.number(None)
+    (1, 2, 1, 0)
+    >>> words.text(2)
+    'wire'
     """
 
     LIMIT: Final = 65_535

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import duckdb
 
 from clearhold.features.core.principal import Principal
-from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.span import Span
 from clearhold.store.tables.predicate import Predicate
 
 _POINTS: Final = """

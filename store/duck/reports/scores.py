@@ -11,6 +11,7 @@ import duckdb
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.duck.span import Span
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import Predicate
 
@@ -49,18 +50,6 @@ class Subject(NamedTuple):
     program_id: str
     type: str
     id: str
-
-
-class Span(NamedTuple):
-    """A half-open span of time, microseconds since the epoch."""
-
-    start: int
-    end: int
-
-    @property
-    def before(self) -> "Span":
-        """The span of equal length that ends where this one starts."""
-        return Span(2 * self.start - self.end, self.start)
 
 
 class BandChange(NamedTuple):

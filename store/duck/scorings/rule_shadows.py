@@ -12,8 +12,8 @@ import duckdb
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule, RuleMode, rule_hash
 from clearhold.features.rules.backtest import BacktestCounts
-from clearhold.store.duck.report_scores import Span
-from clearhold.store.duck.rule_reader import MatchTally, RuleReader
+from clearhold.store.duck.scorings.rule_reader import MatchTally, RuleReader
+from clearhold.store.duck.span import Span
 
 # A day of shadow is the one on which the rule matched, not the transfer's own.
 _MATCHES: Final = """

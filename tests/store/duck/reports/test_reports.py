@@ -11,9 +11,10 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.store.duck.report_actors import ReportedActor
-from clearhold.store.duck.report_scores import ReportScores, SignalCount, Span, Subject
-from clearhold.store.duck.report_transfers import ReportTransfers
+from clearhold.store.duck.reports.actors import ReportedActor
+from clearhold.store.duck.reports.scores import ReportScores, SignalCount, Subject
+from clearhold.store.duck.reports.transfers import ReportTransfers
+from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer, some_features

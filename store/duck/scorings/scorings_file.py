@@ -13,7 +13,7 @@ import duckdb
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.store.data_dir import StartupError
+from clearhold.store.errors import StartupError
 from clearhold.store.tables.columns import columns_of
 
 _VECTOR: Final = columns_of(FeatureVector)

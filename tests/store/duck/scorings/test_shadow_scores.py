@@ -12,7 +12,7 @@ from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.scores import ShadowScoreRow
 from clearhold.features.core.stability import UNSCORED_CLASS
 from clearhold.features.policy.comparison import PairCount
-from clearhold.store.duck.shadow_scores import ShadowScores
+from clearhold.store.duck.scorings.shadow_scores import ShadowScores
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_shadow_score

@@ -17,8 +17,8 @@ from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES, UNMOVED_STA
 from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
 from clearhold.features.core.principal import Principal
-from clearhold.store.duck.report_actors import ReportedActor
-from clearhold.store.duck.report_scores import Span
+from clearhold.store.duck.reports.actors import ReportedActor
+from clearhold.store.duck.span import Span
 from clearhold.store.tables.predicate import Predicate, placeholders
 
 _UNMOVED: Final = sorted(UNMOVED_STATUSES)

@@ -19,8 +19,8 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule
 from clearhold.features.rules.backtest import BacktestCounts
 from clearhold.features.rules.columns import sql_of
-from clearhold.store.duck.report_scores import Span
-from clearhold.store.duck.rule_reader import MatchTally, RuleReader
+from clearhold.store.duck.scorings.rule_reader import MatchTally, RuleReader
+from clearhold.store.duck.span import Span
 from clearhold.store.tables.predicate import listed
 
 STRETCH_ROWS: Final = 500_000

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.commands import OperatorKind
+from clearhold.features.core.entries.commands import OperatorKind
 
 
 class ActionType(StrEnum):
