@@ -60,18 +60,20 @@ def site_packages(interpreter: Path) -> Path:
     return Path(subprocess.run([interpreter, "-c", code], check=True, capture_output=True, text=True).stdout.strip())
 
 
-def test_given_the_wheel_then_it_has_one_package_with_every_module_and_says_that_it_is_typed(wheel: Path) -> None:
+def test_given_the_wheel_then_it_has_one_package_with_every_file_and_says_that_it_is_typed(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
-    modules = {
+    files = {
         f"clearhold/{path.relative_to(ROOT)}"
         for room in ("api", "demo", "features", "flows", "store")
-        for path in (ROOT / room).rglob("*.py")
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and path.suffix not in {".pyc", ".so"}
     }
 
     assert tops == {"clearhold"}
     assert {"clearhold/py.typed", "clearhold/client.py", "clearhold/__init__.py"} <= names
-    assert modules <= names
+    assert files <= names
+    assert "clearhold/api/docs_page/redoc/LICENSE" in files
 
 
 def test_given_another_package_with_an_api_then_both_are_imported_and_the_other_is_untouched(python: Path) -> None:

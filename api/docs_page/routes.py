@@ -1,20 +1,21 @@
-"""``GET /docs``: the interface for people to read. ``GET /`` leads there."""
+"""``GET /docs``: the interface for people to read, and the script that shows it. ``GET /`` leads there."""
 
-from functools import lru_cache
 from typing import Final
 
 from litestar import Response, get
 from litestar.response import Redirect
 
 from clearhold.api.area import Area
-from clearhold.api.docs_page.page import CONTENT_SECURITY_POLICY, page_of
-from clearhold.api.http.conditional import ETAG, published
+from clearhold.api.docs_page.page import CONTENT_SECURITY_POLICY, PAGE, REDOC, REDOC_PATH
+from clearhold.api.http.conditional import ETAG, IMMUTABLE, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.operation import Access, Operation
 
 HTML: Final = "text/html"
+SCRIPT: Final = "text/javascript"
 
-_MEDIA: Final = f"{HTML}; charset=utf-8"
+_HTML_MEDIA: Final = f"{HTML}; charset=utf-8"
+_SCRIPT_MEDIA: Final = f"{SCRIPT}; charset=utf-8"
 _DOCS: Final = Operation(
     id="getDocs",
     tag="operations",
@@ -22,11 +23,19 @@ _DOCS: Final = Operation(
     access=Access.PUBLIC,
     answers={200: str, 304: None},
     headers=(ETAG, "Cache-Control"),
-    media=(_MEDIA,),
-    text_examples={_MEDIA: '<!doctype html><html lang="en">...</html>'},
+    media=(_HTML_MEDIA,),
+    text_examples={_HTML_MEDIA: '<!doctype html><html lang="en">...</html>'},
 )
-
-
+_DOCS_SCRIPT: Final = Operation(
+    id="getDocsScript",
+    tag="operations",
+    summary="The script of the page for people.",
+    access=Access.PUBLIC,
+    answers={200: str, 304: None},
+    headers=(ETAG, "Cache-Control"),
+    media=(_SCRIPT_MEDIA,),
+    text_examples={_SCRIPT_MEDIA: "(function() {...})()"},
+)
 _ROOT: Final = Operation(
     id="getRoot",
     tag="operations",
@@ -36,18 +45,14 @@ _ROOT: Final = Operation(
 )
 
 
-_page: Final = lru_cache(maxsize=1)(page_of)
-"""The page of the one document that a process has."""
+@get("/docs", opt=_DOCS.as_opt)
+async def get_docs(request: ApiRequest) -> Response[bytes | None]:
+    return published(request, PAGE, media_type=HTML, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
 
-@get("/docs", opt=_DOCS.as_opt, sync_to_thread=True)
-def get_docs(request: ApiRequest) -> Response[bytes | None]:
-    return published(
-        request,
-        _page(request.app.state.openapi),
-        media_type=HTML,
-        headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY},
-    )
+@get(REDOC_PATH, opt=_DOCS_SCRIPT.as_opt)
+async def get_docs_script(request: ApiRequest) -> Response[bytes | None]:
+    return published(request, REDOC, media_type=SCRIPT, cache=IMMUTABLE)
 
 
 @get("/", opt=_ROOT.as_opt, status_code=302)
@@ -55,4 +60,4 @@ async def get_root() -> Redirect:
     return Redirect("/docs", status_code=302)
 
 
-AREA: Final = Area(routes=(get_docs, get_root))
+AREA: Final = Area(routes=(get_docs, get_docs_script, get_root))

@@ -12,6 +12,8 @@ from clearhold.features.core.errors import FieldCode, invalid
 
 MAX_AGE_S: Final = 300
 PUBLIC: Final = f"public, max-age={MAX_AGE_S}"
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
+"""For a path that names the version of its bytes."""
 PRIVATE: Final = "private, no-cache"
 ETAG: Final = "ETag"
 IF_MATCH: Final = "If-Match"
@@ -28,7 +30,7 @@ def published(
     headers: dict[str, str] | None = None,
 ) -> Response[bytes | None]:
     """The document, or a 304 when the request names its ETag."""
-    etag = _remembered_etag_of(body) if cache == PUBLIC else etag_of(body)
+    etag = _remembered_etag_of(body) if cache != PRIVATE else etag_of(body)
     sent_headers = {"Cache-Control": cache, ETAG: etag} | (headers or {})
     if _names(request.scope, etag):
         return Response(None, status_code=304, headers=sent_headers)

@@ -131,6 +131,7 @@ OPERATIONS: Final = (
     Operation(method="GET", path="/", access=Access.PUBLIC),
     Operation(method="GET", path="/openapi.json", access=Access.PUBLIC),
     Operation(method="GET", path="/docs", access=Access.PUBLIC),
+    Operation(method="GET", path="/docs/redoc-2.5.2.js", access=Access.PUBLIC),
     Operation(
         method="POST", path="/api/ingest/bank/{}", access=Access.SIGNATURE, fills=("program",), body=bodies.event
     ),

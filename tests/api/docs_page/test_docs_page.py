@@ -1,30 +1,32 @@
-"""The page for people: all of the document is in it, nothing else is fetched, and no text becomes markup."""
+"""The page for people: a vendored viewer shows the document, and the page runs and fetches nothing from elsewhere."""
 
 import re
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 import pytest
 from msgspec import json
 
-from clearhold.api.docs_page.page import page_of
-from clearhold.api.openapi.components import without_references
+from clearhold.api.docs_page import page as viewer
+from clearhold.api.docs_page.page import REDOC_PATH, REDOC_SHA256
 from tests.support.running_app import RunningApp, assert_refused
 
-VOID: Final = frozenset({"meta"})
-HOSTILE: Final = "<script>alert(1)</script>\"'&"
+FOLDER: Final = Path(viewer.__file__).parent / "redoc"
+VOID: Final = frozenset({"meta", "link"})
+IMMUTABLE: Final = "public, max-age=31536000, immutable"
 
 
 class Page(HTMLParser):
-    """What a browser would find: balanced elements, their attributes, and the text."""
+    """What a browser would find: balanced elements, their attributes, and the text of each."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
-        self.text: list[str] = []
+        self.text: dict[str, str] = {}
         self.feed(html)
         self.close()
         assert self.open == []
@@ -38,7 +40,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.text.append(data)
+        self.text[self.open[-1]] = self.text.get(self.open[-1], "") + data
 
     def all(self, attribute: str) -> list[str]:
         return [value for _, each in self.elements if (value := each.get(attribute)) is not None]
@@ -52,94 +54,68 @@ def page(api: RunningApp) -> Page:
     return Page(answer.text)
 
 
-def documented(api: RunningApp) -> dict[str, Any]:
-    return without_references(api.client.get("/openapi.json").json())
+def base64_sha256(content: bytes) -> str:
+    return b64encode(sha256(content).digest()).decode()
 
 
-def test_given_the_document_when_shown_then_every_operation_parameter_status_and_schema_is_there(
-    api: RunningApp, page: Page
-) -> None:
-    document = documented(api)
-    text = "\n".join(page.text)
+def test_given_the_vendored_viewer_then_it_is_the_published_file_with_its_licences() -> None:
+    script = (FOLDER / "redoc.standalone.js").read_bytes()
 
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            assert f"{method.upper()} {path}" in text
-            assert operation["operationId"] in page.all("id")
-            section = text[text.index(f"\n{method.upper()} {path}\n", text.index("Who may call\nName")) :]
-            for parameter in operation["parameters"]:
-                assert parameter["name"] in section
-            for status in operation["responses"]:
-                assert status in section
-    for name, schema in document["components"]["schemas"].items():
-        assert f"schema-{name}" in page.all("id")
-        for property_ in schema.get("properties", {}):
-            assert property_ in text
+    assert sha256(script).hexdigest() == REDOC_SHA256
+    assert b'Version: "2.5.2"' in (FOLDER / "redoc.standalone.js.LICENSE.txt").read_bytes()
+    assert (FOLDER / "LICENSE").read_text("utf-8").startswith("The MIT License (MIT)")
 
 
-def test_given_the_page_when_read_then_every_link_leads_somewhere_here(page: Page) -> None:
-    ids = page.all("id")
+def test_given_the_page_when_shown_then_its_script_is_the_viewer_alone(api: RunningApp, page: Page) -> None:
+    script = api.client.get(REDOC_PATH)
 
-    assert len(set(ids)) == len(ids)
-    assert {link for link in page.all("href") if link != "/openapi.json"} <= {f"#{name}" for name in ids}
-
-
-def test_given_the_page_when_shown_then_it_runs_and_fetches_nothing(api: RunningApp, page: Page) -> None:
-    answer = api.client.get("/docs")
-    style = re.search(r"<style>(.*?)</style>", answer.text)
-
-    assert not {"script", "link", "img", "iframe", "form", "object", "base"} & {tag for tag, _ in page.elements}
-    assert page.all("style") + page.all("src") + page.all("onclick") == []
-    assert style is not None
-    assert "url(" not in style[1]
-    allowed = b64encode(sha256(style[1].encode()).digest()).decode()
-    assert answer.headers.get_list("content-security-policy") == [
-        f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    assert [each for tag, each in page.elements if tag == "script"] == [
+        {"src": REDOC_PATH, "integrity": f"sha256-{base64_sha256(script.content)}"}
     ]
+    assert "script" not in page.text
+    assert [each["spec-url"] for tag, each in page.elements if tag == "redoc"] == ["/openapi.json"]
+    assert sha256(script.content).hexdigest() == REDOC_SHA256
+    assert script.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert script.headers["x-content-type-options"] == "nosniff"
+
+
+def test_given_the_page_when_shown_then_nothing_comes_from_another_origin(api: RunningApp, page: Page) -> None:
+    answer = api.client.get("/docs")
+    allowed = [f"'sha256-{base64_sha256(style)}'" for style in (page.text["style"].encode(), b"")]
+    policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
+
+    assert not {"img", "iframe", "form", "object", "base"} & {tag for tag, _ in page.elements}
+    assert page.all("style") + page.all("onclick") == []
+    assert {*page.all("src"), *page.all("href")} == {REDOC_PATH, "/openapi.json", "data:,"}
+    assert policy.pop("style-src").split()[:2] == allowed
+    assert policy == {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "img-src": "data:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert len(answer.headers.get_list("content-security-policy")) == 1
+    assert "unsafe" not in answer.headers["content-security-policy"]
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 
-def test_given_text_that_looks_like_markup_when_shown_then_it_is_text() -> None:
-    schema = {
-        "type": "object",
-        "description": HOSTILE,
-        "properties": {HOSTILE: {"type": "string", "enum": [HOSTILE], "description": HOSTILE, "pattern": HOSTILE}},
-    }
-    operation = {
-        "operationId": HOSTILE,
-        "tags": [HOSTILE],
-        "summary": HOSTILE,
-        "security": [{HOSTILE: []}],
-        "parameters": [{"name": HOSTILE, "in": "query", "schema": {"type": "string"}, "description": HOSTILE}],
-        "requestBody": {"content": {HOSTILE: {"schema": schema, "example": {HOSTILE: HOSTILE}}}},
-        "responses": {HOSTILE: {"description": HOSTILE, "headers": {HOSTILE: {}}, "content": {}}},
-    }
-    document = {
-        "info": {"title": HOSTILE, "version": HOSTILE},
-        "servers": [{"url": HOSTILE}],
-        "paths": {HOSTILE: {"get": operation}},
-        "components": {
-            "schemas": {HOSTILE: schema},
-            "securitySchemes": {HOSTILE: {"type": "http", "scheme": HOSTILE, "description": HOSTILE}},
-        },
-    }
-
-    page = Page(page_of(json.encode(document)).decode())
-
-    assert {tag for tag, _ in page.elements}.isdisjoint({"script", HOSTILE})
-    assert HOSTILE in page.text
-    assert f"schema-{HOSTILE}" in page.all("id")
-
-
-@pytest.mark.parametrize("path", ["/docs", "/openapi.json"])
-def test_given_a_public_document_when_asked_for_again_then_its_etag_spares_the_body(api: RunningApp, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "cache"),
+    [("/docs", "public, max-age=300"), ("/openapi.json", "public, max-age=300"), (REDOC_PATH, IMMUTABLE)],
+)
+def test_given_a_public_document_when_asked_for_again_then_its_etag_spares_the_body(
+    api: RunningApp, path: str, cache: str
+) -> None:
     first = api.client.get(path)
     etag = first.headers["etag"]
 
     assert etag == f'"{sha256(first.content).hexdigest()}"'
-    assert first.headers["cache-control"] == "public, max-age=300"
+    assert first.headers["cache-control"] == cache
     for named in (etag, f'"other", {etag}', f"W/{etag}", "*"):
         again = api.client.get(path, headers={"If-None-Match": named})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", etag)
@@ -149,8 +125,9 @@ def test_given_a_public_document_when_asked_for_again_then_its_etag_spares_the_b
         assert api.client.get(path, headers={"If-None-Match": named}).content == first.content
 
 
-def test_given_other_answers_when_given_then_they_keep_the_policy_of_the_api(api: RunningApp) -> None:
-    answer = api.client.get("/openapi.json")
+@pytest.mark.parametrize("path", ["/openapi.json", REDOC_PATH])
+def test_given_other_answers_when_given_then_they_keep_the_policy_of_the_api(api: RunningApp, path: str) -> None:
+    answer = api.client.get(path)
 
     assert answer.headers.get_list("content-security-policy") == ["default-src 'none'; frame-ancestors 'none'"]
 
@@ -168,7 +145,3 @@ def test_given_the_document_when_read_then_every_reference_in_it_leads_to_someth
         for name in reference.removeprefix("#/").split("/"):
             assert name in found, reference
             found = found[name]
-
-
-def test_given_code_in_a_docstring_or_a_description_when_shown_then_no_backtick_is_left(page: Page) -> None:
-    assert [text for text in page.text if "`" in text] == []

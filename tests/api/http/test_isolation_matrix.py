@@ -7,6 +7,7 @@ from typing import Any, Final
 import pytest
 from litestar.routes import HTTPRoute
 
+from clearhold.api.docs_page.page import REDOC_PATH
 from clearhold.api.policies.examples import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for
@@ -148,7 +149,7 @@ def assert_headers_of_success(operation: Operation, answer: Any) -> None:
         assert answer.headers["content-type"].startswith("text/html")
         return
     assert_stamped(answer)
-    public = operation.path in {"/openapi.json", "/.well-known/jwks.json"}
+    public = operation.path in {"/openapi.json", "/.well-known/jwks.json", REDOC_PATH}
     assert answer.headers["cache-control"].startswith("public" if public else ("no-store", "private, no-cache"))
 
 
