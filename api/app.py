@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from clearhold.api.area import Resources
 from clearhold.api.areas import ROUTES, services_of
-from clearhold.api.background import agent_importer, in_background
+from clearhold.api.background import agent_importer, in_background, supervised_work
 from clearhold.api.http.connections import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.http_app import http_app
@@ -31,9 +31,9 @@ from clearhold.api.telemetry.connection_collector import ConnectionCollector
 from clearhold.api.telemetry.metrics import RequestMetrics, measure_process
 from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
 from clearhold.api.telemetry.observe import Observed
-from clearhold.api.telemetry.readiness import READY, Readiness, Replay
+from clearhold.api.telemetry.readiness import READY
 from clearhold.api.telemetry.request_log import RequestLog
-from clearhold.api.wiring import wired_collectors, wired_gate, wired_resources
+from clearhold.api.wiring import wired_collectors, wired_gate, wired_readiness, wired_resources
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.collector import BackfillCollector
 from clearhold.flows.backfill.service import BackfillService
@@ -42,8 +42,9 @@ from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.collector import LakeCollector
-from clearhold.flows.lake.copying import LakeCopying, opened_lake
+from clearhold.flows.lake.copying import opened_lake
 from clearhold.flows.scorer.collector import ScorerCollector
+from clearhold.flows.supervision import Supervision
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.data_dir import DataDir
@@ -70,7 +71,6 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
     Raises StartupError when it cannot be started.
     """
     _start_process()
-    signal.signal(signal.SIGTERM, _end_before_start)
     connections = Connections(raise_file_limit())
     with ExitStack() as opened:
         data_dir = opened.enter_context(DataDir.open(settings.data, master_key=settings.master_key_file))
@@ -86,18 +86,19 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         engine, lake = _started_engine(scoring, stores, data_dir, begun.target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)
         importer = agent_importer(stores, settings.scan_index_url)
-        resources = _resources(stores, engine, backfills, bank_work, webhooks, importer, issuer)
+        supervision = supervised_work(stores, engine, backfills, bank_work, webhooks.dispatcher, importer)
+        resources = _resources(stores, engine, supervision, backfills, bank_work, webhooks, importer, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        collectors = (*bank_work.collectors, webhooks.collector, importer.collector, LakeCollector(lake, stores.clock))
+        collectors = (*bank_work.collectors, webhooks.collector, importer.collector, lake, supervision)
         metrics = _metrics(stores, engine, resources.preflight_log, backfills, collectors, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         async def main() -> None:
-            async with in_background(stores, engine, backfills, bank_work, webhooks.dispatcher, importer):
+            async with in_background(stores, engine, supervision, backfills, bank_work, webhooks.dispatcher, importer):
                 await serve_until_signalled(
                     observed,
                     listening,
@@ -117,8 +118,9 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
 
 
 def _start_process() -> None:
-    """What belongs to the process: its logs, and slices that the threads and processes it starts inherit."""
+    """Set up the process: logs, SIGTERM, and time slices, which the threads and processes that it starts inherit."""
     configure_logs()
+    signal.signal(signal.SIGTERM, _end_before_start)
     has_short_slices = set_time_slice(SHORT_NS)
     log.info("starting", version=version("clearhold"), short_slices=has_short_slices)
 
@@ -156,8 +158,8 @@ def _started_engine(
     bank_work: BankWork,
     webhooks: Webhooks,
     settings: Settings,
-) -> tuple[Engine, LakeCopying]:
-    """The flow, and the lake that looks at the tables before it and ends after it."""
+) -> tuple[Engine, LakeCollector]:
+    """The flow, and the metrics of the lake, which looks at the tables before it and ends after it."""
     tenancy = stores.registry.tenancy
     lake = opened_lake(data_dir.lake_dir, stores.database, tenancy, opened, every_s=settings.lake_seconds)
 
@@ -181,7 +183,7 @@ def _started_engine(
     engine.start()
     opened.callback(engine.stop, FLOW_STOP_WITHIN_S)
     lake.start(engine.caught_up)
-    return engine, lake
+    return engine, LakeCollector(lake, stores.clock)
 
 
 def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: ExitStack) -> BackfillService:
@@ -201,15 +203,22 @@ def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: Ex
 def _resources(
     stores: Stores,
     engine: Engine,
+    supervision: Supervision,
     backfills: BackfillService,
     bank_work: BankWork,
     webhooks: Webhooks,
     importer: AgentImporter,
     issuer: str | None,
 ) -> Resources:
+    readiness = wired_readiness(
+        stores,
+        flow=lambda: engine.failure is None and engine.caught_up(),
+        catch_up=engine.catch_up,
+        degraded_work=supervision.degraded,
+    )
     return wired_resources(
         stores,
-        _readiness(stores, engine),
+        readiness,
         backfills,
         bank_work.executor,
         webhooks.registry,
@@ -241,25 +250,6 @@ def _metrics(
     for collector in wired_collectors(stores, settings, links=engine.chains.sizes):
         metrics.register(collector)
     return metrics
-
-
-def _readiness(stores: Stores, engine: Engine) -> Readiness:
-    def database() -> bool:
-        with stores.database.cursor() as cursor:
-            return cursor.execute("SELECT 1").fetchone() is not None
-
-    def replay() -> Replay | None:
-        catch_up = engine.catch_up()
-        return None if catch_up is None else Replay.of(*catch_up)
-
-    return Readiness(
-        {
-            "database": database,
-            "redis": lambda: stores.reader.identity() == stores.appender.identity,
-            "flow": lambda: engine.failure is None and engine.caught_up(),
-        },
-        replay=replay,
-    )
 
 
 def _ready_check(stores: Stores, engine: Engine, resources: Resources) -> Callable[[], bool]:

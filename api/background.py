@@ -1,9 +1,10 @@
-"""What goes on beside the requests, on their event loop: from the start of the service to its end."""
+"""The work of the service beside the requests, on their event loop, from its start to its end."""
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from enum import StrEnum
 from typing import Final
 
 from clearhold.api.stores import Stores
@@ -12,6 +13,7 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
 from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.flows.supervision import Supervision, Work
 from clearhold.flows.ticks import tick_every_minute
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.store.redis_log.commit_waiter import CommitWaiter
@@ -33,34 +35,88 @@ def agent_importer(stores: Stores, root: str | None) -> AgentImporter:
     )
 
 
-@asynccontextmanager
-async def in_background(
+class WorkName(StrEnum):
+    """The names of background work, in the log, the metrics and ``/readyz``."""
+
+    BACKFILLS = "backfills"
+    LOST_POLICIES = "lost_policies"
+    ACTIONS = "actions"
+    DIRECTORY = "directory"
+    WEBHOOKS = "webhooks"
+    AGENTS = "agents"
+    TICKS = "ticks"
+    REDIS_MEMORY = "redis_memory"
+    KEY_USAGE = "key_usage"
+    FLOW_WATCH = "flow_watch"
+
+
+def supervised_work(
     stores: Stores,
     engine: Engine,
     backfills: BackfillService,
     bank_work: BankWork,
     dispatcher: WebhookDispatcher,
     importer: AgentImporter,
+) -> Supervision:
+    """All background work. Each piece is safe to begin again: its next task follows from the log and the tables.
+
+    Work that reads results of the last run from the tables waits until the log of the start is committed.
+    """
+    executor, has_policies = bank_work.executor, asyncio.Event()
+
+    async def restore_policies() -> None:
+        await restore_lost_policies(stores.registry, stores.owner)
+        has_policies.set()
+
+    async def carry_out_actions() -> None:
+        """Once lost policies are back: restored after a newer activation, an older version would replace it."""
+        await has_policies.wait()
+        await executor.run()
+
+    def caught_up(run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+        async def run_when_caught_up() -> None:
+            while not engine.caught_up():  # noqa: ASYNC110 - the engine's threads have no event of this loop
+                await asyncio.sleep(WATCH_S)
+            await run()
+
+        return run_when_caught_up
+
+    def tick() -> Awaitable[None]:
+        return tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)
+
+    works: dict[str, Work] = {
+        WorkName.BACKFILLS: Work(caught_up(backfills.resume_all), may_finish=True),
+        WorkName.LOST_POLICIES: Work(caught_up(restore_policies), may_finish=True),
+        WorkName.ACTIONS: Work(carry_out_actions),
+        WorkName.DIRECTORY: Work(caught_up(bank_work.directory.run), may_finish=True),  # without the bank's address
+        WorkName.WEBHOOKS: Work(caught_up(dispatcher.run)),
+        WorkName.AGENTS: Work(caught_up(importer.run), may_finish=True),  # without a scan index
+        WorkName.TICKS: Work(tick),
+        WorkName.REDIS_MEMORY: Work(lambda: stores.memory.read_regularly(stores.hot)),
+        WorkName.KEY_USAGE: Work(lambda: stores.key_usage.flush_regularly(stores.hot)),
+        WorkName.FLOW_WATCH: Work(lambda: _stop_when_ended(engine), may_finish=True),
+    }
+    return Supervision(works)
+
+
+@asynccontextmanager
+async def in_background(
+    stores: Stores,
+    engine: Engine,
+    supervision: Supervision,
+    backfills: BackfillService,
+    bank_work: BankWork,
+    dispatcher: WebhookDispatcher,
+    importer: AgentImporter,
 ) -> AsyncIterator[None]:
-    """What goes on beside the requests, on their event loop; it ends before the loop's connections are closed."""
+    """Run the supervised work beside the requests; it ends before the connections of the event loop are closed."""
     await stores.appender.connect()
     dispatcher.attach(engine.put_rows)
-    tasks = [
-        asyncio.create_task(_resume_when_caught_up(engine, backfills)),
-        asyncio.create_task(_work_when_caught_up(stores, engine, bank_work)),
-        asyncio.create_task(_deliver_when_caught_up(engine, dispatcher)),
-        asyncio.create_task(_import_when_caught_up(engine, importer)),
-        asyncio.create_task(tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)),
-        asyncio.create_task(stores.memory.read_regularly(stores.hot)),
-        asyncio.create_task(stores.key_usage.flush_regularly(stores.hot)),
-        asyncio.create_task(_stop_when_ended(engine)),
-    ]
+    supervision.begin()
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await supervision.stop()
         await backfills.stop()
         await importer.stop()
         await bank_work.stop()
@@ -75,32 +131,3 @@ async def _stop_when_ended(engine: Engine) -> None:
     while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
     signal.raise_signal(signal.SIGTERM)
-
-
-async def _resume_when_caught_up(engine: Engine, backfills: BackfillService) -> None:
-    await _caught_up(engine)
-    await backfills.resume()
-
-
-async def _deliver_when_caught_up(engine: Engine, dispatcher: WebhookDispatcher) -> None:
-    """What the log holds of the last run's outcomes is committed; what is still waiting is read from the tables."""
-    await _caught_up(engine)
-    await dispatcher.run()
-
-
-async def _import_when_caught_up(engine: Engine, importer: AgentImporter) -> None:
-    """How far the last import came is committed; what it appended would be read again."""
-    await _caught_up(engine)
-    await importer.run()
-
-
-async def _work_when_caught_up(stores: Stores, engine: Engine, bank_work: BankWork) -> None:
-    """What the log holds of the bank's answers and is not committed yet would be asked for again."""
-    await _caught_up(engine)
-    await restore_lost_policies(stores.registry, stores.owner)
-    await bank_work.run()
-
-
-async def _caught_up(engine: Engine) -> None:
-    while not engine.caught_up():  # noqa: ASYNC110 - the engine's threads have no event of this loop
-        await asyncio.sleep(WATCH_S)

@@ -1,6 +1,6 @@
 """From opened stores to the resources of the areas, the gate and the record. Nothing is opened or started here."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,7 +23,7 @@ from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.settings import Settings
 from clearhold.api.stores import RecordStores, Stores
 from clearhold.api.telemetry.program_collector import ProgramCollector, ProgramName
-from clearhold.api.telemetry.readiness import Readiness
+from clearhold.api.telemetry.readiness import Readiness, Replay
 from clearhold.api.telemetry.record_collector import RecordCollector
 from clearhold.features.windows.id_index import IdIndex
 from clearhold.store.clock import Clock
@@ -94,6 +94,29 @@ def wired_gate(stores: Stores, origins: Origins, *, admin_token: str, limits: Ma
     )
     claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process, memory=stores.memory)
     return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock, Floods(), origins)
+
+
+def wired_readiness(
+    stores: Stores,
+    *,
+    flow: Callable[[], bool],
+    catch_up: Callable[[], tuple[int, int, int, int] | None],
+    degraded_work: Callable[[], Sequence[str]],
+) -> Readiness:
+    """The checks of the parts that run from the start; ``catch_up`` says how far the replay is, None at its end."""
+
+    def database() -> bool:
+        with stores.database.cursor() as cursor:
+            return cursor.execute("SELECT 1").fetchone() is not None
+
+    def replay() -> Replay | None:
+        at = catch_up()
+        return None if at is None else Replay.of(*at)
+
+    def redis() -> bool:
+        return stores.reader.identity() == stores.appender.identity
+
+    return Readiness({"database": database, "redis": redis, "flow": flow}, replay=replay, degraded_work=degraded_work)
 
 
 def wired_record(

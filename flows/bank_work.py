@@ -1,6 +1,5 @@
 """All that the service does over the bank's API: parties are fetched, actions are carried out."""
 
-import asyncio
 from collections.abc import Sequence
 
 import duckdb
@@ -53,10 +52,6 @@ class BankWork:
     @property
     def collectors(self) -> Sequence[Collector]:
         return self.directory.collector, self._actions.collector
-
-    async def run(self) -> None:
-        """Until cancelled; begin when what the log held at the start is committed."""
-        await asyncio.gather(self.directory.run(), self.executor.run())
 
     async def stop(self) -> None:
         """Leave what is under way to the next start."""

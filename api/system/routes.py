@@ -1,5 +1,6 @@
 """Operations endpoints: health, readiness and the OpenAPI document."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from clearhold.api.area import Area
 from clearhold.api.http.conditional import ETAG, published
 from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
 from clearhold.api.http.operation import JSON, Access, Operation
-from clearhold.api.telemetry.readiness import READY, UP, Readiness, ReadinessReport, Replay
+from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
 from clearhold.features.core.errors import ErrorCode
 
 
@@ -26,6 +27,7 @@ class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
     status: str
     components: dict[str, str]
     replay: Replay | UnsetType = UNSET
+    degraded_work: Sequence[str] | UnsetType = UNSET
 
 
 _operation: Final = partial(Operation, tag="operations", access=Access.PUBLIC)
@@ -40,7 +42,10 @@ _READINESS: Final = _operation(
     summary="Whether every component can serve.",
     answers={200: ReadinessReport, 503: UnreadyReport},
     refusals=(ErrorCode.UNAVAILABLE,),
-    answer_example={"status": "ready", "components": {"database": "up", "redis": "up", "flow": "up"}},
+    answer_example={
+        "status": "ready",
+        "components": {"database": "up", "redis": "up", "flow": "up", "background": "up"},
+    },
 )
 _DOCUMENT: Final = _operation(
     id="getOpenApi",
@@ -62,7 +67,7 @@ async def get_readiness(
     report = await readiness.latest()
     if report.status == READY:
         return Response(report)
-    down = ", ".join(name for name, state in report.components.items() if state != UP)
+    down = ", ".join(name for name, state in report.components.items() if state == DOWN)
     unready = UnreadyReport(
         error=f"Not ready: {down} down.",
         code=ErrorCode.UNAVAILABLE,
@@ -70,6 +75,7 @@ async def get_readiness(
         status=report.status,
         components=report.components,
         replay=report.replay,
+        degraded_work=report.degraded_work,
     )
     return Response(unready, status_code=503)
 

@@ -1,7 +1,7 @@
 """Whether the service can take work: each of its components is asked."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Final, Self
 
@@ -15,6 +15,9 @@ UP: Final = "up"
 DOWN: Final = "down"
 READY: Final = "ready"
 UNAVAILABLE: Final = "unavailable"
+BACKGROUND: Final = "background"
+DEGRADED: Final = "degraded"
+"""The state of a component that fails in part: the service stays ready."""
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,27 +42,33 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         )
 
 
-class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True):
-    """``components`` maps the name of each component to up or down. ``replay`` is there only while the log is replayed
-    after a start.
+class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``components`` maps the name of each component to up, down or degraded. ``replay`` is there only while the log is
+    replayed after a start, and ``degraded_work`` only while background work is degraded.
     """
 
     status: str
     components: dict[str, str]
     replay: Replay | msgspec.UnsetType = msgspec.UNSET
+    degraded_work: Sequence[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Readiness:
-    """Asks each component whether it is up; a check that raises counts as down."""
+    """Asks each component whether it is up; a check that raises counts as down.
+
+    ``degraded_work`` gives the names of background work that fails. The service stays ready meanwhile: it answers
+    requests, and the work begins again by itself.
+    """
 
     def __init__(
         self,
         checks: dict[str, Callable[[], bool]],
         *,
         replay: Callable[[], Replay | None] = lambda: None,
+        degraded_work: Callable[[], Sequence[str]] = lambda: (),
         kept_s: float = KEPT_S,
     ) -> None:
-        self._checks, self._replay, self._kept_s = checks, replay, kept_s
+        self._checks, self._replay, self._degraded_work, self._kept_s = checks, replay, degraded_work, kept_s
         self._latest: asyncio.Future[ReadinessReport] | None = None
         self._latest_at = 0.0
 
@@ -76,8 +85,15 @@ class Readiness:
 
     def report(self) -> ReadinessReport:
         components = {name: UP if _is_up(check) else DOWN for name, check in self._checks.items()}
-        status = READY if all(state == UP for state in components.values()) else UNAVAILABLE
-        return ReadinessReport(status=status, components=components, replay=self._replay() or msgspec.UNSET)
+        status = UNAVAILABLE if DOWN in components.values() else READY
+        degraded = self._degraded_work()
+        components[BACKGROUND] = DEGRADED if degraded else UP
+        return ReadinessReport(
+            status=status,
+            components=components,
+            replay=self._replay() or msgspec.UNSET,
+            degraded_work=degraded or msgspec.UNSET,
+        )
 
 
 def _is_up(check: Callable[[], bool]) -> bool:

@@ -29,6 +29,7 @@ from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
 from clearhold.flows.actions.counts import ActionCounts
 from clearhold.flows.actions.outcomes import DryRun, ExecutionOutcome, Result
+from clearhold.flows.running.ending import end
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.rule_registry import RuleRegistry
@@ -134,10 +135,7 @@ class ActionExecutor:
 
     async def stop(self) -> None:
         """Leave what is under way to the next start."""
-        tasks = [*self._tasks.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(self._tasks.values())
 
     def _start(self, tenant_id: str, action_id: str) -> asyncio.Task[None] | None:
         """The one execution of an action that is under way; None when the tenant has no room for another."""

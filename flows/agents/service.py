@@ -30,6 +30,7 @@ from clearhold.flows.agents.item_log import ItemLog, KnownItems
 from clearhold.flows.agents.scan_client import ScanClient, Sleep
 from clearhold.flows.backfill.step_log import Settle
 from clearhold.flows.running.bank_http import http_client
+from clearhold.flows.running.ending import end
 from clearhold.flows.running.shared_task import result_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.programs import Programs
@@ -106,9 +107,7 @@ class AgentImporter:
     async def stop(self) -> None:
         """Leave what is under way to the next import."""
         self._stopped = True
-        for task in self._under_way.values():
-            task.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await end(self._under_way.values())
 
     def _is_left(self, newest: AgentImportRow) -> bool:
         """Whether the newest import ended with its process."""

@@ -24,6 +24,7 @@ from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
 from clearhold.flows.backfill.step_log import StepLog, Steps
 from clearhold.flows.backfill.transfers import TransferBackfill
 from clearhold.flows.running.counts import BackfillCounts
+from clearhold.flows.running.ending import end
 from clearhold.flows.running.shared_task import result_of
 from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.backfills import BackfillRows
@@ -74,6 +75,16 @@ class BackfillService:
                 log.info("backfill_resumes", backfill_id=row.id, program_id=row.program_id, done=row.done)
                 self._begin(row.tenant_id, key, _progress_in(row))
 
+    async def resume_all(self) -> None:
+        """Resume, and return when those under way have ended; raises when one failed, which can be resumed again."""
+        await self.resume()
+        under_way = [*self._under_way.values()]
+        if under_way:
+            await asyncio.wait(under_way)
+        for task in under_way:
+            if not task.cancelled():
+                task.result()
+
     def cancel(self) -> None:
         """End the backfills under way and start no more; the next process resumes them."""
         if self._stopped:
@@ -86,7 +97,7 @@ class BackfillService:
     async def stop(self) -> None:
         """Cancel, and return when no backfill is under way."""
         self.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await end(self._under_way.values())
         self._workers.close()
 
     async def _result(self, tenant_id: str, program_id: str, subjects: Subjects, backfill_id: str | None) -> Progress:

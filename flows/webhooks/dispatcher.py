@@ -32,6 +32,7 @@ from clearhold.features.webhooks.delivery import (
 )
 from clearhold.features.webhooks.event_types import EventType
 from clearhold.features.webhooks.signature import delivery_headers
+from clearhold.flows.running.ending import end
 from clearhold.flows.webhooks.counts import WebhookCounts
 from clearhold.flows.webhooks.outbox import delivery_rows
 from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, Waiting
@@ -143,9 +144,7 @@ class WebhookDispatcher:
         tasks = [*self._tasks]
         if tasks:
             await asyncio.wait(tasks, timeout=STOPPED_WITHIN_S)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end(tasks)
         await self._rows.stop()
 
     def on_commit(self, tables: RowTables) -> None:

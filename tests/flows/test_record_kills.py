@@ -129,12 +129,12 @@ def test_given_a_process_that_ends_around_the_append_when_started_and_asked_agai
     before = bank.report()["checked"]
     service.stop()
 
-    service._command = FAULTY.format(fault=FAULTS[fault]) + COMMAND
+    service.command = FAULTY.format(fault=FAULTS[fault]) + COMMAND
     service.start()
     with bank.client() as client, contextlib.suppress(httpx.TransportError):
         assert bank.decide(client, alerts[0]).status_code != 201
     assert service.ended_with(within_s=60) == 9
-    service._command = COMMAND
+    service.command = COMMAND
     service.start()
     with bank.client() as client:
         first, again = bank.decide(client, alerts[0]), bank.decide(client, alerts[0])

@@ -52,7 +52,9 @@ _USUAL_ENVIRONMENT: Final[dict[str, str | None]] = {
 
 
 class RunningService:
-    """Starts on entering; whoever kills it starts it again. A variable that is None is not there."""
+    """Starts on entering; a test that kills it starts it again. A variable that is None is not set. A new ``command``
+    counts from the next start on.
+    """
 
     def __init__(
         self,
@@ -63,7 +65,7 @@ class RunningService:
         python: Path | str = sys.executable,
     ) -> None:
         self.data, self.port = data, free_port()
-        self._options, self._program = options, (python, "-c", command)
+        self.command, self._options, self._python = command, options, python
         self._environment = _USUAL_ENVIRONMENT | dict(environment or {})
         self.output = ""
         self._log = data.parent / "service.log"
@@ -82,7 +84,7 @@ class RunningService:
         arguments = ["serve", "--data", str(self.data), "--port", str(self.port), *self._options]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*self._program, *arguments],
+                [self._python, "-c", self.command, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={name: value for name, value in (os.environ | self._environment).items() if value is not None},

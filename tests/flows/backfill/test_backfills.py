@@ -158,6 +158,42 @@ def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_a
     assert backfills_of(room)[-1][1:4] == ("done", scored, scored)
 
 
+def test_given_a_resumed_backfill_that_fails_when_resumed_again_then_the_failure_is_raised_and_the_rest_is_done(
+    room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_off(backfills: BackfillService, rows: BackfillRows) -> None:
+        asking = asyncio.create_task(backfills.rescore_transfers(TENANT, PROGRAM, None))
+        await until(rows.unfinished)
+        await cancelled(backfills, asking)
+
+    async def resumed(backfills: BackfillService) -> int:
+        with monkeypatch.context() as broken:
+            broken.setattr("clearhold.flows.backfill.transfers.NewestScorings.find", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                await backfills.resume_all()
+        await backfills.resume_all()
+        return backfills.counts.failures
+
+    async def stopped(backfills: BackfillService) -> None:
+        """A stop ends what is resumed without an error."""
+        await backfills.resume()
+        resuming = asyncio.create_task(backfills.resume_all())
+        await asyncio.sleep(0)
+        backfills.cancel()
+        await resuming
+
+    with room.room.running() as engine:
+        rows = BackfillRows(engine._database)
+        room.run(engine, lambda backfills: cut_off(backfills, rows))
+    with room.room.running() as engine:
+        room.run(engine, stopped)
+    with room.room.running() as engine:
+        assert room.run(engine, resumed) == 1
+
+    assert {row[0] for row in backfills_of(room)} == {"backfill_1"}
+    assert backfills_of(room)[-1][1] == "done"
+
+
 def test_given_two_that_ask_at_once_then_one_backfill_answers_both(room: BackfillRoom) -> None:
     async def twice(backfills: BackfillService) -> list[int]:
         return await asyncio.gather(*(backfills.rescore_transfers(TENANT, PROGRAM, None) for _ in range(2)))

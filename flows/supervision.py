@@ -1,0 +1,134 @@
+"""Keeps the background work of the service running: a piece of work that ends with an error begins again.
+
+begin ─▶ runs ─▶ fails ─▶ log, counter, /readyz ─▶ a pause, longer after each failure ─▶ begin
+
+A piece of work is degraded from its failure until it has run for a minute since, or has finished.
+
+Unit    seconds
+Errors  none: an error of the work ends one run of it
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from math import inf
+from time import monotonic
+from typing import Final, NamedTuple
+
+import structlog
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from clearhold.features.core.backoff import pause_after
+from clearhold.flows.running.ending import end
+
+FIRST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 15.0
+STEADY_AFTER_S: Final = 60.0
+"""Work that has run for this long since its last failure is not degraded, and its next pause is the first one again."""
+
+log = structlog.get_logger()
+
+
+class Work(NamedTuple):
+    """``run`` is called again after a failure, so it must be safe to begin more than once.
+
+    ``may_finish``: that it returns is its regular end. Other work has no end, and begins again when it returns.
+    """
+
+    run: Callable[[], Awaitable[None]]
+    may_finish: bool = False
+
+
+class WorkState:
+    """How one piece of work is doing. ``began_at`` is infinite while it waits to begin again."""
+
+    def __init__(self) -> None:
+        self.began_at = inf
+        self.failures = 0
+        self.failures_in_a_row = 0
+
+    def is_degraded(self, now: float) -> bool:
+        return self.failures_in_a_row > 0 and now - self.began_at < STEADY_AFTER_S
+
+
+class Supervision(Collector):
+    """Belongs to one event loop; ``degraded`` and ``collect`` may be called from any thread."""
+
+    def __init__(
+        self,
+        works: Mapping[str, Work],
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        time: Callable[[], float] = monotonic,
+    ) -> None:
+        self._works, self._sleep, self._time = works, sleep, time
+        self._states = {name: WorkState() for name in works}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def begin(self) -> None:
+        self._tasks = [asyncio.create_task(self._keep_running(name, work)) for name, work in self._works.items()]
+
+    async def stop(self) -> None:
+        """Cancel all of it, and return when it has ended."""
+        await end(self._tasks)
+
+    def degraded(self) -> list[str]:
+        """The names of the work that waits to begin again, or failed a short time ago."""
+        now = self._time()
+        return [name for name, state in self._states.items() if state.is_degraded(now)]
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._time()
+        failures = CounterMetricFamily(
+            "clearhold_background_work_failures",
+            "Times that background work ended with an error and was begun again.",
+            labels=("work",),
+        )
+        degraded = GaugeMetricFamily(
+            "clearhold_background_work_degraded",
+            "1 while background work waits to begin again or failed within the last minute of its run, else 0.",
+            labels=("work",),
+        )
+        for name, state in self._states.items():
+            failures.add_metric([name], state.failures)
+            degraded.add_metric([name], state.is_degraded(now))
+        yield failures
+        yield degraded
+
+    async def _keep_running(self, name: str, work: Work) -> None:
+        state = self._states[name]
+        while True:
+            state.began_at = self._time()
+            error = await _failure_of(work)
+            if error is None:
+                state.failures_in_a_row = 0
+                return
+            was_steady = self._time() - state.began_at >= STEADY_AFTER_S
+            state.began_at = inf
+            state.failures += 1
+            state.failures_in_a_row = 1 if was_steady else state.failures_in_a_row + 1
+            pause_s = pause_after(state.failures_in_a_row, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+            log.error(
+                "background_work_ended",
+                work=name,
+                error=f"{type(error).__name__}: {error}",
+                failures_in_a_row=state.failures_in_a_row,
+                begins_again_in_s=pause_s,
+                exc_info=error,
+            )
+            await self._sleep(pause_s)
+
+
+async def _failure_of(work: Work) -> BaseException | None:
+    """Run the work to its end; None when it finished."""
+    try:
+        await work.run()
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return error  # a task that the work waited for was cancelled, and not the work
+    except Exception as error:  # noqa: BLE001 - whatever failed: the work begins again
+        return error
+    return None if work.may_finish else RuntimeError("It returned, though it has no end.")
