@@ -24,6 +24,7 @@ PAGES: Final = "docs"
 DECISIONS: Final = "docs/decisions"
 FOLDERS: Final = (*ROOMS, PAGES, DECISIONS)
 FEWEST_WORDS: Final = 4
+WIDTH: Final = 120
 CODE_MARK: Final = "\0"
 
 _STRING_ENDS: Final = re.compile(r"^[rbfuRBFU]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
@@ -107,11 +108,17 @@ def findings(path: Path, pattern: re.Pattern[str]) -> Iterator[Finding]:
 
 
 def files_of(folder: str) -> list[Path]:
-    """The modules of a room, or the documents of a folder; the front pages belong to ``docs``."""
+    """The modules of a room, or the documents of a folder; front pages and notebooks belong to ``docs``."""
     if folder in ROOMS:
         return sorted((ROOT / folder).rglob("*.py"))
-    front = ROOT.glob("*.md") if folder == PAGES else ()
-    return sorted([*front, *(ROOT / folder).glob("*.md")])
+    beside = (*ROOT.glob("*.md"), *(ROOT / folder).glob("notebooks/*.py")) if folder == PAGES else ()
+    return sorted([*beside, *(ROOT / folder).glob("*.md")])
+
+
+def wide_lines(page: str) -> list[int]:
+    """The numbers of lines over the width of prose; tables, headings and blocks of code may be wider."""
+    lines = _FENCE.sub(lambda block: "\n" * block[0].count("\n"), page).split("\n")
+    return [number for number, line in enumerate(lines, 1) if len(line) > WIDTH and not line.startswith(("|", "#"))]
 
 
 def counts() -> dict[str, int]:

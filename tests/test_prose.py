@@ -1,12 +1,18 @@
 """Plain English: the listed phrases grow rarer in every folder, and their finder finds them."""
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests import prose
 
-PHRASES = prose.phrase_pattern(f"{prose.SECTION}\n| `what is/was`, `whoever` | the noun |\n| `is/are none` | x |\n")
+PAGES: Final = [
+    page for folder in (prose.PAGES, prose.DECISIONS) for page in prose.files_of(folder) if page.suffix == ".md"
+]
+PHRASES: Final = prose.phrase_pattern(
+    f"{prose.SECTION}\n| `what is/was`, `whoever` | the noun |\n| `is/are none` | x |\n"
+)
 
 
 def matches(path: Path, source: str) -> list[tuple[int, str]]:
@@ -50,3 +56,15 @@ def test_given_a_document_then_phrases_are_found_outside_of_its_code(tmp_path: P
 
 def test_given_strings_of_two_arguments_then_no_phrase_is_read_across_them(tmp_path: Path) -> None:
     assert matches(tmp_path / "a.py", 'call("it says to everybody what", "is in the next argument")\n') == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(prose.ROOT)))
+def test_given_a_document_then_its_prose_is_wrapped(page: Path) -> None:
+    """At 120 columns; a table, a heading and a block of code may be wider."""
+    assert not prose.wide_lines(page.read_text(encoding="utf-8"))
+
+
+def test_given_a_page_then_only_prose_over_the_width_is_found() -> None:
+    wide, at_most = "x" * 121, "x" * 120
+
+    assert prose.wide_lines(f"# {wide}\n{wide}\n| {wide} |\n\n```\n{wide}\n```\n{at_most}\n- {wide}\n") == [2, 9]

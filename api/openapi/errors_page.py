@@ -4,6 +4,7 @@ from typing import Final
 
 from clearhold.api.http.error_table import ANYWHERE, ERRORS
 from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.sentences import paragraph
 
 _INTRODUCTION: Final = """# Errors
 
@@ -18,8 +19,9 @@ Every answer that is not a 2xx or a 304 is one object:
 | `fields` | on a 400: the `path` and `code` of each part that breaks a rule; empty when no part is to blame |
 | `requestId` | as in the header `X-Request-Id`; the service's log names it too |
 
-A `path` is dotted in a body, as in `transfer.amountCents`, and else the name of the parameter or header. The codes of
-fields are FIELD_CODES.
+A `path` is dotted in a body, as in `transfer.amountCents`, and else the name of the parameter or header.
+
+FIELD_CODES
 
 `/docs` names the codes of each operation. Those marked * can answer any request.
 
@@ -34,4 +36,4 @@ def markdown() -> str:
         f"| `{code}`{' *' if code in ANYWHERE else ''} | {entry.status} | {entry.meaning} | {entry.cure} |\n"
         for code, entry in ERRORS.items()
     ]
-    return _INTRODUCTION.replace("FIELD_CODES", field_codes) + "".join(rows)
+    return _INTRODUCTION.replace("FIELD_CODES", paragraph(f"The codes of fields are {field_codes}.")) + "".join(rows)

@@ -130,7 +130,7 @@ def _(
     ).fetchone()
 
     def needs_labels(title: str) -> mo.Html:
-        """What stands in place of a question on outcomes when there are none."""
+        """The message in place of a question on outcomes, for a lake without labels."""
         sentence = (
             "No transfer of this choice has a label, so nothing can be measured here. Labels come from returns and "
             "from `POST /api/labels`."
@@ -142,10 +142,10 @@ def _(
             mo.md(f"""
                 # The lake, question by question
 
-                All that the service in `{data}` had committed by **{as_of:%Y-%m-%d %H:%M} UTC**; ages are as of
-                then. Scores are those of the first scoring of each transfer, as it was made at the time, labels
-                those that count now. Every share stands beside its number of observations, with Wilson's 95 %
-                interval. Each plot is one ready question of the lake; `docs/analysts.md` has them as SQL.
+                Everything that the service in `{data}` had committed by **{as_of:%Y-%m-%d %H:%M} UTC**; ages are as
+                of then. Scores are from the first scoring of each transfer, labels are the current ones. Every share
+                has its number of observations and its 95 % Wilson interval. Each plot is one ready question of the
+                lake; `docs/analysts.md` has them as SQL.
             """),
             mo.hstack([program_choice, period_choice, mature_choice], justify="start", gap=2, wrap=True),
             mo.hstack(
@@ -316,10 +316,10 @@ def _(
             mo.md(f"""
                 ## Reliability
 
-                Does a score mean later what it meant before? On the dashed line it does: above it, transfers of
-                such scores have become worse. A score is no chance; what was seen of it is.
+                Does a score keep its meaning over time? On the dashed line it does; above it, transfers of such
+                scores have become worse. A score is not a probability; the observed bad share is.
                 {
-                "Fewer than 50 bad transfers before the split, or none labelled after it: the bands stand alone."
+                "Fewer than 50 bad transfers before the split, or no labels after it: use the bands."
                 if _ece is None
                 else f"Mean distance from the line (ECE) **{_ece:.4f}**, Brier score **{_brier:.4f}**."
             }
@@ -404,9 +404,9 @@ def _(
             mo.md("""
                 ## Precision and recall by score
 
-                What would alerts from a score on find, and how many would there be? Precision is of labelled
-                transfers, recall of those known as bad. Labels come mostly from what was alerted, so recall is
-                optimistic.
+                If every transfer from a score upwards were alerted, how many alerts would there be, and how many of
+                them on bad transfers? Precision is over labelled transfers, recall over transfers known as bad. Most
+                labels come from alerted transfers, so recall is optimistic.
             """),
             threshold,
             mo.md(
@@ -429,7 +429,7 @@ def _(lake):
 
 @app.cell(hide_code=True)
 def _(mo):
-    least_n = mo.ui.slider(1, 200, value=30, label="Reasons with so many labelled transfers", show_value=True)
+    least_n = mo.ui.slider(1, 200, value=30, label="Fewest labelled transfers of a reason", show_value=True)
     return (least_n,)
 
 
@@ -599,7 +599,7 @@ def _(mo, period_choice):
         start=_first,
         stop=_last,
         value=_first + (_last - _first) / 2,
-        label="Compare what came before with what came from",
+        label="First day of the second period",
     )
     return (split_choice,)
 
@@ -666,7 +666,7 @@ def _(
     )
     mo.vstack(
         [
-            mo.md("### Stability of the population\n\nAre scores spread after a day as they were before it?"),
+            mo.md("### Stability of the population\n\nDo scores have the same distribution before and after a day?"),
             split_choice,
             mo.md(_verdict),
             with_rows(stability_chart, stability),
@@ -734,10 +734,9 @@ def _(alt, answer, as_of, measured, mo, pl, width, with_rows, within):
             mo.md(f"""
                 ## Ageing of alerts
 
-                How long do alerts wait, and are they decided in time? Of all alerts of the program, whatever the
-                period; open ones are as old as they were at {as_of:%Y-%m-%d %H:%M}. **{ageing["overdue"].sum():,}**
-                of
-                {ageing["open_n"].sum():,} open ones are overdue. Closed in time: {_in_time or "none had a due time"}.
+                How long do alerts wait, and are they decided in time? All alerts of the program, in any period; ages
+                of open alerts are as of {as_of:%Y-%m-%d %H:%M}. **{ageing["overdue"].sum():,}** of
+                {ageing["open_n"].sum():,} open alerts are overdue. Closed in time: {_in_time or "none had a due time"}.
             """),
             with_rows(ageing_chart, ageing),
         ]
@@ -791,10 +790,10 @@ def _(alt, answer, blue, grey, mo, orange, pl, width, with_rows, within):
 @app.cell(hide_code=True)
 def _(mo):
     mo.md("""
-    ## A question of your own
+    ## Your own question
 
-    The cell below is plain SQL on the lake, and its answer a frame of polars: change it, or copy it. Every view, every
-    column and every ready question has its meaning in the file itself:
+    The cell below is plain SQL on the lake, and its result a polars frame: change it, or copy it. The file describes
+    every view, column and ready question:
     `SELECT view_name, comment FROM duckdb_views() WHERE NOT internal`.
 
     Here: are wires worse than transfers on other rails, and is it the same for money that comes in?

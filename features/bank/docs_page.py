@@ -19,6 +19,7 @@ from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.signing_snippets import SNIPPETS
 from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
 from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
+from clearhold.features.core.sentences import paragraph
 
 _HEAD: Final = """# Bank events
 
@@ -112,7 +113,7 @@ def _parts() -> Iterator[str]:
     prefixes = ", ".join(f"`{each}`" for each in TRANSFER_ID_PREFIXES)
     yield f"{_STATES.rstrip()}\n{prefixes}.\n"
     states_of_cards = ", ".join(f"`{suffix}` {status}" for suffix, status in STATUS_OF_CARD_SUFFIX.items())
-    yield f"The status that the state of a card transfer stands for: {states_of_cards}.\n"
+    yield f"\n{paragraph(f'The state of a card transfer gives its status: {states_of_cards}.')}\n"
     yield "\n## Fields\n\nEvery other field is stored and shown, but not read. `null` and an empty text are absent.\n"
     for title, fields in (
         ("A transfer", TRANSFER_FIELDS),

@@ -4,6 +4,7 @@ from typing import Final
 
 from clearhold.features.catalogue.features import NAME_OF
 from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.sentences import paragraph
 from clearhold.features.core.vocabulary import Severity
 from clearhold.features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject
 from clearhold.features.detectors.detector import ONCE, Detector, SubjectOf
@@ -90,7 +91,7 @@ def markdown() -> str:
     """The page."""
     rows = "".join(_row(detector) for detector in DETECTORS)
     signals = ", ".join(SIGNALS_ONLY)
-    return f"{_HEAD}{rows}\nSignals only, which add points and open nothing: {signals}.\n"
+    return f"{_HEAD}{rows}\n{paragraph(f'Signals that add points and open no alert: {signals}.')}\n"
 
 
 def _row(detector: Detector) -> str:

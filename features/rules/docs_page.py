@@ -10,6 +10,7 @@ import msgspec
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.rules import Rule, RuleStatus
+from clearhold.features.core.sentences import paragraph
 from clearhold.features.rules.examples import EXAMPLES, Features, RuleExample
 from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of, words_of
 from clearhold.features.rules.language import (
@@ -118,7 +119,7 @@ def _example(example: RuleExample) -> str:
     )
     return (
         f"{rule.name}:\n\n```json\n{text}\n```\n\n"
-        f"* in words: {sentence_of(rule)}\n"
+        f"{paragraph(f'* in words: {sentence_of(rule)}', indent='  ')}\n"
         f"* matches {_features(example.matches)}\n"
         f"* does not match {_features(example.passes)}\n"
     )

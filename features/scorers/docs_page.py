@@ -6,6 +6,7 @@ A scorer's signals are written where they are measured, and its default card bes
 from typing import Any, Final
 
 from clearhold.features.core.scorecards import Bin
+from clearhold.features.core.sentences import paragraph
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.features.scorers.engine import CompiledCard
@@ -54,7 +55,7 @@ def _section(name: str, default: CompiledCard[Any]) -> str:
 def _floors(default: CompiledCard[Any]) -> str:
     card = default.card
     program = "" if card.program_floor is None else f", or {card.program_floor} of the program"
-    return f"Scored from n = {card.floor}{program}. The default card's digest: `{default.sha256}`."
+    return paragraph(f"Scored from n = {card.floor}{program}. The default card's digest: `{default.sha256}`.")
 
 
 def _points(default: CompiledCard[Any], signal: Signal[Any]) -> str:
