@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.instants import format_instant
 from clearhold.features.policy.bodies import (
     CHALLENGER,
     RULES,
@@ -19,7 +20,7 @@ from clearhold.features.policy.bodies import (
     prefix_of,
 )
 from clearhold.features.policy.book import PolicyBook
-from clearhold.features.policy.seeds import seeded_policies
+from clearhold.features.policy.seeds import policy_id_of, seeded_policies
 from clearhold.store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
 
 _IN_SHADOW: Final = frozenset({SHADOW, CHALLENGER})
@@ -84,6 +85,10 @@ class TenantPolicies:
     def find(self, version: str) -> PolicyVersion | None:
         return self._versions.get(version)
 
+    def read(self, version: str) -> PolicyVersion:
+        """A version that is known to exist: versions are kept for good."""
+        return self._versions[version]
+
     def next_version(self, prefix: str) -> str:
         """Versions of a kind are counted, over the tenant and its programs together."""
         return f"{prefix}-v{1 + self._numbers[prefix]}"
@@ -122,6 +127,29 @@ class TenantPolicies:
             self._activations.remove(before.action_id)
         else:
             self._versions[before.version] = msgspec.structs.replace(self._versions[before.version], active=False)
+
+
+def version_created(
+    tenant_id: str,
+    version: str,
+    body: msgspec.Struct,
+    *,
+    program_id: str | None,
+    at: int,
+    by: str,
+    effect_id: str | None = None,
+) -> PolicyCreatedEntry:
+    """The entry that writes a version, in force nowhere. Its id follows from the tenant and the version."""
+    return PolicyCreatedEntry(
+        id=policy_id_of(tenant_id, version),
+        tenant_id=tenant_id,
+        program_id=program_id,
+        version=version,
+        body=msgspec.to_builtins(body),
+        created_at=format_instant(at),
+        created_by=by,
+        effect_id=effect_id,
+    )
 
 
 def number_of(version: str) -> int:

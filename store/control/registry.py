@@ -11,7 +11,8 @@ Errors  ConflictError for a taken slug or version, and for one API key or policy
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import msgspec
@@ -24,7 +25,6 @@ from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
 from clearhold.features.core.program import Program
 from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of
-from clearhold.features.policy.seeds import policy_id_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import (
     ApiKeyEntry,
@@ -34,7 +34,6 @@ from clearhold.store.control.entries import (
     ControlEntry,
     ControlKind,
     PolicyActivatedEntry,
-    PolicyCreatedEntry,
     ProgramChangedEntry,
     ProgramEntry,
     SecretEntry,
@@ -43,6 +42,7 @@ from clearhold.store.control.entries import (
     TokenEntry,
 )
 from clearhold.store.control.keys import StoredKey
+from clearhold.store.control.policies import version_created
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.ids import IdFactory, new_token
 from clearhold.store.keys.secrets import SecretBox, token_digest
@@ -115,8 +115,7 @@ class Registry:
             known = None if effect_id is None else self.tenancy.programs.of_any_tenant(effect_id)
             if known is not None:
                 return known, None
-            if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
+            self._require_tenant(tenant_id)
             if self.tenancy.programs.has_slug(tenant_id, slug):
                 raise ConflictError("A program with this slug exists on this tenant.", ErrorCode.SLUG_TAKEN)
             created_at = format_instant(self._clock.now())
@@ -149,8 +148,7 @@ class Registry:
         """A new operator token; the present one stays valid for the overlap."""
         tenant_id = tenant_id.lower()
         async with self.writing:
-            if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
+            self._require_tenant(tenant_id)
             if self.tenancy.has_effect(effect_id):
                 return None
             token = new_token(OPERATOR_TOKEN_PREFIX)
@@ -237,8 +235,7 @@ class Registry:
         """Store the tenant's key to the bank's API, sealed, in place of the present one."""
         tenant_id = tenant_id.lower()
         async with self.writing:
-            if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
+            self._require_tenant(tenant_id)
             if not self.tenancy.has_effect(effect_id):
                 entry = BankKeyEntry(
                     sealed_key=self._box.seal(key),
@@ -252,8 +249,7 @@ class Registry:
         """Take the tenant's key to the bank's API away, if it has one."""
         tenant_id = tenant_id.lower()
         async with self.writing:
-            if self.tenancy.tenants.find(tenant_id) is None:
-                raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
+            self._require_tenant(tenant_id)
             if self.tenancy.bank_keys.of_tenant(tenant_id) is not None and not self.tenancy.has_effect(effect_id):
                 removed_at = format_instant(self._clock.now())
                 entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
@@ -275,32 +271,32 @@ class Registry:
                 raise ConflictError(NOT_NEXT.format(expected), ErrorCode.POLICY_VERSION_NOT_NEXT)
             if policies.written_count() >= MOST_POLICIES:
                 raise ConflictError(TOO_MANY_POLICIES, ErrorCode.TOO_MANY_POLICIES)
-            entry = PolicyCreatedEntry(
-                id=policy_id_of(principal.tenant_id, version),
-                tenant_id=principal.tenant_id,
+            entry = version_created(
+                principal.tenant_id,
+                version,
+                body,
                 program_id=program_id,
-                version=version,
-                body=msgspec.to_builtins(body),
-                created_at=format_instant(self._clock.now()),
-                created_by=principal.operator,
+                at=self._clock.now(),
+                by=principal.operator,
                 effect_id=effect_id,
             )
             await self.write(principal.tenant_id, ControlKind.POLICY, entry)
-            created = policies.find(version)
-            assert created is not None, "it was just added"
-            return created
+            return policies.read(version)
 
-    async def activate_policy(self, tenant_id: str, version: str, *, action_id: str) -> None:
-        """Bring a version into force, as an approved action says: in every program of the tenant, or in the version's
-        own. The tenant's own state gets a tenant-wide one too, for the actions on the whole tenant.
+    async def activate_policy(
+        self, tenant_id: str, version: str, *, action_id: str, check: Callable[[PolicyVersion], None] | None = None
+    ) -> None:
+        """Bring a version into force, once for each action, as an approved one says: in every program of the tenant,
+        or in the version's own. The tenant's own state gets a tenant-wide one too, for the actions on the whole tenant.
+        Nothing is written when ``check`` raises.
         """
-        async with self.writing:
-            await self.settle(tenant_id, ControlKind.POLICY_ACTIVATED)
+        async with self.writing_settled(tenant_id, ControlKind.POLICY_ACTIVATED):
             policies = self.tenancy.policies.of_tenant(tenant_id)
             if policies.was_activated_by(action_id):
                 return
-            policy = policies.find(version)
-            assert policy is not None, "an activation is requested of a version that is there"
+            policy = policies.read(version)
+            if check is not None:
+                check(policy)
             entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
             to_programs = self.to_places(policy_entry(policy, action_id), policy.program_id)
             await self.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
@@ -340,6 +336,10 @@ class Registry:
             source = SOURCE_OF_MODE[mode]
             raise invalid("programId", f"must name a {source} program, for a {mode} key", FieldCode.CONFLICTING)
 
+    def _require_tenant(self, tenant_id: str) -> None:
+        if self.tenancy.tenants.find(tenant_id) is None:
+            raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
+
     def _known_program(self, program_id: str) -> Program:
         program = self.tenancy.programs.of_any_tenant(program_id.lower())
         if program is None:
@@ -362,10 +362,17 @@ class Registry:
         except Exception as error:  # noqa: BLE001 - the entry is durable, and maintenance copies what was left out
             log.warning("control_copy_failed", tenant_id=tenant_id, error=f"{type(error).__name__}: {error}")
 
-    async def settle(self, tenant_id: str, kind: ControlKind) -> None:
-        """Apply the entries of a kind that are in the log although their writers never heard so; for who holds
-        ``writing`` and writes no such entry before. UnavailableError while the log cannot be read.
+    @asynccontextmanager
+    async def writing_settled(self, tenant_id: str, kind: ControlKind) -> AsyncIterator[None]:
+        """The lock ``writing``, with every entry of a kind in memory that the log has, confirmed to its writer or not.
+
+        UnavailableError while the log cannot be read.
         """
+        async with self.writing:
+            await self._settle(tenant_id, kind)
+            yield
+
+    async def _settle(self, tenant_id: str, kind: ControlKind) -> None:
         behind = self._in_doubt.get((tenant_id, kind))
         if behind is None:
             return

@@ -10,17 +10,15 @@ Errors  ConflictError for what the rule's state does not allow; NotFoundError fo
         StaleError for one that was changed since; UnavailableError when the log cannot be written
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractAsyncContextManager
 from typing import Final, NamedTuple
-
-import msgspec
 
 from clearhold.features.core.backtests import MOST_DAYS, Backtest
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
-from clearhold.features.core.instants import DAY_US, format_instant, parse_instant
+from clearhold.features.core.instants import DAY_US, parse_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
 from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, prefix_of
@@ -29,11 +27,10 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.entries import (
     ControlKind,
     PolicyActivatedEntry,
-    PolicyCreatedEntry,
     RuleEntry,
     RulesVersionEntry,
 )
-from clearhold.store.control.policies import number_of
+from clearhold.store.control.policies import number_of, version_created
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.rules import StoredRule, rules_in, with_status
 from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
@@ -227,12 +224,8 @@ class RuleRegistry:
     def find_backtest(stored: StoredRule, key: str) -> Backtest | None:
         return next((backtest for backtest in stored.backtests if backtest.key == key), None)
 
-    @asynccontextmanager
-    async def _writing(self, tenant_id: str) -> AsyncIterator[None]:
-        """The registry's lock, with every change of the rules in memory that the log has, confirmed or not."""
-        async with self._registry.writing:
-            await self._registry.settle(tenant_id, ControlKind.RULE)
-            yield
+    def _writing(self, tenant_id: str) -> AbstractAsyncContextManager[None]:
+        return self._registry.writing_settled(tenant_id, ControlKind.RULE)
 
     def _check(self, tenant_id: str, stored: StoredRule, at: int, untested: str) -> Backtest:
         """The backtest that allows the activation of a rule at ``at``, when it is requested and when it is approved."""
@@ -315,15 +308,7 @@ class RuleRegistry:
         """
         version = self._policies.of_tenant(tenant_id).next_version(prefix)
         body = RulesBody(rules=tuple(sorted(rules, key=_id_of)))
-        created = PolicyCreatedEntry(
-            id=policy_id_of(tenant_id, version),
-            tenant_id=tenant_id,
-            program_id=None,
-            version=version,
-            body=msgspec.to_builtins(body),
-            created_at=format_instant(at),
-            created_by=by,
-        )
+        created = version_created(tenant_id, version, body, program_id=None, at=at, by=by)
         activation_id = policy_id_of(tenant_id, f"{version}/{at}/{digest_of(canonical(body))}")
         return RulesVersionEntry(
             created=created, activated=PolicyActivatedEntry(version=version, action_id=activation_id, at=at)

@@ -15,7 +15,7 @@ import msgspec
 
 from clearhold.features.core.canonical import digest_of
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, invalid
-from clearhold.features.core.instants import DAY_US, MINUTE_US, format_instant, parse_instant
+from clearhold.features.core.instants import DAY_US, MINUTE_US, parse_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from clearhold.features.policy.bodies import (
@@ -32,10 +32,9 @@ from clearhold.store.control.entries import (
     ChallengerEntry,
     ControlKind,
     PolicyActivatedEntry,
-    PolicyCreatedEntry,
     ScorecardReportEntry,
 )
-from clearhold.store.control.policies import TenantPolicies
+from clearhold.store.control.policies import version_created
 from clearhold.store.control.registry import Registry, policy_entry
 from clearhold.store.control.rule_registry import MOST_WRITTEN_BYTES
 from clearhold.store.control.scorecards import StoredReport, TenantScorecards, stored_report
@@ -91,12 +90,11 @@ class ScorecardRegistry:
     ) -> PolicyVersion:
         """The card as a version, in force nowhere. The same ``effect_id`` gives the same one."""
         tenant_id = principal.tenant_id
-        async with self._registry.writing:
-            await self._registry.settle(tenant_id, ControlKind.SCORECARD)
+        async with self._registry.writing_settled(tenant_id, ControlKind.SCORECARD):
             policies = self._policies.of_tenant(tenant_id)
             known = self.of_tenant(principal).proposed_by(effect_id)
             if known is not None:
-                return _known_version(policies, known)
+                return policies.read(known)
             if policies.scorecards_count() >= MOST_SCORECARDS:
                 raise ConflictError(TOO_MANY, ErrorCode.TOO_MANY_POLICIES)
             places = len(self._registry.tenancy.programs.ids_of_tenant(tenant_id)) if program_id is None else 1
@@ -111,8 +109,7 @@ class ScorecardRegistry:
         tenant; made when it is first needed, whatever the number of versions: going back is never refused for that.
         """
         body = ScorecardBody(card=None, follows_tenant=follows)
-        async with self._registry.writing:
-            await self._registry.settle(principal.tenant_id, ControlKind.SCORECARD)
+        async with self._registry.writing_settled(principal.tenant_id, ControlKind.SCORECARD):
             for each in self.all(principal):
                 if each.program_id == program_id and each.body == body:
                     return each
@@ -149,8 +146,7 @@ class ScorecardRegistry:
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
         """Run a card beside the champion from now on, in place of the one that ran before."""
-        async with self._registry.writing:
-            await self._registry.settle(principal.tenant_id, ControlKind.CHALLENGER)
+        async with self._registry.writing_settled(principal.tenant_id, ControlKind.CHALLENGER):
             policy = self.read(principal, version)
             if self._registry.tenancy.has_effect(effect_id):
                 return
@@ -162,8 +158,7 @@ class ScorecardRegistry:
 
     async def end_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
         """Run a card beside the champion no more; one that does not run is left as it is."""
-        async with self._registry.writing:
-            await self._registry.settle(principal.tenant_id, ControlKind.CHALLENGER)
+        async with self._registry.writing_settled(principal.tenant_id, ControlKind.CHALLENGER):
             policy = self.read(principal, version)
             is_done = self._registry.tenancy.has_effect(effect_id)
             if not is_done and self.of_tenant(principal).shadow(policy.program_id) == version:
@@ -178,17 +173,12 @@ class ScorecardRegistry:
 
         Raises ConflictError when it is in force, or when its report was too old at the approval.
         """
-        async with self._registry.writing:
-            await self._registry.settle(tenant_id, ControlKind.POLICY_ACTIVATED)
-            policies = self._policies.of_tenant(tenant_id)
-            if policies.was_activated_by(action_id):
-                return version
-            policy = _known_version(policies, version)
+
+        def check(policy: PolicyVersion) -> None:
             self._check(tenant_id, policy, approved_at, NO_LONGER_REPORTED)
-            entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
-            to_programs = self._registry.to_places(policy_entry(policy, action_id), policy.program_id)
-            await self._registry.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
-            return version
+
+        await self._registry.activate_policy(tenant_id, version, action_id=action_id, check=check)
+        return version
 
     def champion(self, tenant_id: str, program_id: str | None) -> PolicyVersion | None:
         """The version with the card that scores a program, or all without one of their own; None for the default."""
@@ -230,16 +220,26 @@ class ScorecardRegistry:
     ) -> PolicyVersion:
         policies = self._policies.of_tenant(principal.tenant_id)
         version = policies.next_version(SCORECARD)
-        entry = self._created(principal, version, program_id, body, effect_id=effect_id)
+        entry = version_created(
+            principal.tenant_id,
+            version,
+            body,
+            program_id=program_id,
+            at=self._clock.now(),
+            by=principal.operator,
+            effect_id=effect_id,
+        )
         await self._registry.write(principal.tenant_id, ControlKind.SCORECARD, entry)
-        return _known_version(policies, version)
+        return policies.read(version)
 
     async def _put_challenger(
         self, principal: Principal, policy: PolicyVersion, body: ChallengerBody, effect_id: str | None
     ) -> None:
         """Write what runs in shadow from now on where a card counts: that card, or none."""
         at, name = self._clock.now(), self._policies.of_tenant(principal.tenant_id).next_version(CHALLENGER)
-        created = self._created(principal, name, policy.program_id, body)
+        created = version_created(
+            principal.tenant_id, name, body, program_id=policy.program_id, at=at, by=principal.operator
+        )
         activated = PolicyActivatedEntry(
             version=name, action_id=policy_id_of(principal.tenant_id, f"{name}/{at}"), at=at
         )
@@ -247,20 +247,6 @@ class ScorecardRegistry:
         challenger = msgspec.structs.replace(policy, version=name, body=body)
         to_programs = self._registry.to_places(policy_entry(challenger, activated.action_id), policy.program_id)
         await self._registry.write(principal.tenant_id, ControlKind.CHALLENGER, entry, to_programs)
-
-    def _created(
-        self, principal: Principal, version: str, program_id: str | None, body: object, effect_id: str | None = None
-    ) -> PolicyCreatedEntry:
-        return PolicyCreatedEntry(
-            id=policy_id_of(principal.tenant_id, version),
-            tenant_id=principal.tenant_id,
-            program_id=program_id,
-            version=version,
-            body=msgspec.to_builtins(body),
-            created_at=format_instant(self._clock.now()),
-            created_by=principal.operator,
-            effect_id=effect_id,
-        )
 
 
 def card_in(policy: PolicyVersion) -> Scorecard | None:
@@ -271,12 +257,6 @@ def card_in(policy: PolicyVersion) -> Scorecard | None:
 def follows_tenant(policy: PolicyVersion) -> bool:
     """Whether a version stands for the card of the tenant, in a program that has none of its own."""
     return cast(ScorecardBody, policy.body).follows_tenant
-
-
-def _known_version(policies: TenantPolicies, version: str) -> PolicyVersion:
-    policy = policies.find(version)
-    assert policy is not None, "versions are kept for good"
-    return policy
 
 
 def _is_reached(principal: Principal, policy: PolicyVersion) -> bool:
