@@ -3,15 +3,13 @@
 Unit    seconds
 """
 
-from collections import Counter
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.flows.agents.counts import ImportCounts
-from clearhold.flows.running.counts import histogram
+from clearhold.flows.running.counts import counter, gauge, histogram
 
 
 class ImportCollector(Collector):
@@ -22,16 +20,9 @@ class ImportCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts = self._counts
-        yield GaugeMetricFamily("clearhold_agent_imports_running", "Imports under way.", value=counts.running)
-        yield _counter("clearhold_agent_imports", "Imports that ended.", "stage", counts.imports)
-        yield _counter("clearhold_agent_items_read", "Items that the scan index delivered.", "kind", counts.read)
-        yield _counter("clearhold_agent_items_appended", "Items that went into the log.", "kind", counts.appended)
-        yield _counter("clearhold_agent_items_skipped", "Items that were left out.", "reason", counts.skipped)
+        yield gauge("clearhold_agent_imports_running", "Imports under way.", counts.running)
+        yield counter("clearhold_agent_imports", "Imports that ended.", counts.imports, "stage")
+        yield counter("clearhold_agent_items_read", "Items that the scan index delivered.", counts.read, "kind")
+        yield counter("clearhold_agent_items_appended", "Items that went into the log.", counts.appended, "kind")
+        yield counter("clearhold_agent_items_skipped", "Items that were left out.", counts.skipped, "reason")
         yield histogram("clearhold_agent_import_duration_seconds", "Duration of a whole import.", counts.seconds)
-
-
-def _counter(name: str, meaning: str, label: str, counts: "Counter[str]") -> Metric:
-    family = CounterMetricFamily(name, meaning, labels=(label,))
-    for value, number in counts.copy().items():  # Another thread writes to it.
-        family.add_metric([value], number)
-    return family

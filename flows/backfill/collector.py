@@ -5,11 +5,10 @@ Unit    seconds
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.flows.running.counts import BackfillCounts, histogram
+from clearhold.flows.running.counts import BackfillCounts, counter, gauge, histogram
 
 
 class BackfillCollector(Collector):
@@ -20,15 +19,12 @@ class BackfillCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts = self._counts
-        running = GaugeMetricFamily("clearhold_backfill_running", "Backfills under way.", labels=("subjects",))
-        for subjects, number in counts.running.items():
-            running.add_metric([subjects], number)
-        yield running
+        yield gauge("clearhold_backfill_running", "Backfills under way.", counts.running, "subjects")
         for name, meaning, value in (
             ("transfers", "Transfers scored again.", counts.transfers),
             ("changed", "Transfers scored again whose score or vector changed.", counts.changed),
             ("actors", "Entities and counterparties scored again.", counts.actors),
             ("failures", "Backfills that failed.", counts.failures),
         ):
-            yield CounterMetricFamily(f"clearhold_backfill_{name}", meaning, value=value)
+            yield counter(f"clearhold_backfill_{name}", meaning, value)
         yield histogram("clearhold_backfill_duration_seconds", "Duration of a whole backfill.", counts.seconds)

@@ -5,12 +5,11 @@ Unit    seconds
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.flows.directory.counts import DirectoryCounts
-from clearhold.flows.running.counts import histogram
+from clearhold.flows.running.counts import counter, gauge, histogram
 
 
 class DirectoryCollector(Collector):
@@ -21,20 +20,12 @@ class DirectoryCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts = self._counts
-        fetches = CounterMetricFamily(
-            "clearhold_directory_fetches", "Requests to the bank's API.", labels=("kind", "result")
-        )
-        for (kind, result), number in counts.fetches.copy().items():  # Another thread writes to it.
-            fetches.add_metric([kind, result], number)
-        yield fetches
-        for name, meaning, value in (
-            ("unrecorded", "Answers of the bank that the log did not take.", counts.unrecorded),
-            ("overflowed", "Parties first seen that were left to the sweep.", counts.overflowed),
-        ):
-            yield CounterMetricFamily(f"clearhold_directory_{name}", meaning, value=value)
-        for name, meaning, value in (
-            ("waiting", "Parties that wait for their fetch.", counts.waiting),
-            ("paused_tenants", "Tenants whose key the bank refused.", counts.paused_tenants),
-        ):
-            yield GaugeMetricFamily(f"clearhold_directory_{name}", meaning, value=value)
+        yield counter("clearhold_directory_fetches", "Requests to the bank's API.", counts.fetches, "kind", "result")
+        unrecorded = "Answers of the bank that the log did not take."
+        yield counter("clearhold_directory_unrecorded", unrecorded, counts.unrecorded)
+        overflowed = "Parties first seen that were left to the sweep."
+        yield counter("clearhold_directory_overflowed", overflowed, counts.overflowed)
+        yield gauge("clearhold_directory_waiting", "Parties that wait for their fetch.", counts.waiting)
+        paused = "Tenants whose key the bank refused."
+        yield gauge("clearhold_directory_paused_tenants", paused, counts.paused_tenants)
         yield histogram("clearhold_directory_fetch_duration_seconds", "Duration of one request.", counts.seconds)

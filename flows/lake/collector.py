@@ -6,17 +6,15 @@ Unit    seconds and bytes; labels are names of tables
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.instants import SECOND_US
 from clearhold.flows.lake.copying import LakeCopying
+from clearhold.flows.running.counts import counter, gauge
 from clearhold.store.analysts.parts import PartList
 from clearhold.store.analysts.retention import due_parts, parts_to_remove
 from clearhold.store.clock import Clock
-
-_OF_TABLE = ("table",)
 
 
 class LakeCollector(Collector):
@@ -27,12 +25,9 @@ class LakeCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         counts, listed, now = self._lake.counts, self._lake.writer.parts, self._clock.now()
-        behind = GaugeMetricFamily(
-            "clearhold_lake_behind_seconds", "Age of the newest state of the tables that is wholly in the lake."
-        )
-        if listed.as_of:
-            behind.add_metric([], max(0, now - listed.as_of) / SECOND_US)
-        yield behind
+        behind = max(0, now - listed.as_of) / SECOND_US if listed.as_of else None
+        newest = "Age of the newest state of the tables that is wholly in the lake."
+        yield gauge("clearhold_lake_behind_seconds", newest, behind)
         parts, size, rows = Counter[str](), Counter[str](), Counter[str]()
         for part in listed.counting_at(now):
             parts[part.table_name] += 1
@@ -42,14 +37,10 @@ class LakeCollector(Collector):
         yield _by_table("clearhold_lake_bytes", "Bytes of those.", size)
         yield _by_table("clearhold_lake_rows", "Rows in those.", rows)
         yield from _of_retention(listed, now)
-        yield GaugeMetricFamily(
-            "clearhold_lake_round_seconds", "Duration of the last round of copying.", value=counts.round_seconds
-        )
-        yield CounterMetricFamily("clearhold_lake_copied_rows", "Rows copied into the lake.", value=counts.rows)
-        yield CounterMetricFamily("clearhold_lake_merges", "Merges of parts.", value=counts.merges)
-        yield CounterMetricFamily(
-            "clearhold_lake_failures", "Rounds that failed and were tried again.", value=counts.failures
-        )
+        yield gauge("clearhold_lake_round_seconds", "Duration of the last round of copying.", counts.round_seconds)
+        yield counter("clearhold_lake_copied_rows", "Rows copied into the lake.", counts.rows)
+        yield counter("clearhold_lake_merges", "Merges of parts.", counts.merges)
+        yield counter("clearhold_lake_failures", "Rounds that failed and were tried again.", counts.failures)
 
 
 def _of_retention(listed: PartList, now: int) -> Iterator[Metric]:
@@ -67,8 +58,5 @@ def _of_retention(listed: PartList, now: int) -> Iterator[Metric]:
     yield _by_table("clearhold_lake_unremoved_bytes", "Bytes of ended days whose files wait for readers.", unremoved)
 
 
-def _by_table(name: str, about: str, values: Mapping[str, float]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, about, labels=_OF_TABLE)
-    for table, value in sorted(values.items()):
-        family.add_metric([table], value)
-    return family
+def _by_table(name: str, about: str, values: Mapping[str, float]) -> Metric:
+    return gauge(name, about, dict(sorted(values.items())), "table")

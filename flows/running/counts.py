@@ -5,11 +5,11 @@ Each counter is changed by one thread, once per batch and never per entry; reade
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from prometheus_client.core import HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from clearhold.features.core.entries.backfill import Subjects
@@ -37,6 +37,27 @@ class Distribution:
     def read(self) -> tuple[list[int], float]:
         """How many values fell into each range, and the sum of all."""
         return self._counts.copy(), self._sum
+
+
+Values = float | None | Mapping[str, float] | Mapping[tuple[str, str], float]
+"""One value or none, or one for each value of a label, or of two. Another thread may write to it."""
+
+
+def counter(name: str, meaning: str, values: Values, *labels: str) -> Metric:
+    return _filled(CounterMetricFamily(name, meaning, labels=labels), values)
+
+
+def gauge(name: str, meaning: str, values: Values, *labels: str) -> Metric:
+    return _filled(GaugeMetricFamily(name, meaning, labels=labels), values)
+
+
+def _filled(family: CounterMetricFamily | GaugeMetricFamily, values: Values) -> Metric:
+    if isinstance(values, Mapping):
+        for labels, value in dict(values).items():
+            family.add_metric([labels] if isinstance(labels, str) else labels, value)
+    elif values is not None:
+        family.add_metric([], values)
+    return family
 
 
 def histogram(name: str, meaning: str, values: Distribution) -> Metric:

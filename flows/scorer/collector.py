@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.scorer.supervisor import ScorerProcesses
 
 
@@ -16,14 +16,8 @@ class ScorerCollector(Collector):
         self._processes = scorers.processes if isinstance(scorers, ScorerProcesses) else ()
 
     def collect(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("clearhold_scorer_up", "1 while the scorer process answers, else 0.", labels=("scorer",))
-        restarts = CounterMetricFamily(
-            "clearhold_scorer_restarts",
-            "Times that a scorer process died or hung and was replaced.",
-            labels=("scorer",),
-        )
-        for each in self._processes:
-            up.add_metric([str(each.number)], each.connection is not None)
-            restarts.add_metric([str(each.number)], each.restarts)
-        yield up
-        yield restarts
+        up = {str(each.number): each.connection is not None for each in self._processes}
+        yield gauge("clearhold_scorer_up", "1 while the scorer process answers, else 0.", up, "scorer")
+        restarts = {str(each.number): each.restarts for each in self._processes}
+        replaced = "Times that a scorer process died or hung and was replaced."
+        yield counter("clearhold_scorer_restarts", replaced, restarts, "scorer")
