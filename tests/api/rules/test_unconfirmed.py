@@ -79,7 +79,7 @@ def test_given_an_activation_whose_confirmation_was_lost_when_the_rule_is_writte
 def test_given_an_activation_that_stands_in_the_log_twice_then_its_version_is_in_force_after_a_start_too(
     api: RunningApp, rules: RuleCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Registry, "settle", AsyncMock())  # the log has the first one only after the second looked
+    monkeypatch.setattr(Registry, "_settle", AsyncMock())  # the log has the first one only after the second looked
     rules.tested()
     action_id = approve_in_vain(rules)
     api.clock.advance(SECOND_US)
@@ -95,7 +95,7 @@ def test_given_an_activation_that_stands_in_the_log_twice_then_its_version_is_in
 def test_given_writes_of_one_version_that_nobody_heard_of_when_the_first_is_tried_again_then_it_is_in_force(
     api: RunningApp, rules: RuleCalls, program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Registry, "settle", AsyncMock())  # the log has them only after each of them looked
+    monkeypatch.setattr(Registry, "_settle", AsyncMock())  # the log has them only after each of them looked
     rules.tested()
     rules.create("second")
     with unconfirmed(api):
