@@ -1,5 +1,5 @@
-"""verify.py EXPORT.ndjson JWKS.json CHECKPOINT... : does the record hold? Needs Python 3.11 and cryptography.
-The export of one subject brings its own checkpoints: one that is given and is over as many links must say the same."""
+"""verify.py EXPORT.ndjson JWKS.json CHECKPOINT... : verifies the record. Needs Python 3.11 and cryptography.
+The export of one subject has its own checkpoints; a given checkpoint over the same number of links must agree."""
 import sys
 from base64 import b64decode, urlsafe_b64decode
 from hashlib import sha256
@@ -10,10 +10,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 CITING = ("alertSha256", "policySha256", "bodySha256")
 
-def canonical(value):  # RFC 8785, for bodies such as these
+def canonical(value):  # RFC 8785, for the bodies of links
     return dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
-def merkle_root(hashes):  # RFC 6962, bottom up: an odd node moves up as it is
+def merkle_root(hashes):  # RFC 6962, bottom up: an odd node moves up unchanged
     row = [sha256(b"\0" + bytes.fromhex(each)).digest() for each in hashes]
     while len(row) > 1:
         pairs = zip(row[::2], row[1::2])
@@ -26,7 +26,7 @@ def path_root(leaf, at, size, path):  # RFC 6962, 2.1.1: the last hash of a path
     if at < half: return sha256(b"\1" + path_root(leaf, at, half, path[:-1]) + path[-1]).digest()
     return sha256(b"\1" + path[-1] + path_root(leaf, at - half, size - half, path[:-1])).digest()
 
-def checkpoint(note, keys):  # a C2SP signed note: whose chain it is of, how long that is, and its root
+def checkpoint(note, keys):  # a C2SP signed note: origin, number of links, root
     head, signatures = note.split("\n\n", 1)
     origin, size, root = head.split("\n")[:3]
     for _, name, text in (line.split(" ") for line in signatures.strip().split("\n")):
@@ -36,7 +36,7 @@ def checkpoint(note, keys):  # a C2SP signed note: whose chain it is of, how lon
                 return origin, int(size), b64decode(root)
     raise InvalidSignature
 
-def whole_record(lines, kept):  # every link of both chains, from the first; what they cite; nothing else
+def whole_record(lines, kept):  # all links of both chains, and the policies and alerts that they cite
     chains, there, cited = {}, set(), {None}
     for number, raw in enumerate(lines, 1):
         line = loads(raw)
@@ -53,7 +53,7 @@ def whole_record(lines, kept):  # every link of both chains, from the first; wha
         sys.exit(f"FAIL: no checkpoint of {', '.join(unsigned)}, so that a cut end cannot be ruled out")
     for origin, size, root in kept:
         links = chains.get(origin.split("/")[-1], [])
-        if len(links) < size or merkle_root(links[:size]) != root: sys.exit(f"FAIL: {origin}: not what the checkpoint says")
+        if len(links) < size or merkle_root(links[:size]) != root: sys.exit(f"FAIL: {origin}: differs from the checkpoint")
         print(f"ok {origin}: {len(links)} links, the checkpoint is over {size}")
 
 SAME = {  # what never changes of a row; the link of the same id says it too, of actions in part under other names
@@ -104,22 +104,22 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
                 linked[chain, body["id"]] = canonical([body[name] for name in names])
     if end is None: sys.exit("FAIL: the file is cut: it has no end")
     if (end["sha256"], {table: n for table, n in end["counts"].items() if n}) != (digest.hexdigest(), counts):
-        sys.exit("FAIL: the lines are not those that the end counts and digests")
-    if fixed != linked: sys.exit("FAIL: decisions or actions are not those of the links")
+        sys.exit("FAIL: the lines differ from the counts or the digest in the last line")
+    if fixed != linked: sys.exit("FAIL: decisions or actions differ from their links")
     if not cited - {None} <= bodies: sys.exit("FAIL: cited policies or alerts are missing")
     if any((last.get(each), now) not in {(now, now), ("requested", "approved")} for each, now in status.items()):
-        sys.exit("FAIL: an action stands otherwise than its last link says")
+        sys.exit("FAIL: an action's status differs from its last link")
     for origin, size, _ in notes.values():
         print(f"ok {origin}: all links in the file are among the {size} of its checkpoint")
     print(f"ok {manifest['subject']['type']} {manifest['subject']['id']}: {sum(counts.values())} rows, none cut off")
 
 keys = [urlsafe_b64decode(key["x"] + "==") for key in loads(Path(sys.argv[2]).read_bytes()).get("keys", ())]
 try: kept = [checkpoint(Path(path).read_text("utf-8"), keys) for path in sys.argv[3:]]
-except (InvalidSignature, ValueError): sys.exit("FAIL: a checkpoint is none, or not signed by a published key")
+except (InvalidSignature, ValueError): sys.exit("FAIL: a checkpoint has another form, or is not signed by a published key")
 with open(sys.argv[1], "rb") as export:
     try:
         is_subject = b'"table":"manifest"' in export.readline()
         export.seek(0)
         one_subject(export, keys, kept) if is_subject else whole_record(export, kept)
     except (AttributeError, InvalidSignature, KeyError, RecursionError, TypeError, ValueError) as error:
-        sys.exit(f"FAIL: a line is none of an export, or a checkpoint is not signed by a published key: {error!r}")
+        sys.exit(f"FAIL: a line has another form, or a checkpoint is not signed by a published key: {error!r}")

@@ -108,10 +108,10 @@ def findings(path: Path, pattern: re.Pattern[str]) -> Iterator[Finding]:
 
 
 def files_of(folder: str) -> list[Path]:
-    """The modules of a room, or the documents of a folder; front pages and notebooks belong to ``docs``."""
+    """The modules of a room, or the documents of a folder; front pages, notebooks and scripts belong to ``docs``."""
     if folder in ROOMS:
         return sorted((ROOT / folder).rglob("*.py"))
-    beside = (*ROOT.glob("*.md"), *(ROOT / folder).glob("notebooks/*.py")) if folder == PAGES else ()
+    beside = (*ROOT.glob("*.md"), *(ROOT / folder).rglob("*.py")) if folder == PAGES else ()
     return sorted([*beside, *(ROOT / folder).glob("*.md")])
 
 
