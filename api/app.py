@@ -24,7 +24,7 @@ from clearhold.api.http.connections import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.http_app import http_app
 from clearhold.api.log.preflight_log import PreflightLog
-from clearhold.api.opening import Scoring, begun_scoring, joined_database, open_stores
+from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
 from clearhold.api.stores import Stores
 from clearhold.api.telemetry.connection_collector import ConnectionCollector
@@ -150,7 +150,7 @@ def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
 
 
 def _started_engine(
-    scoring: Scoring,
+    scoring: OpenedScoring,
     stores: Stores,
     data_dir: DataDir,
     target: str | Path,

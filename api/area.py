@@ -37,7 +37,7 @@ class Rescoring(Protocol):
     async def rescore_actors(self, tenant_id: str, program_id: str, backfill_id: str | None) -> ActorsRescored: ...
 
 
-class ActionExecutor(Protocol):
+class ActionConcluder(Protocol):
     """Carries out approved actions. A caller that goes away stops nothing."""
 
     async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
@@ -104,7 +104,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     downloads: Downloads
     readiness: Readiness
     rescoring: Rescoring
-    executor: ActionExecutor
+    executor: ActionConcluder
     issuer: str | None  # of proofs: the public address; None where it is not known
     webhook_registry: WebhookRegistry
     webhook_dispatch: WebhookDispatch

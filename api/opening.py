@@ -11,7 +11,7 @@ from clearhold.api.wiring import wired_record
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.engine import STATE_VERSION, Scorers
 from clearhold.flows.scorer.local import LocalScorer
-from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcesses
 from clearhold.store.clock import SystemClock
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.registry import Registry
@@ -33,7 +33,7 @@ from clearhold.store.redis_log.target import BegunRedis
 from clearhold.store.state_snapshots import StateSnapshots
 
 
-class Scoring(NamedTuple):
+class OpenedScoring(NamedTuple):
     """The scorers, and the progress and log segments that they share with the committer."""
 
     scorers: Scorers
@@ -41,7 +41,7 @@ class Scoring(NamedTuple):
     segments: LogSegments
 
 
-def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> Scoring:
+def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: ExitStack) -> OpenedScoring:
     """Scoring that loads what it can before the log and the tables are there."""
     scoring = _scoring(count, data_dir, target)
     opened.callback(scoring.scorers.abandon)
@@ -49,7 +49,7 @@ def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: Exi
     return scoring
 
 
-def _scoring(count: int, data_dir: DataDir, target: str | Path) -> Scoring:
+def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring:
     """Scoring by ``count`` processes; 0 is a thread of this one."""
     progress, segments = LogProgress(data_dir.shards), LogSegments(data_dir.lake_dir)
     snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
@@ -61,12 +61,12 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> Scoring:
             snapshots=snapshots,
             segments=segments,
         )
-        return Scoring(local, progress, segments)
-    places = Places(
+        return OpenedScoring(local, progress, segments)
+    places = ScorerPaths(
         log=str(target), snapshots=data_dir.snapshots_dir, lake=data_dir.lake_dir, state_version=STATE_VERSION
     )
     processes = ScorerProcesses(count, data_dir.shards, places, open_redis=lambda: connect_sync(target))
-    return Scoring(processes, progress, segments)
+    return OpenedScoring(processes, progress, segments)
 
 
 def joined_database(
@@ -87,7 +87,7 @@ def open_stores(
     target: str | Path,
     database: duckdb.DuckDBPyConnection,
     base_url: str,
-    scoring: Scoring,
+    scoring: OpenedScoring,
     opened: ExitStack,
 ) -> Stores:
     clock, shards = SystemClock(), data_dir.shards

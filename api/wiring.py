@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import duckdb
 from prometheus_client.registry import Collector
 
-from clearhold.api.area import ActionExecutor, AgentImporting, Backtests, Rescoring, Resources, WebhookDispatch
+from clearhold.api.area import ActionConcluder, AgentImporting, Backtests, Rescoring, Resources, WebhookDispatch
 from clearhold.api.http.auth import Authenticator
 from clearhold.api.http.floods import Floods
 from clearhold.api.http.gate import Gate
@@ -45,7 +45,7 @@ def wired_resources(
     stores: Stores,
     readiness: Readiness,
     rescoring: Rescoring,
-    executor: ActionExecutor,
+    executor: ActionConcluder,
     webhook_registry: WebhookRegistry,
     webhook_dispatch: WebhookDispatch,
     backtests: Backtests,

@@ -19,7 +19,7 @@ from clearhold.features.core.rows.events import EventRow
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer.local import LocalScorer
-from clearhold.flows.scorer.supervisor import SCORER, Places, ScorerProcesses
+from clearhold.flows.scorer.supervisor import SCORER, ScorerPaths, ScorerProcesses
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import DEFAULT_SHARDS, DataDir
 from clearhold.store.duck.database import open_database
@@ -97,7 +97,7 @@ class Workbench:
     ) -> Engine:
         """An engine that scores in this process, or in so many of their own, each of which runs ``module``."""
         segments = LogSegments(self.data_dir.lake_dir)
-        places = Places(
+        places = ScorerPaths(
             log=str(self.socket),
             snapshots=self.data_dir.snapshots_dir,
             lake=self.data_dir.lake_dir,

@@ -49,8 +49,8 @@ from clearhold.api.client.answers import (
     Delivery,
     Posted,
     RefusedError,
+    RegisteredEndpoint,
     UnreachableError,
-    WebhookEndpoint,
     ingest_path,
     sign,
 )

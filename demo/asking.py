@@ -4,7 +4,7 @@ from typing import Any
 
 from clearhold.demo.moves import Move
 from clearhold.features.bank.event_families import RAIL_OF_FAMILY
-from clearhold.features.sandbox.planned_transfer import Family
+from clearhold.features.sandbox.planned_transfer import EventFamily
 
 
 def preflight_request(program_id: str, move: Move, *, on_file: bool) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def preflight_request(program_id: str, move: Move, *, on_file: bool) -> dict[str
         "entityId": move.party.id,
         "description": move.note,
     }
-    if move.family is Family.ACH:
+    if move.family is EventFamily.ACH:
         proposed["type"] = "DEBIT" if move.debit else "CREDIT"
     if on_file:
         proposed["counterpartyId"] = move.other.id

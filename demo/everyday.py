@@ -8,7 +8,7 @@ from typing import Final
 from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
 from clearhold.demo.moves import Move
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from clearhold.features.sandbox.planned_transfer import Ending, Family
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 
 PAY_DAYS: Final = frozenset({1, 16})
 CARD_DECLINE_IN: Final = 25
@@ -66,7 +66,7 @@ def _remittance_months(rng: Random, party: Party, first: int, last: int) -> Iter
         cash_in = Move(
             program=REMITTANCE,
             at=at - rng.randrange(10 * MINUTE_US, 5 * HOUR_US),
-            family=Family.REALTIME,
+            family=EventFamily.REALTIME,
             party=party,
             other=party.own_bank,
             cents=sent.cents + 500,
@@ -94,7 +94,7 @@ def _salary(rng: Random, party: Party, person: Other, at: int) -> Move:
     return Move(
         program=PAYROLL,
         at=at,
-        family=Family.ACH,
+        family=EventFamily.ACH,
         party=party,
         other=person,
         cents=person.pay_cents + rng.randrange(-2_000, 9_000),
@@ -110,7 +110,7 @@ def _funded(party: Party, at: int) -> Move:
     return Move(
         program=PAYROLL,
         at=at,
-        family=Family.WIRE,
+        family=EventFamily.WIRE,
         party=party,
         other=other,
         cents=total + 90_000,
@@ -123,13 +123,15 @@ def _vendor_wire(rng: Random, party: Party, at: int) -> Move:
     vendor = party.others[0]
     cents = vendor.pay_cents + rng.randrange(-5_000, 20_000)
     return Move(
-        program=PAYROLL, at=at, family=Family.WIRE, party=party, other=vendor, cents=cents, note="monthly invoice"
+        program=PAYROLL, at=at, family=EventFamily.WIRE, party=party, other=vendor, cents=cents, note="monthly invoice"
     )
 
 
 def _sweep(rng: Random, party: Party, at: int) -> Move:
     cents = rng.randrange(20_000, 90_000)
-    return Move(program=PAYROLL, at=at, family=Family.BOOK, party=party, other=party.own_bank, cents=cents, note="fees")
+    return Move(
+        program=PAYROLL, at=at, family=EventFamily.BOOK, party=party, other=party.own_bank, cents=cents, note="fees"
+    )
 
 
 def _card(rng: Random, party: Party, at: int) -> Move:
@@ -137,7 +139,7 @@ def _card(rng: Random, party: Party, at: int) -> Move:
     return Move(
         program=PAYROLL,
         at=at,
-        family=Family.CARD,
+        family=EventFamily.CARD,
         party=party,
         other=party.others[0],
         cents=rng.randrange(900, 24_000),
@@ -153,7 +155,7 @@ def _sent_home(rng: Random, party: Party, at: int) -> Move:
     return Move(
         program=REMITTANCE,
         at=at,
-        family=Family.SWIFT if abroad else Family.REALTIME,
+        family=EventFamily.SWIFT if abroad else EventFamily.REALTIME,
         party=party,
         other=family,
         cents=party.pay_cents + rng.randrange(0, party.pay_cents // 4),
@@ -167,7 +169,7 @@ def _disbursed(rng: Random, party: Party, at: int) -> Move:
     return Move(
         program=LENDING,
         at=at,
-        family=Family.ACH,
+        family=EventFamily.ACH,
         party=party,
         other=party.own_bank,
         cents=party.pay_cents * 10 + rng.randrange(5_000),
@@ -181,7 +183,7 @@ def _repaid(rng: Random, party: Party, at: int) -> Move:
     return Move(
         program=LENDING,
         at=at,
-        family=Family.ACH,
+        family=EventFamily.ACH,
         party=party,
         other=party.own_bank,
         cents=party.pay_cents,
@@ -199,7 +201,7 @@ def _check(rng: Random, party: Party, at: int) -> Move:
     return Move(
         program=LENDING,
         at=at,
-        family=Family.CHECK,
+        family=EventFamily.CHECK,
         party=party,
         other=party.others[0],
         cents=rng.randrange(8_000, 120_000),

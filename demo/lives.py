@@ -13,7 +13,7 @@ from clearhold.demo.moves import Move
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.lives import life_of, reports_of
-from clearhold.features.sandbox.planned_transfer import Family
+from clearhold.features.sandbox.planned_transfer import EventFamily
 
 TWICE_IN: Final = 60
 LATE_IN: Final = 80
@@ -78,7 +78,7 @@ class Reporter:
         return Delivery(program=program, due_at=at, body=body)
 
     def _meet(self, move: Move) -> None:
-        if move.family not in (Family.CARD, Family.BOOK) and not self.knows(move):
+        if move.family not in (EventFamily.CARD, EventFamily.BOOK) and not self.knows(move):
             self._known.add((move.program, move.other.id))
             self._newcomers.append((move.other, move.at))
 

@@ -3,14 +3,14 @@
 from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, Party
 from clearhold.demo.moves import Move
 from clearhold.demo.telling import Cast, Strangers, Tempo, out
-from clearhold.features.sandbox.planned_transfer import Ending, Family
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 
 
 def just_under_10k(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
     party = cast[REMITTANCE].crew["structurer_10k"]
     return [
         out(party, strangers.someone(), at + place * tempo.gap_us)(
-            program=REMITTANCE, family=Family.WIRE, cents=strangers.rng.randrange(920_000, 999_000)
+            program=REMITTANCE, family=EventFamily.WIRE, cents=strangers.rng.randrange(920_000, 999_000)
         )
         for place in range(5)
     ]
@@ -20,7 +20,7 @@ def just_under_3k(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> li
     party = cast[REMITTANCE].crew["structurer_3k"]
     return [
         out(party, strangers.someone(), at + place * tempo.gap_us)(
-            program=REMITTANCE, family=Family.REALTIME, cents=strangers.rng.randrange(275_000, 299_900)
+            program=REMITTANCE, family=EventFamily.REALTIME, cents=strangers.rng.randrange(275_000, 299_900)
         )
         for place in range(6)
     ]
@@ -31,7 +31,7 @@ def velocity_burst(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> l
     crowd = [strangers.someone() for _ in range(7)]
     return [
         out(party, strangers.rng.choice(crowd), at + place * tempo.gap_us // 6)(
-            program=REMITTANCE, family=Family.REALTIME, cents=strangers.rng.randrange(40_000, 90_000)
+            program=REMITTANCE, family=EventFamily.REALTIME, cents=strangers.rng.randrange(40_000, 90_000)
         )
         for place in range(16)
     ]
@@ -42,7 +42,7 @@ def denied_but_moving(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -
     return [
         out(party, party.others[0], at + place * tempo.gap_us)(
             program=REMITTANCE,
-            family=Family.REALTIME if party.others[0].country == "US" else Family.SWIFT,
+            family=EventFamily.REALTIME if party.others[0].country == "US" else EventFamily.SWIFT,
             cents=strangers.rng.randrange(60_000, 240_000),
         )
         for place in range(2)
@@ -69,7 +69,7 @@ def changed_account(strangers: Strangers, cast: Cast, at: int, _tempo: Tempo) ->
     party = cast[PAYROLL].crew["invoice"]
     imposter = strangers.imposter(party.others[0])
     make = out(party, imposter, at)
-    return [make(program=PAYROLL, family=Family.WIRE, cents=4_850_000 + strangers.rng.randrange(90_000))]
+    return [make(program=PAYROLL, family=EventFamily.WIRE, cents=4_850_000 + strangers.rng.randrange(90_000))]
 
 
 def card_testing(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
@@ -79,7 +79,7 @@ def card_testing(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> lis
     return [
         out(party, shop, at + place * tempo.gap_us // 6)(
             program=PAYROLL,
-            family=Family.CARD,
+            family=EventFamily.CARD,
             cents=strangers.rng.randrange(100, 499),
             ending=Ending.DECLINED,
             code=strangers.rng.choice(reasons),
@@ -93,7 +93,7 @@ def unauthorized_debits(strangers: Strangers, cast: Cast, at: int, tempo: Tempo)
     return [
         out(party, strangers.rng.choice(party.others), at + place * tempo.gap_us)(
             program=LENDING,
-            family=Family.ACH,
+            family=EventFamily.ACH,
             cents=strangers.rng.randrange(20_000, 90_000),
             debit=True,
             sec_code="WEB",
@@ -116,7 +116,7 @@ def _abroad(
     party = cast[REMITTANCE].crew[role]
     return [
         out(party, strangers.someone(country=country), at + place * tempo.gap_us)(
-            program=REMITTANCE, family=Family.SWIFT, cents=strangers.rng.randrange(180_000, 750_000)
+            program=REMITTANCE, family=EventFamily.SWIFT, cents=strangers.rng.randrange(180_000, 750_000)
         )
         for place, country in enumerate(countries)
     ]
@@ -124,4 +124,4 @@ def _abroad(
 
 def _woken(strangers: Strangers, party: Party, at: int) -> Move:
     make = out(party, strangers.someone(), at)
-    return make(program=PAYROLL, family=Family.WIRE, cents=6_200_000 + strangers.rng.randrange(500_000))
+    return make(program=PAYROLL, family=EventFamily.WIRE, cents=6_200_000 + strangers.rng.randrange(500_000))

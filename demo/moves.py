@@ -1,7 +1,7 @@
 """A move: one transfer that is going to happen, before the bank has told anyone about it."""
 
 from clearhold.demo.cast import Other, Party
-from clearhold.features.sandbox.planned_transfer import Family, PlannedTransfer
+from clearhold.features.sandbox.planned_transfer import EventFamily, PlannedTransfer
 
 
 class Move(PlannedTransfer, frozen=True, kw_only=True):
@@ -18,4 +18,4 @@ class Move(PlannedTransfer, frozen=True, kw_only=True):
     @property
     def is_askable(self) -> bool:
         """Whether it is sent, and neither spent on a card nor booked within the bank."""
-        return not self.incoming and self.family not in (Family.CARD, Family.BOOK)
+        return not self.incoming and self.family not in (EventFamily.CARD, EventFamily.BOOK)

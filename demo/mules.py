@@ -5,7 +5,7 @@ from typing import Final
 from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
 from clearhold.demo.moves import Move
 from clearhold.demo.telling import Cast, Strangers, Tempo, out
-from clearhold.features.sandbox.planned_transfer import Ending, Family
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 
 MULE_PAYERS: Final = 6
 RING: Final = ("ring_1", "ring_2", "ring_3")
@@ -18,13 +18,16 @@ def mule(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
     party = cast[REMITTANCE].crew["mule"]
     gathered = [
         out(party, strangers.someone(), at + place * tempo.gap_us // 2)(
-            program=REMITTANCE, family=Family.REALTIME, cents=strangers.rng.randrange(55_000, 95_000), incoming=True
+            program=REMITTANCE,
+            family=EventFamily.REALTIME,
+            cents=strangers.rng.randrange(55_000, 95_000),
+            incoming=True,
         )
         for place in range(MULE_PAYERS)
     ]
     cents = sum(move.cents for move in gathered) * 96 // 100
     sent = out(party, strangers.someone(), at + MULE_PAYERS * tempo.gap_us)
-    return [*gathered, sent(program=REMITTANCE, family=Family.WIRE, cents=cents)]
+    return [*gathered, sent(program=REMITTANCE, family=EventFamily.WIRE, cents=cents)]
 
 
 def float_on_a_debit(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
@@ -33,7 +36,7 @@ def float_on_a_debit(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) ->
     cents = strangers.rng.randrange(1_200_000, 1_900_000)
     pulled = out(party, strangers.someone(), at)(
         program=PAYROLL,
-        family=Family.ACH,
+        family=EventFamily.ACH,
         cents=cents,
         debit=True,
         sec_code="WEB",
@@ -41,7 +44,7 @@ def float_on_a_debit(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) ->
         code="R01",
     )
     sent = out(party, strangers.someone(), at + tempo.gap_us)
-    return [pulled, sent(program=PAYROLL, family=Family.WIRE, cents=cents * 95 // 100)]
+    return [pulled, sent(program=PAYROLL, family=EventFamily.WIRE, cents=cents * 95 // 100)]
 
 
 def round_trip(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
@@ -50,7 +53,7 @@ def round_trip(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[
     cents = strangers.rng.randrange(600_000, 900_000)
     return [
         out(member, account_of(members[(place + 1) % len(members)]), at + place * tempo.gap_us)(
-            program=PAYROLL, family=Family.BOOK, cents=cents * (100 - 2 * place) // 100
+            program=PAYROLL, family=EventFamily.BOOK, cents=cents * (100 - 2 * place) // 100
         )
         for place, member in enumerate(members)
     ]
@@ -63,7 +66,7 @@ def probed_accounts(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> 
     def probe(sent_at: int, code: str) -> Move:
         return out(party, strangers.someone(), sent_at)(
             program=LENDING,
-            family=Family.ACH,
+            family=EventFamily.ACH,
             cents=strangers.rng.randrange(500, 2_000),
             ending=Ending.RETURNED if code else Ending.GOOD,
             code=code,
@@ -78,7 +81,7 @@ def micro_entries(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> li
     party = cast[LENDING].crew["micro"]
     return [
         out(party, strangers.someone(), at + place * tempo.gap_us // 6)(
-            program=LENDING, family=Family.ACH, cents=strangers.rng.randrange(1, 99)
+            program=LENDING, family=EventFamily.ACH, cents=strangers.rng.randrange(1, 99)
         )
         for place in range(MICRO_ENTRIES)
     ]

@@ -34,7 +34,7 @@ from clearhold.store.redis_log.offsets import log_time_of
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.tables.row_tables import RowTables
-from clearhold.store.time_slice import give_way
+from clearhold.store.time_slice import low_priority
 
 STATE_VERSION: Final = 24
 SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
@@ -224,7 +224,7 @@ class Engine:
         """One round every few seconds until the stop, from when the log of the start is replayed: until then the
         processor is for that. A round that fails is tried again as the next one.
         """
-        give_way()
+        low_priority()
         latest = monotonic() + MAINTENANCE_FROM_S
         while monotonic() < latest and not self.caught_up():
             if self._stopped.wait(_CATCH_UP_POLL_S):

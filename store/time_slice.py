@@ -63,7 +63,7 @@ def set_time_slice(nanoseconds: int) -> bool:
     return result == 0
 
 
-def give_way() -> None:
+def low_priority() -> None:
     """Be behind those that answer for good; the calling thread, and what it starts. On Linux only, where niceness is a
     thread's own.
     """

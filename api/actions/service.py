@@ -16,7 +16,7 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
-from clearhold.api.area import ActionExecutor
+from clearhold.api.area import ActionConcluder
 from clearhold.api.http.auth import OPERATORS_ONLY, folded_name
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
@@ -65,7 +65,7 @@ class ActionService:
         actions: Actions,
         alerts: Alerts,
         command_log: CommandLog,
-        executor: ActionExecutor,
+        executor: ActionConcluder,
     ) -> None:
         self._programs, self._actions, self._alerts = programs, actions, alerts
         self._commands, self._executor = command_log, executor

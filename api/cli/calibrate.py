@@ -20,7 +20,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from clearhold.api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
+from clearhold.api.cli.calibration.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.scorecards import Scorecard
@@ -120,7 +120,7 @@ def calibrate(
 
 def _outcome(
     request: Request, data: Path | None, vectors: Path | None, tenant: str | None, *, is_champion_named: bool
-) -> Outcome:
+) -> CalibrationOutcome:
     """What comes out; what stands in its way ends the command."""
     try:
         from clearhold.api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
@@ -228,7 +228,7 @@ def _check_folder(out: Path) -> None:
         _fail(f"{out} cannot be written: {ancestor} is no folder that this user may write to.")
 
 
-def _write(out: Path, outcome: Outcome) -> None:
+def _write(out: Path, outcome: CalibrationOutcome) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
         (out / "card.json").write_bytes(outcome.card_json)

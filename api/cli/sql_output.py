@@ -18,7 +18,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from clearhold.store.analysts.session import Answer
+from clearhold.store.analysts.session import QueryAnswer
 
 MOST_SHOWN: Final = 500
 PLAIN_WIDTH: Final = 400
@@ -32,7 +32,7 @@ class Format(StrEnum):
     NDJSON = "ndjson"
 
 
-def write_answer(answer: Answer, form: Format) -> None:
+def write_answer(answer: QueryAnswer, form: Format) -> None:
     """Write one answer to standard output."""
     names = _distinct(answer.names)
     match form:
@@ -88,7 +88,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _write_table(answer: Answer) -> None:
+def _write_table(answer: QueryAnswer) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = PLAIN_WIDTH

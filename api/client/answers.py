@@ -43,7 +43,7 @@ class Posted(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class WebhookEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RegisteredEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A registered endpoint for events.
 
     The answer to a registration alone has the ``secret``; it has no ``enabled``, since a new endpoint is.

@@ -17,8 +17,8 @@ import msgspec
 from clearhold.api.client.answers import (
     Delivery,
     Posted,
+    RegisteredEndpoint,
     UnreachableError,
-    WebhookEndpoint,
     ingest_path,
     refusal_of,
     signed_headers,
@@ -180,18 +180,18 @@ class ClearholdClient:
         headers = {"Content-Type": "application/json"}
         self._send("PUT", path, content=msgspec.json.encode({"key": key}), headers=headers, safe=True)
 
-    def webhooks(self) -> list[WebhookEndpoint]:
+    def webhooks(self) -> list[RegisteredEndpoint]:
         """All endpoints that the caller reaches, newest first."""
-        return self._decoded(self._get("/api/webhooks"), list[WebhookEndpoint])
+        return self._decoded(self._get("/api/webhooks"), list[RegisteredEndpoint])
 
-    def create_webhook(self, webhook: Mapping[str, Any]) -> WebhookEndpoint:
+    def create_webhook(self, webhook: Mapping[str, Any]) -> RegisteredEndpoint:
         """Register an endpoint; its secret is in the service's answer alone."""
-        return self._decoded(self._call("POST", "/api/webhooks", body=webhook, safe=False), WebhookEndpoint)
+        return self._decoded(self._call("POST", "/api/webhooks", body=webhook, safe=False), RegisteredEndpoint)
 
-    def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> WebhookEndpoint:
+    def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> RegisteredEndpoint:
         """Change an endpoint's URL, events or state."""
         path = f"/api/webhooks/{quote(endpoint_id, safe='')}"
-        return self._decoded(self._call("PATCH", path, body=change), WebhookEndpoint)
+        return self._decoded(self._call("PATCH", path, body=change), RegisteredEndpoint)
 
     def delete_webhook(self, endpoint_id: str) -> None:
         """Disable an endpoint; again when it is disabled changes nothing."""

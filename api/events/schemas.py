@@ -7,7 +7,7 @@ import msgspec
 from clearhold.api.http.fields import BankId, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult, SubjectType
+from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult, EventSubjectType
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.events import EventRow
@@ -36,7 +36,7 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 class EventSubject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What an event is about."""
 
-    type: SubjectType
+    type: EventSubjectType
     id: Annotated[str, msgspec.Meta(description="The bank's id of the transfer or party.")]
 
 
@@ -94,7 +94,7 @@ def to_delivery(row: EventRow) -> EventDelivery:
 def to_summary(row: EventRow) -> EventSummary:
     subject = None
     if row.subject_type is not None and row.subject_id is not None:
-        subject = EventSubject(type=SubjectType(row.subject_type), id=row.subject_id)
+        subject = EventSubject(type=EventSubjectType(row.subject_type), id=row.subject_id)
     return EventSummary(
         **msgspec.structs.asdict(to_delivery(row)),
         id=row.event_id,

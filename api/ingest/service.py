@@ -32,7 +32,7 @@ _SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
 _NO_SECRETS: Final = (b"a key of no program", b"and another: a program has two at most")
 
 
-class Delivery(NamedTuple):
+class DeliveredEvent(NamedTuple):
     """One event as it was sent."""
 
     event_id: str
@@ -52,17 +52,17 @@ class IngestService:
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
         """Make one event durable; True when it, or another that took effect under its id, already was."""
         target = self._verified(program_id, scope, raw)
-        (duplicate,) = await self._taken(target, [Delivery(read_envelope(raw).id, crc32(raw), raw)])
+        (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
         return duplicate
 
     async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
         """Make the events of all lines durable together; a line that cannot be used does not stop the others."""
         target = self._verified(program_id, scope, raw)
         receipts: list[LineReceipt] = []
-        deliveries: dict[int, Delivery] = {}
+        deliveries: dict[int, DeliveredEvent] = {}
         for number, line in lines_of(raw):
             try:
-                deliveries[number] = Delivery(read_line(line).id, crc32(line), line)
+                deliveries[number] = DeliveredEvent(read_line(line).id, crc32(line), line)
             except EnvelopeError as error:
                 receipts.append(LineReceipt(line=number, received=False, error=str(error), path=error.path))
         duplicates = await self._taken(target, [*deliveries.values()]) if deliveries else []
@@ -75,7 +75,7 @@ class IngestService:
         target = self._tenancy.ingest_targets.find(program_id)
         assert target is not None, "every program has a target of ingest"
         composed = zip(events.event_ids, events.bodies, strict=True)
-        await self._taken(target, [Delivery(event_id, crc32(body), body) for event_id, body in composed])
+        await self._taken(target, [DeliveredEvent(event_id, crc32(body), body) for event_id, body in composed])
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
         """The program, once the sender has proved to know its secret.
@@ -98,7 +98,7 @@ class IngestService:
             raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
         return target
 
-    async def _taken(self, target: IngestTarget, deliveries: Sequence[Delivery]) -> list[bool]:
+    async def _taken(self, target: IngestTarget, deliveries: Sequence[DeliveredEvent]) -> list[bool]:
         """Append the events that are not in the log, in their order; True for each that is no news.
 
         The bytes of an event are appended once. Whoever sends them meanwhile waits, and tries if that failed.
@@ -116,7 +116,7 @@ class IngestService:
             done.set_result(None)
 
     async def _append_new(
-        self, target: IngestTarget, keys: Sequence[EventKey], deliveries: Sequence[Delivery]
+        self, target: IngestTarget, keys: Sequence[EventKey], deliveries: Sequence[DeliveredEvent]
     ) -> list[bool]:
         earlier = await self._earlier_results(target.program_id, keys)
         new: dict[EventKey, bytes] = {}

@@ -29,7 +29,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.duck.reports.actors import ReportActors
 from clearhold.store.duck.reports.alerts import ReportAlerts
-from clearhold.store.duck.reports.scores import ReportScores, SignalCount, Subject
+from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
 from clearhold.store.duck.reports.transfers import ReportTransfers
 from clearhold.store.duck.span import Span
 
@@ -74,7 +74,7 @@ class ActorReports:
     ) -> ActorReport:
         program_id, name = self._find(principal, kind, actor_id, named)
         is_agent = kind is not ActorType.COUNTERPARTY and self._holds_agents(principal, program_id)
-        subject = Subject(program_id, ActorType.AGENT if is_agent else kind, actor_id)
+        subject = ReportSubject(program_id, ActorType.AGENT if is_agent else kind, actor_id)
         actor = self._actors.find(principal, program_id, kind, actor_id)
         alerts = self._alerts.of_actor(principal, actor, span, MOST_LISTED)
         dispositions = self._alerts.dispositions_of_actor(principal, actor, span, MOST_LISTED)

@@ -25,7 +25,7 @@ from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock
 from clearhold.store.duck.reports.alerts import ReportAlerts
 from clearhold.store.duck.reports.kri_snapshots import KriSnapshots
-from clearhold.store.duck.reports.scores import ReportScores, Subject
+from clearhold.store.duck.reports.scores import ReportScores, ReportSubject
 from clearhold.store.duck.reports.snapshots import ReportSnapshots
 from clearhold.store.duck.span import Span
 
@@ -54,7 +54,7 @@ class ProgramReports:
         return self._programs.marked(report, program.id)
 
     def _read(self, principal: Principal, program: Program, span: Span, now: int, totals: DayTotals) -> ProgramReport:
-        subject = Subject(program.id, PROGRAM, program.id)
+        subject = ReportSubject(program.id, PROGRAM, program.id)
         newest = self._snapshots.newest(principal, program.id, upto=span.end - 1)
         kris = kris_of(newest)
         before = kris_of(self._snapshots.newest(principal, program.id, upto=span.start - 1))

@@ -19,7 +19,7 @@ from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder
 from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
 from clearhold.features.sandbox.scenarios import SCENARIOS
-from clearhold.store.duck.transfers import StoredTransfer
+from clearhold.store.duck.transfers import StoredTransferRow
 
 MOST_SEED: Final = 2**31 - 1
 NOBODY: Final = "Sandbox Counterparty"
@@ -137,7 +137,7 @@ def ordered(request: SandboxTransfer) -> TransferOrder:
     )
 
 
-def to_score(transfer: StoredTransfer) -> SandboxScore:
+def to_score(transfer: StoredTransferRow) -> SandboxScore:
     row, features = transfer.row, transfer.features
     return SandboxScore(
         score=row.score,

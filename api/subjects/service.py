@@ -19,7 +19,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.subjects.reader import SubjectReader
-from clearhold.store.subjects.things import Subject, SubjectKind
+from clearhold.store.subjects.things import ExportSubject, SubjectKind
 
 LINES_A_BATCH: Final = 100
 
@@ -55,7 +55,7 @@ class SubjectService:
         lines = self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH)
         return batches_of(lines, _to_lines)
 
-    def _find(self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None) -> Subject:
+    def _find(self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None) -> ExportSubject:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         rows = self._tables[kind].find(principal, subject_id, named)
         if not rows:
@@ -63,7 +63,7 @@ class SubjectService:
         if len(rows) > 1:
             raise several_programs(_NOUNS[kind])
         (row,) = rows
-        return Subject(kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard)
+        return ExportSubject(kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard)
 
 
 def _to_lines(batch: Sequence[bytes]) -> list[msgspec.Raw]:

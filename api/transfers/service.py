@@ -33,7 +33,7 @@ from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.reason import Reason
-from clearhold.store.duck.transfers import StoredTransfer, TransferFilter, Transfers
+from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Transfers
 from clearhold.store.lake.raw_events import RawEvents
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
@@ -82,11 +82,11 @@ class TransferService:
             created_to=instant_in(filters.to),
         )
 
-    def _marked(self, rows: Sequence[StoredTransfer]) -> list[TransferSummary]:
+    def _marked(self, rows: Sequence[StoredTransferRow]) -> list[TransferSummary]:
         """Stored transfers as lists and exports show them."""
         return [self._programs.marked(self._summary(each), each.row.program_id) for each in rows]
 
-    def _summary(self, transfer: StoredTransfer) -> TransferSummary:
+    def _summary(self, transfer: StoredTransferRow) -> TransferSummary:
         features = transfer.features
         if features is None:
             return to_summary(transfer.row, None)
@@ -104,7 +104,7 @@ def _inputs(features: TransferFeaturesRow, card: ScoringCard) -> ScoreInputs:
     )
 
 
-def _place(transfer: StoredTransfer) -> Place:
+def _place(transfer: StoredTransferRow) -> Place:
     return Place(transfer.row.bank_created_at, transfer.row.id, transfer.row.program_id)
 
 

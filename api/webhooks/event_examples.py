@@ -14,12 +14,12 @@ from clearhold.features.webhooks.payloads import (
     AlertOpened,
     Data,
     DispositionSigned,
-    Event,
     KriSnapshotTaken,
     LabelRecorded,
     Ping,
     PreflightScored,
     TransferScored,
+    WebhookEvent,
 )
 from clearhold.features.webhooks.row_events import body_of
 
@@ -144,7 +144,9 @@ def _example(event: EventType, data: Data) -> WebhookPayload:
     at = parse_instant(_AT)
     assert at is not None, "the example's instant is one"
     cause = WEBHOOK_EVENT_IDS.id_of(f"{event}/example")
-    event_of_type = Event(id=cause, type=event, tenant_id=TENANT_ID, program_id=PROGRAM_ID, created_at=at, data=data)
+    event_of_type = WebhookEvent(
+        id=cause, type=event, tenant_id=TENANT_ID, program_id=PROGRAM_ID, created_at=at, data=data
+    )
     return to_payload(body_of(event_of_type, "first-bank"))
 
 

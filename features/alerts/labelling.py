@@ -13,7 +13,7 @@ from clearhold.features.alerts.rows import derived_from
 from clearhold.features.bank.disputes import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
+from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.emit import Emit
@@ -66,7 +66,7 @@ def apply_dispute_event(
     dispute = read_dispute(suffix, data)
     if dispute is None:
         return EventOutcome(EventResult.STORED)
-    subject = EventSubject(SubjectType.TRANSFER, dispute.transfer_id)
+    subject = SubjectOfEvent(EventSubjectType.TRANSFER, dispute.transfer_id)
     row_index = program.transfers.row_of(dispute.transfer_id)
     if row_index is None:
         program.alerts.disputes_waiting[dispute.transfer_id] = dispute.outcome is DisputeOutcome.WON

@@ -21,7 +21,7 @@ from clearhold.features.core.rows.emit import Emit, no_rows
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import Grade, worse_of
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
-from clearhold.features.detectors.program_resting import parts_of
+from clearhold.features.detectors.program_supporting import parts_of
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import KRI
 from clearhold.features.policy.in_force import InForce, policy_in_force, version_in_force

@@ -25,7 +25,7 @@ from clearhold.features.bank.field_kinds import (
     TEXT,
     TEXTS,
     VERIFICATION_STATUS,
-    FieldKind,
+    BankFieldKind,
 )
 from clearhold.features.core.vocabulary import Rail
 
@@ -37,7 +37,7 @@ class EventField(msgspec.Struct, frozen=True):
     """
 
     name: str
-    kind: FieldKind
+    kind: BankFieldKind
     meaning: str
     inside: tuple["EventField", ...] = ()
     rails: frozenset[Rail] | None = None  # of a transfer, those that it is read on; None is all

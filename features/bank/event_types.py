@@ -10,7 +10,7 @@ from clearhold.features.bank.transfers import EventKind
 _CACHED_TYPES: Final = 4_096
 
 
-class EventType(NamedTuple):
+class BankEventType(NamedTuple):
     """An event type in its parts; ``kind`` is set when its family is a rail's."""
 
     family: str
@@ -23,14 +23,14 @@ class EventType(NamedTuple):
 
 
 @lru_cache(maxsize=_CACHED_TYPES)
-def event_type(text: str) -> EventType:
+def event_type(text: str) -> BankEventType:
     """``check.incoming_debit.delivery.mailed`` is family check, a transfer, suffix ``delivery.mailed``."""
     family, _, rest = text.partition(".")
     middle, _, suffix = rest.partition(".")
     rail = RAIL_OF_FAMILY.get(family)
     is_listed = text in LISTED_TYPES or text.startswith(DELIVERY_OF_CHECKS)
     if rail is None:
-        return EventType(
+        return BankEventType(
             family,
             suffix=rest,
             kind=None,
@@ -39,7 +39,7 @@ def event_type(text: str) -> EventType:
             is_dispute=False,
             is_listed=is_listed,
         )
-    return EventType(
+    return BankEventType(
         family,
         suffix=rest,
         kind=EventKind(rail, middle, suffix),

@@ -21,7 +21,7 @@ from clearhold.features.bank.event_fields import (
     EventField,
     transfer_fields,
 )
-from clearhold.features.bank.event_types import EventType, event_type
+from clearhold.features.bank.event_types import BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
@@ -30,9 +30,9 @@ from clearhold.features.bank.events import (
     TransferSnapshot,
     TypedEvent,
 )
-from clearhold.features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, FieldKind
+from clearhold.features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, BankFieldKind
 from clearhold.features.bank.fields import mapping, text
-from clearhold.features.core.event_results import EventResult, Fault
+from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import FUTURE_TOLERANCE_US
 from clearhold.features.core.vocabulary import Rail
@@ -46,12 +46,12 @@ _NOTHING: Final = (None, "")
 _ACH: Final = Rail.ACH.value
 _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transaction": "card", "rtp": "realtime"}
 _SENTENCES: Final = {
-    EventResult.DUPLICATE: Fault("The same event, byte for byte, came before."),
-    EventResult.CONFLICTING: Fault(
+    EventResult.DUPLICATE: EventFault("The same event, byte for byte, came before."),
+    EventResult.CONFLICTING: EventFault(
         "Another event took effect under this id. Send what differs as an event with an id of its own.", "id"
     ),
-    EventResult.FAILED: Fault("Clearhold could not apply it. Its table of quarantined entries has the cause."),
-    EventResult.WAITING: Fault("The dispute is decided, and its transfer is not known yet.", "data.transfer_id"),
+    EventResult.FAILED: EventFault("Clearhold could not apply it. Its table of quarantined entries has the cause."),
+    EventResult.WAITING: EventFault("The dispute is decided, and its transfer is not known yet.", "data.transfer_id"),
 }
 _CAMEL_ENDINGS: Final = tuple(
     sorted(
@@ -68,7 +68,7 @@ _CHECKED_WHEN_TYPED: Final = {
 """The fields whose types in ``BankObject`` do not say that they can be used."""
 
 
-def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *, appended_at: int) -> Fault | None:
+def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *, appended_at: int) -> EventFault | None:
     """What is to be said of an event with this result; None when there is nothing."""
     kind = event_type(event.type)
     if result is EventResult.UNKNOWN:
@@ -78,7 +78,7 @@ def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *,
     if result is EventResult.APPLIED and isinstance(event, TypedEvent) and _is_plain(event, kind, body):
         return _in_future(event.created_at, event.data.created_at, event.data.updated_at, appended_at)
     data = _data_of(body)
-    if isinstance(data, Fault):
+    if isinstance(data, EventFault):
         return data
     if result in _FAULT_IN_DATA:
         return _FAULT_IN_DATA[result](kind, data)
@@ -89,18 +89,18 @@ def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *,
     )
 
 
-def _data_of(body: bytes) -> dict[str, Any] | Fault:
+def _data_of(body: bytes) -> dict[str, Any] | EventFault:
     """The event's object, or why there is none."""
     try:
         data: Any = ANY_DECODER.decode(EVENT_DECODER.decode(body).data or b"null")
     except (msgspec.DecodeError, RecursionError):
-        return Fault("data is not well-formed JSON, or nests too deeply.", _DATA)
+        return EventFault("data is not well-formed JSON, or nests too deeply.", _DATA)
     if data is None:
-        return Fault("data is required: the object that the event is about.", _DATA)
-    return data if isinstance(data, dict) else Fault("data must be an object.", _DATA)
+        return EventFault("data is required: the object that the event is about.", _DATA)
+    return data if isinstance(data, dict) else EventFault("data must be an object.", _DATA)
 
 
-def reads_plainly(kind: EventType, data: BankObject, snapshot: TransferSnapshot, *, appended_at: int) -> bool:
+def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnapshot, *, appended_at: int) -> bool:
     """Whether all of a usual transfer was read, so that nobody need look for what was not: true of most of them."""
     created_at = snapshot.created_at
     return (
@@ -120,7 +120,7 @@ def reads_plainly(kind: EventType, data: BankObject, snapshot: TransferSnapshot,
     )
 
 
-def _is_plain(event: TypedEvent, kind: EventType, body: bytes) -> bool:
+def _is_plain(event: TypedEvent, kind: BankEventType, body: bytes) -> bool:
     """Whether there is nothing to say of a transfer's object: found in a fraction of the time of a full look."""
     data = event.data
     if not kind.is_transfer or not kind.is_listed or kind.kind is None:
@@ -134,7 +134,7 @@ def _is_plain(event: TypedEvent, kind: EventType, body: bytes) -> bool:
     return not any([body.find(ending) >= 0 for ending in _CAMEL_ENDINGS])  # noqa: C419 - a list costs half as much
 
 
-def _in_future(created_at: str, own: object, updated_at: object, appended_at: int) -> Fault | None:
+def _in_future(created_at: str, own: object, updated_at: object, appended_at: int) -> EventFault | None:
     """``own`` is the object's creation time. A time in the future counts as that of the arrival, an update as none."""
     for path, stated, words in (
         ("created_at", created_at, "as the time at which the event arrived"),
@@ -143,42 +143,42 @@ def _in_future(created_at: str, own: object, updated_at: object, appended_at: in
     ):
         at = parse_instant(stated) if isinstance(stated, str) else None
         if at is not None and at > appended_at + FUTURE_TOLERANCE_US:
-            return Fault(f"{path} is in the future, and was read {words}.", path)
+            return EventFault(f"{path} is in the future, and was read {words}.", path)
     return None
 
 
-def _unlisted(kind: EventType) -> Fault | None:
+def _unlisted(kind: BankEventType) -> EventFault | None:
     if kind.is_listed:
         return None
     if kind.kind is not None and not kind.is_transfer and not kind.is_dispute:
-        return Fault(
+        return EventFault(
             "type is not a listed one; it was read as that of a transfer, because of the id and amount.", "type"
         )
-    return Fault("type is not a listed one; its last part was read as a state that is not known here.", "type")
+    return EventFault("type is not a listed one; its last part was read as a state that is not known here.", "type")
 
 
-def _fields_of(kind: EventType) -> tuple[EventField, ...]:
+def _fields_of(kind: BankEventType) -> tuple[EventField, ...]:
     if kind.is_dispute:
         return DISPUTE_FIELDS
     return FIELDS_OF_PARTY.get(kind.family, ()) if kind.kind is None else _FIELDS_OF_RAIL[kind.kind.rail]
 
 
-def _unknown_family(type_text: str) -> Fault:
+def _unknown_family(type_text: str) -> EventFault:
     family = type_text.partition(".")[0]
     if family.lower() in KNOWN_FAMILIES:
-        return Fault("type must be in lower-case letters.", "type")
+        return EventFault("type must be in lower-case letters.", "type")
     families = ", ".join(sorted(KNOWN_FAMILIES))
     meant = _OTHER_WORDS.get(family) or next(iter(get_close_matches(family, sorted(KNOWN_FAMILIES), 1)), None)
     hint = f" Is {meant} meant?" if meant else ""
-    return Fault(f"type must begin with one of the families {families}, and a dot.{hint}", "type")
+    return EventFault(f"type must begin with one of the families {families}, and a dot.{hint}", "type")
 
 
-def _stale(_kind: EventType, data: dict[str, Any]) -> Fault:
+def _stale(_kind: BankEventType, data: dict[str, Any]) -> EventFault:
     path = "data.updated_at" if text(data.get("updated_at")) else "created_at"
-    return Fault(f"{path} is earlier than that of the newest snapshot of the object.", path)
+    return EventFault(f"{path} is earlier than that of the newest snapshot of the object.", path)
 
 
-def _unusable(kind: EventType, data: dict[str, Any]) -> Fault:
+def _unusable(kind: BankEventType, data: dict[str, Any]) -> EventFault:
     """The field without which nothing can be done: the id, else the amount."""
     fields = _fields_of(kind)
     alternatives: list[EventField] = []
@@ -188,47 +188,47 @@ def _unusable(kind: EventType, data: dict[str, Any]) -> Fault:
             break
     for field in alternatives:
         if data.get(field.name) not in _NOTHING:
-            return Fault(f"data.{field.name} must be {field.kind.words}.", f"data.{field.name}")
+            return EventFault(f"data.{field.name} must be {field.kind.words}.", f"data.{field.name}")
     first = alternatives[0]
     hint = f" Its name is {first.name}, and not {other}." if (other := _spelt_otherwise(first.name, data)) else ""
-    return Fault(f"data.{first.name} is required {first.needed}.{hint}", f"data.{first.name}")
+    return EventFault(f"data.{first.name} is required {first.needed}.{hint}", f"data.{first.name}")
 
 
-def _stored(kind: EventType, data: dict[str, Any]) -> Fault:
+def _stored(kind: BankEventType, data: dict[str, Any]) -> EventFault:
     """Why an event of a known family was kept and had no effect."""
     if kind.is_dispute:
         return _dispute(kind, data)
     if kind.kind is None:
         if kind.family in FIELDS_OF_PARTY:
-            return Fault("It names an account and states nothing about it.")
-        return Fault("Events of this family are kept, and nothing is done with them.")
+            return EventFault("It names an account and states nothing about it.")
+        return EventFault("Events of this family are kept, and nothing is done with them.")
     if kind.is_request:
-        return Fault("It is about a request, which is no transfer.")
+        return EventFault("It is about a request, which is no transfer.")
     known = sorted(each for each in TRANSFER_RESOURCES if each.partition(".")[0] == kind.family)
-    return Fault(f"type names no transfer: those of this family begin with {' or '.join(known)}.", "type")
+    return EventFault(f"type names no transfer: those of this family begin with {' or '.join(known)}.", "type")
 
 
-def _dispute(kind: EventType, data: dict[str, Any]) -> Fault:
+def _dispute(kind: BankEventType, data: dict[str, Any]) -> EventFault:
     if kind.suffix == DISPUTE_OPENED:
-        return Fault("The dispute is open. It labels its transfer when it is decided.")
+        return EventFault("The dispute is open. It labels its transfer when it is decided.")
     if not any(text(data.get(each.name)) for each in DISPUTE_FIELDS if each.name.endswith("_id")):
         nested = mapping(data.get("transaction"))
         if not text(nested.get("id")):
-            return Fault("data.transfer_id is required to know which transfer is disputed.", "data.transfer_id")
-    return Fault("data.outcome says neither that the dispute was won nor that it was lost.", "data.outcome")
+            return EventFault("data.transfer_id is required to know which transfer is disputed.", "data.transfer_id")
+    return EventFault("data.outcome says neither that the dispute was won nor that it was lost.", "data.outcome")
 
 
-def _read_as_absent(data: dict[str, Any], fields: Sequence[EventField]) -> Fault | None:
+def _read_as_absent(data: dict[str, Any], fields: Sequence[EventField]) -> EventFault | None:
     """The fields of an applied event that could not be used, the first with its rule."""
     odd = [*_odd(fields, data, _DATA)]
     if odd:
         path, kind = odd[0]
         further = ", ".join(each for each, _ in odd[1 : 1 + SHOWN_FIELDS])
-        return Fault(
+        return EventFault(
             f"{path} must be {kind.words}; it was read as absent." + (f" So was {further}." if further else ""), path
         )
     for path, name, other in _misspelt(fields, data, _DATA):
-        return Fault(f"{path}.{other} is not read: the field's name is {name}.", f"{path}.{name}")
+        return EventFault(f"{path}.{other} is not read: the field's name is {name}.", f"{path}.{name}")
     return None
 
 
@@ -242,7 +242,7 @@ def _misspelt(fields: Sequence[EventField], data: dict[str, Any], path: str) -> 
             yield from _misspelt(field.inside, value, f"{path}.{field.name}")
 
 
-def _odd(fields: Sequence[EventField], data: dict[str, Any], path: str) -> Iterator[tuple[str, FieldKind]]:
+def _odd(fields: Sequence[EventField], data: dict[str, Any], path: str) -> Iterator[tuple[str, BankFieldKind]]:
     """The paths, and what should be there, of values that are read as absent."""
     for field in fields:
         value = data.get(field.name)
@@ -254,7 +254,7 @@ def _odd(fields: Sequence[EventField], data: dict[str, Any], path: str) -> Itera
             yield from _odd_inside(field, value, path)
 
 
-def _odd_inside(field: EventField, value: object, path: str) -> Iterator[tuple[str, FieldKind]]:
+def _odd_inside(field: EventField, value: object, path: str) -> Iterator[tuple[str, BankFieldKind]]:
     if isinstance(value, list):
         for number, each in enumerate(value):
             yield from _odd(field.inside, each, f"{path}.{field.name}[{number}]")

@@ -16,7 +16,7 @@ from clearhold.features.core.vocabulary import AchType, EntityType, PepStatus, V
 _TEXT_SCHEMA: Final = {"type": "string", "maxLength": fields.TEXT_LIMIT}
 
 
-class FieldKind(msgspec.Struct, frozen=True):
+class BankFieldKind(msgspec.Struct, frozen=True):
     """``words`` complete the sentence "it must be"; ``schema`` is without the null that every field may be."""
 
     words: str
@@ -24,22 +24,24 @@ class FieldKind(msgspec.Struct, frozen=True):
     schema: Mapping[str, Any]
 
 
-def one_of(*known: str) -> FieldKind:
+def one_of(*known: str) -> BankFieldKind:
     """One of the bank's words, in letters of either case."""
     options = frozenset(each.upper() for each in known)
     words = " or ".join((", ".join(known[:-1]), known[-1]))
-    return FieldKind(words, lambda value: (fields.word(value) or "") in options, {"type": "string", "examples": known})
+    return BankFieldKind(
+        words, lambda value: (fields.word(value) or "") in options, {"type": "string", "examples": known}
+    )
 
 
 def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and all(isinstance(each, dict) for each in value))
 
 
-TEXT: Final = FieldKind(
+TEXT: Final = BankFieldKind(
     f"a text of at most {fields.TEXT_LIMIT} characters", lambda value: fields.text(value) is not None, _TEXT_SCHEMA
 )
-NAME: Final = FieldKind("a text", lambda value: fields.name(value) is not None, {"type": "string"})
-CENTS: Final = FieldKind(
+NAME: Final = BankFieldKind("a text", lambda value: fields.name(value) is not None, {"type": "string"})
+CENTS: Final = BankFieldKind(
     "whole cents, as an integer such as 985000 or the same as a string of digits",
     lambda value: fields.cents(value) is not None,
     {
@@ -49,7 +51,7 @@ CENTS: Final = FieldKind(
         ]
     },
 )
-SIGNED_CENTS: Final = FieldKind(
+SIGNED_CENTS: Final = BankFieldKind(
     "whole cents, as an integer such as -6000 or the same as a string of digits",
     lambda value: fields.signed_cents(value) is not None,
     {
@@ -59,29 +61,29 @@ SIGNED_CENTS: Final = FieldKind(
         ]
     },
 )
-FLAG: Final = FieldKind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
-INSTANT: Final = FieldKind(
+FLAG: Final = BankFieldKind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
+INSTANT: Final = BankFieldKind(
     "an RFC 3339 date-time with an offset, or a date",
     lambda value: fields.instant(value) is not None,
     {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
 )
-CURRENCY: Final = FieldKind(
+CURRENCY: Final = BankFieldKind(
     "an ISO 4217 code of three letters",
     lambda value: fields.currency(value) is not None,
     {"type": "string", "minLength": 3, "maxLength": 3, "examples": ["USD"]},
 )
-COUNTRY: Final = FieldKind(
+COUNTRY: Final = BankFieldKind(
     "an ISO 3166-1 alpha-2 country code",
     lambda value: fields.country(value) is not None,
     {"type": "string", "minLength": 2, "maxLength": 3, "examples": ["US"]},
 )
-TEXTS: Final = FieldKind(
+TEXTS: Final = BankFieldKind(
     "a list of texts, or one text with commas",
     lambda value: fields.texts(value) is not None,
     {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]},
 )
-OBJECT: Final = FieldKind("an object", lambda value: isinstance(value, dict), {"type": "object"})
-OBJECTS: Final = FieldKind("a list of objects", _is_list_of_objects, {"type": "array", "items": {"type": "object"}})
+OBJECT: Final = BankFieldKind("an object", lambda value: isinstance(value, dict), {"type": "object"})
+OBJECTS: Final = BankFieldKind("a list of objects", _is_list_of_objects, {"type": "array", "items": {"type": "object"}})
 ACH_TYPE: Final = one_of(*(each.value for each in AchType))
 ENTITY_TYPE: Final = one_of(*(each.value for each in EntityType))
 VERIFICATION_STATUS: Final = one_of(*(each.value for each in VerificationStatus))

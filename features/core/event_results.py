@@ -41,7 +41,7 @@ TAKES_EFFECT: Final = frozenset({EventResult.APPLIED, EventResult.WAITING})
 """The results that use up the event's id."""
 
 
-class SubjectType(StrEnum):
+class EventSubjectType(StrEnum):
     """What an event can be about."""
 
     TRANSFER = "transfer"
@@ -50,10 +50,10 @@ class SubjectType(StrEnum):
     ACCOUNT = "account"
 
 
-class EventSubject(msgspec.Struct, frozen=True, gc=False):
+class SubjectOfEvent(msgspec.Struct, frozen=True, gc=False):
     """What an event is about."""
 
-    type: SubjectType
+    type: EventSubjectType
     id: str
 
 
@@ -64,11 +64,11 @@ class EventOutcome(msgspec.Struct, frozen=True, gc=False):
     """
 
     result: EventResult
-    subject: EventSubject | None = None
+    subject: SubjectOfEvent | None = None
     is_plain: bool = False
 
 
-class Fault(msgspec.Struct, frozen=True, gc=False):
+class EventFault(msgspec.Struct, frozen=True, gc=False):
     """A sentence on an event, and the dotted path of the field that it is about; never a value of the caller's."""
 
     sentence: str

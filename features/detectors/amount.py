@@ -30,7 +30,7 @@ from clearhold.features.detectors.detector import (
 )
 from clearhold.features.detectors.subjects import actor_subject, counterparty_subject, named_actor, transfer_subject
 from clearhold.features.scorers.trs_v1 import amount as rules
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.windows.edges import NOBODY
 
 STRUCTURING: Final = "structuring_pattern"
@@ -45,7 +45,7 @@ def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubjec
     return counterparty_subject(context, reason) if party is not None and many_pay(context, party) else None
 
 
-def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
+def _structures(context: DetectionContext, party: Actor | KnownCounterparty) -> bool:
     v = context.vector
     for threshold in lines_of(v.structuring_thresholds).zones(v.amount_cents):
         times = (party.zones or {}).get(threshold)
@@ -58,7 +58,7 @@ def _structures(context: DetectionContext, party: Actor | Counterparty) -> bool:
     return False
 
 
-def many_pay(context: DetectionContext, party: Counterparty) -> bool:
+def many_pay(context: DetectionContext, party: KnownCounterparty) -> bool:
     """Whether several actors each sent or got transfers just under one threshold with the same counterparty."""
     lines = lines_of(context.vector.structuring_thresholds)
     zones = frozenset(lines.zones(context.vector.amount_cents))

@@ -18,7 +18,7 @@ from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.policy.rule_set import RuleInForce
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 
 ONCE: Final = 0
@@ -89,7 +89,7 @@ class DetectionContext(msgspec.Struct, frozen=True, gc=False):
         return self.landed.parties[0]
 
     @property
-    def counterparty(self) -> Counterparty | None:
+    def counterparty(self) -> KnownCounterparty | None:
         return self.landed.parties[1]
 
 

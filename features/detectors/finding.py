@@ -28,7 +28,7 @@ from clearhold.features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_
 from clearhold.features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
 from clearhold.features.detectors.table import DETECTOR_OF, TRIGGERS
 from clearhold.features.scorers.scorecard import in_order
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.series import ALWAYS, Series
@@ -84,7 +84,7 @@ def _reason_finding(context: DetectionContext, subject: AlertSubject, triggered:
     )
 
 
-def is_of_listed(program: ProgramState, parties: tuple[Actor | None, Counterparty | None]) -> bool:
+def is_of_listed(program: ProgramState, parties: tuple[Actor | None, KnownCounterparty | None]) -> bool:
     """Whether the wallet of an agent, or of its payer, is on a sanctions list."""
     (actor, party), book = parties, program.agents
     return (party is not None and party.index in book.listed) or (actor is not None and book.is_hit(actor.index))
@@ -99,7 +99,7 @@ def listed_findings(context: DetectionContext) -> Iterator[Finding]:
         yield listed_finding(context, actor, at=context.at)
 
 
-def listed_finding(context: DetectionContext, listed: Actor | Counterparty, *, at: int) -> Finding:
+def listed_finding(context: DetectionContext, listed: Actor | KnownCounterparty, *, at: int) -> Finding:
     """A wallet that is on a sanctions list: of an agent, or of a payer."""
     owner = "agent" if isinstance(listed, Actor) else "payer"
     return Finding(

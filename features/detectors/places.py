@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import Glance
+from clearhold.features.state.transfer_table import TransferBrief
 
 NAMED: Final = 100
 READ: Final = 500
@@ -16,7 +16,7 @@ Place = tuple[int, int]  # own time and row of a transfer
 Places = set[Place]
 
 
-class Resting(NamedTuple):
+class SupportingTransfers(NamedTuple):
     """``rows`` are the newest ones, oldest first; ``total`` counts all."""
 
     rows: tuple[int, ...]
@@ -24,7 +24,7 @@ class Resting(NamedTuple):
 
 
 def newest_of_program(
-    program: ProgramState, after: int, upto: int, keep: Callable[[ProgramState, Glance], bool]
+    program: ProgramState, after: int, upto: int, keep: Callable[[ProgramState, TransferBrief], bool]
 ) -> Places:
     """The program's newest transfers in (after, upto], among the newest that it has."""
     places = Places()

@@ -6,7 +6,7 @@ A party that is unknown, or has no id from the bank, cannot be named: the subjec
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.windows.edges import NOBODY
 
 
@@ -66,7 +66,7 @@ def named_actor(actor: Actor) -> AlertSubject:
     return AlertSubject(SubjectType.ACCOUNT if actor.is_account else SubjectType.ENTITY, actor.id)
 
 
-def named_counterparty(party: Counterparty) -> AlertSubject:
+def named_counterparty(party: KnownCounterparty) -> AlertSubject:
     return AlertSubject(SubjectType.COUNTERPARTY, party.id)
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.windows.series_kinds import SeriesKind
 
 
@@ -11,7 +11,7 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
 
     row_index: int
     actor: Actor | None
-    counterparty: Counterparty | None
+    counterparty: KnownCounterparty | None
     source: int
     target: int
     cents: int | None  # US cents; without them it counts, and adds to no sum
@@ -22,7 +22,7 @@ class Movement(msgspec.Struct, frozen=True, gc=False):
     kinds: tuple[SeriesKind, ...]
 
 
-class Attempt(msgspec.Struct, frozen=True, gc=False):
+class CardAttempt(msgspec.Struct, frozen=True, gc=False):
     """A card transfer, whether it moved money or not; ``card`` is the key that it is counted under (``card_key``)."""
 
     card: int
@@ -36,7 +36,7 @@ class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
     """The transfer that a return belongs to, with the fields that the windows of returns need."""
 
     actor: Actor | None
-    counterparty: Counterparty | None
+    counterparty: KnownCounterparty | None
     moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
     outgoing_ach: bool
     originated: bool  # a debit: what comes back of others accuses nobody here

@@ -26,7 +26,7 @@ from clearhold.features.measurement.assess import assess
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.card_table import card_key
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.edges import NOBODY
@@ -107,7 +107,7 @@ def _subject_of_snapshot(
     cents: int | None,
     at: int,
     actor: Actor | None,
-    counterparty: Counterparty | None,
+    counterparty: KnownCounterparty | None,
     country: str | None,
 ) -> Subject:
     account = program.account_number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
@@ -242,7 +242,7 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     )
 
 
-def _former_parties(before: StoredTransfer, after: StoredTransfer) -> tuple[Actor | Counterparty, ...]:
+def _former_parties(before: StoredTransfer, after: StoredTransfer) -> tuple[Actor | KnownCounterparty, ...]:
     if before.actor is after.actor and before.counterparty is after.counterparty:
         return ()
     sides = zip(before.parties(), after.parties(), strict=True)
@@ -285,7 +285,9 @@ def _replace_return(
         change_return(program, new_transfer, new_return, ENTER, known_at=known_at)
 
 
-def _parties_of(stored: StoredTransfer, snapshot: TransferSnapshot) -> tuple[Actor | None, Counterparty | None, bool]:
+def _parties_of(
+    stored: StoredTransfer, snapshot: TransferSnapshot
+) -> tuple[Actor | None, KnownCounterparty | None, bool]:
     """The parties that a newer snapshot names, else the stored ones; True when the counterparty's details changed."""
     program, (actor, counterparty) = stored.program, stored.parties()
     if snapshot.entity_id is not None or (actor is None and snapshot.account_id is not None):
@@ -296,7 +298,7 @@ def _parties_of(stored: StoredTransfer, snapshot: TransferSnapshot) -> tuple[Act
     return actor, counterparty if named is None else named, is_updated
 
 
-def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple[Counterparty | None, bool]:
+def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple[KnownCounterparty | None, bool]:
     """The counterparty, with the snapshot's details merged into it; True when they were new."""
     book = program.counterparties
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4

@@ -5,7 +5,7 @@ import msgspec
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 
 
 class LandingResult(msgspec.Struct, frozen=True, gc=False):
@@ -20,10 +20,10 @@ class LandingResult(msgspec.Struct, frozen=True, gc=False):
     assessment: Assessment | None = None
     taken_at: int = 0  # the transfer's own time, which the windows of its vector end at
     is_new: bool = False
-    updated_counterparty: Counterparty | None = None  # set when the snapshot changed what is known of it
+    updated_counterparty: KnownCounterparty | None = None  # set when the snapshot changed what is known of it
     row_index: int = -1  # in the table of transfers
-    parties: tuple[Actor | None, Counterparty | None] = (None, None)
-    former_parties: tuple[Actor | Counterparty, ...] = ()  # the parties that the transfer had until this event
+    parties: tuple[Actor | None, KnownCounterparty | None] = (None, None)
+    former_parties: tuple[Actor | KnownCounterparty, ...] = ()  # the parties that the transfer had until this event
 
 
 def known_result(transfer_id: str, transfer: StoredTransfer, assessment: Assessment) -> LandingResult:

@@ -7,8 +7,8 @@ and leaving are one function with a sign, so that exactly what was entered leave
 from typing import Final
 
 from clearhold.features.core.rail_classes import OUTGOING_CLASSES
-from clearhold.features.landing.contribution import Attempt, Movement
-from clearhold.features.state.parties import Actor, Counterparty, series_of_party, zone_of
+from clearhold.features.landing.contribution import CardAttempt, Movement
+from clearhold.features.state.parties import Actor, KnownCounterparty, series_of_party, zone_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.series import AmountSeries, EventTimes
@@ -30,7 +30,7 @@ def replace_movement(
 
 
 def replace_attempt(
-    program: ProgramState, before: Attempt | None, after: Attempt | None, *, known_at: int | None
+    program: ProgramState, before: CardAttempt | None, after: CardAttempt | None, *, known_at: int | None
 ) -> None:
     """The same for what a card transfer adds to its card and its program."""
     if before is not None:
@@ -76,7 +76,7 @@ def change_kind(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, si
     leave(by_kind, kind, at, cents, known_at=known_at)
 
 
-def _change_attempts(program: ProgramState, attempt: Attempt, sign: int, known_at: int | None) -> None:
+def _change_attempts(program: ProgramState, attempt: CardAttempt, sign: int, known_at: int | None) -> None:
     for kind in attempt.kinds:
         change_kind(program.series_by_kind, kind, attempt.at, 0, sign, known_at)
     if attempt.card == NOBODY:
@@ -139,7 +139,7 @@ def _change_graph(program: ProgramState, movement: Movement, sign: int, known_at
 
 
 def _change_zones(
-    program: ProgramState, party: Actor | Counterparty, movement: Movement, sign: int, known_at: int | None
+    program: ProgramState, party: Actor | KnownCounterparty, movement: Movement, sign: int, known_at: int | None
 ) -> None:
     """Count the amount under the reporting thresholds that it stays just below; card transfers are not structured."""
     if movement.card or movement.cents is None:

@@ -16,7 +16,7 @@ from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
 from clearhold.features.core.in_memory import shared
 from clearhold.features.landing.contribution import ReturnedTransfer
 from clearhold.features.landing.movement import ENTER, change_kind, change_times
-from clearhold.features.state.parties import Actor, Counterparty, probes_of, series_of_party, times_of
+from clearhold.features.state.parties import Actor, KnownCounterparty, probes_of, series_of_party, times_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.series import EventTimes
@@ -99,7 +99,7 @@ def _change_program(
 
 
 def _change_probe(
-    actor: Actor, counterparty: Counterparty, row_index: int, at: int, sign: int, known_at: int | None
+    actor: Actor, counterparty: KnownCounterparty, row_index: int, at: int, sign: int, known_at: int | None
 ) -> None:
     if sign == ENTER:
         probes_of(actor).add_edge(at, row_index, counterparty.index, known_at=known_at)

@@ -17,12 +17,12 @@ from clearhold.features.core.rail_classes import (
     RAIL_CLASSES,
 )
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.features.landing.contribution import Attempt, Movement, ReturnedTransfer
+from clearhold.features.landing.contribution import CardAttempt, Movement, ReturnedTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.card_table import card_key
 from clearhold.features.state.contributions import DayContribution
 from clearhold.features.state.kri_windows import RCK
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
 from clearhold.features.windows.edges import NOBODY, node_of_actor
@@ -43,7 +43,9 @@ class StoredTransfer:
             record = record._replace(actor=actor)
         self.record = record
         self.actor: Actor | None = program.actors[actor] if actor >= 0 else None
-        self.counterparty: Counterparty | None = program.counterparties.all[counterparty] if counterparty >= 0 else None
+        self.counterparty: KnownCounterparty | None = (
+            program.counterparties.all[counterparty] if counterparty >= 0 else None
+        )
 
     @classmethod
     def read(cls, program: ProgramState, row_index: int) -> "StoredTransfer":
@@ -73,7 +75,7 @@ class StoredTransfer:
             confidence_permille=0 if score.confidence is None else round(score.confidence * 1_000),
         )
 
-    def parties(self) -> tuple[Actor | None, Counterparty | None]:
+    def parties(self) -> tuple[Actor | None, KnownCounterparty | None]:
         return self.actor, self.counterparty
 
     def rail_and_direction(self) -> tuple[str, str]:
@@ -135,13 +137,13 @@ class StoredTransfer:
             kinds,
         )
 
-    def attempt(self) -> Attempt | None:
+    def attempt(self) -> CardAttempt | None:
         """What a card transfer contributes, whether it moved money or not; None on other rails."""
         record = self.record
         if record.class_id not in CARD_CLASSES:
             return None
         text = self.program.strings.text
-        return Attempt(
+        return CardAttempt(
             self.card(),
             record.actor,
             record.at,

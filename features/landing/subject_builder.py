@@ -3,7 +3,7 @@
 from clearhold.features.core.money_flow import money_leaves
 from clearhold.features.landing.stored_transfer import payer_and_payee
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
-from clearhold.features.state.parties import Actor, Counterparty, PartyDetails
+from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 from clearhold.features.windows.series_kinds import kinds_of
@@ -21,7 +21,7 @@ def build_subject(
     card_reason: str | None,
     sec_code: str | None,
     actor: Actor | None,
-    counterparty: Counterparty | None,
+    counterparty: KnownCounterparty | None,
     counterparty_node: int,
     card: int,
     at: int,
@@ -70,7 +70,7 @@ def _sides(actor: Actor | None, other: int, *, leaves: bool, is_named: bool) -> 
 
 def _account_changed(
     program: ProgramState,
-    counterparty: Counterparty | None,
+    counterparty: KnownCounterparty | None,
     details: PartyDetails | None,
     at: int,
     own: OwnContribution,
@@ -87,7 +87,7 @@ def _account_changed(
 
 
 def _account_of(
-    counterparty: Counterparty | None, details: PartyDetails | None
+    counterparty: KnownCounterparty | None, details: PartyDetails | None
 ) -> tuple[str | None, str | None] | None:
     """Routing number and last four."""
     if details is not None:

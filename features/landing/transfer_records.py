@@ -10,7 +10,7 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import USD, usd_cents_of
 from clearhold.features.core.rail_classes import ACH_TYPES, class_of
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import NO_INSTANT, UNMEASURED, UNPRICED, UNSCORED, TransferRecord, priced
 from clearhold.features.windows.baseline import BaselineValues
@@ -26,7 +26,7 @@ def first_record(
     cents: int | None,
     at: int,
     actor: Actor | None,
-    counterparty: Counterparty | None,
+    counterparty: KnownCounterparty | None,
     country: str | None,
     baseline: BaselineValues,
 ) -> TransferRecord:
@@ -70,7 +70,7 @@ def merged_record(
     *,
     updated_at: int,
     actor: Actor | None,
-    counterparty: Counterparty | None,
+    counterparty: KnownCounterparty | None,
 ) -> TransferRecord:
     """The stored record with every field that a newer snapshot states; the score stays."""
     number = program.strings.number
@@ -135,7 +135,7 @@ def _merged_amount(program: ProgramState, stored: TransferRecord, snapshot: Tran
 
 
 def _merged_country(
-    program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot, counterparty: Counterparty | None
+    program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot, counterparty: KnownCounterparty | None
 ) -> int:
     """The number of the snapshot's country; a change of counterparty brings the country on file of the new one."""
     if snapshot.country is not None:

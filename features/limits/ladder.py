@@ -15,7 +15,7 @@ from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitH
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 
 ENTITY: Final = "entity"
@@ -30,7 +30,7 @@ class LadderParties(NamedTuple):
     entity_id: str | None
     entity: Actor | None
     counterparty_id: str | None
-    counterparty: Counterparty | None
+    counterparty: KnownCounterparty | None
 
 
 class LadderBands(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -137,7 +137,7 @@ def _sent_by(actor: Actor | None, at: int) -> tuple[int, int]:
     return actor.outgoing(_day_before(at), at)[1], actor.outgoing(_month_before(at), at)[1]
 
 
-def _sent_to(counterparty: Counterparty | None, at: int) -> tuple[int, int]:
+def _sent_to(counterparty: KnownCounterparty | None, at: int) -> tuple[int, int]:
     if counterparty is None:
         return 0, 0
     times = counterparty.times

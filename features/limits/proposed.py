@@ -28,7 +28,7 @@ from clearhold.features.policy.bodies import LimitLadder
 from clearhold.features.policy.in_force import ladder_in_force
 from clearhold.features.scorers.scorecard import in_order
 from clearhold.features.state.open_preflights import CounterpartyDetails
-from clearhold.features.state.parties import Actor, Counterparty, PartyDetails
+from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 
@@ -147,7 +147,7 @@ def _cents_of(transfer: ProposedTransfer) -> int:
     return whole_cents(int(transfer.amount_cents), transfer.currency, None)
 
 
-def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: Counterparty | None) -> LadderParties:
+def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: KnownCounterparty | None) -> LadderParties:
     """Whom the transfer names, with the id that answers show."""
     counterparty_id = transfer.counterparty_id
     if counterparty is not None and not counterparty.unlisted:
@@ -188,7 +188,7 @@ def _card_of(program: ProgramState, transfer: ProposedTransfer, actor: Actor | N
     return program.card_table.only_key(actor.index, account=program.known_account_number(transfer.entity_id))
 
 
-def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> Counterparty | None:
+def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> KnownCounterparty | None:
     if transfer.counterparty_id is not None:
         return program.counterparties.get(transfer.counterparty_id)
     proposed = transfer.counterparty
@@ -198,7 +198,7 @@ def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> Count
 
 
 def _node_of(
-    program: ProgramState, counterparty_id: str | None, counterparty: Counterparty | None, actor: Actor | None
+    program: ProgramState, counterparty_id: str | None, counterparty: KnownCounterparty | None, actor: Actor | None
 ) -> int:
     """The counterparty's node: of an own account or entity also before any transfer named it on that side."""
     if counterparty is not None:
@@ -211,7 +211,7 @@ def _node_of(
     return node
 
 
-def _details_of(transfer: ProposedTransfer, counterparty: Counterparty | None) -> PartyDetails | None:
+def _details_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | None) -> PartyDetails | None:
     """The counterparty's details as its landing would know them.
 
     A transfer with its id, or one that only its name is known of, states them anew; a match on file stands as it is.

@@ -15,12 +15,12 @@ from clearhold.features.measurement.familiar import new_payees
 from clearhold.features.measurement.groups import Flow
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.measurement.surroundings import Surroundings
-from clearhold.features.state.parties import Counterparty
+from clearhold.features.state.parties import KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries
 from clearhold.features.windows.edges import EDGES_A_NODE, Edges, node_of_actor
 from clearhold.features.windows.near import Near
 from clearhold.features.windows.novelty import UNKNOWN, Novelty
-from clearhold.features.windows.paths import WITHIN_US, Chain, Ends, longest_chain, middles, way_back
+from clearhold.features.windows.paths import WITHIN_US, Ends, GraphPath, longest_chain, middles, way_back
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
@@ -30,7 +30,7 @@ NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, None, 0, 0, None, 0, N
 
 def follow(
     subject: Subject, program: ProgramSeries, around: Surroundings, at: int
-) -> tuple[Chain | None, tuple[int, ...]]:
+) -> tuple[GraphPath | None, tuple[int, ...]]:
     """The longest chain that ends in the subject, and rows on which money came back with it.
 
     None without an actor, and without an amount that could be held against that of another hop.
@@ -39,14 +39,14 @@ def follow(
         return None, ()
     received_at = None if around.into_source is None else around.into_source.previous(at, skip=0)
     if subject.source == subject.target or received_at is None or received_at <= at - WITHIN_US:
-        return Chain((), subject.cents), ()
+        return GraphPath((), subject.cents), ()
     ends = Ends(subject.source, subject.target, at, subject.cents, subject.own.row)
     cents_of = partial(program.cents_of, as_of=at)
     back = way_back(program.graph, ends, cents_of) if subject.target % 2 == 0 else ()
     return longest_chain(program.graph, ends, cents_of), back
 
 
-def flow_of(subject: Subject, program: ProgramSeries, around: Surroundings, at: int, chain: Chain | None) -> Flow:
+def flow_of(subject: Subject, program: ProgramSeries, around: Surroundings, at: int, chain: GraphPath | None) -> Flow:
     """Fans at both ends of the subject, payers of its payer, middlemen, new and shared counterparties."""
     new, shared = new_counterparties(subject, program, around, at), shared_entities(subject, program, at)
     if subject.actor is None:
@@ -128,7 +128,7 @@ def dealing_with(
     at: int,
     *,
     but: int,
-    also: Counterparty | None = None,
+    also: KnownCounterparty | None = None,
 ) -> set[int]:
     """Nodes of the actors with a transfer of 30 days, other than ``but``, with any counterparty of that account.
 
@@ -173,7 +173,7 @@ def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -
     return sorted(own_edges) if len(nears) > 1 else own_edges
 
 
-def _first_after(party: Counterparty, since: int, at: int) -> bool:
+def _first_after(party: KnownCounterparty, since: int, at: int) -> bool:
     series = party.times
     if series.revised_at <= at and series.times:
         return series.times[0] > since

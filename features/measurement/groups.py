@@ -190,7 +190,7 @@ class Standing(Group, frozen=True):
     program_paired_count_90d: int | None
 
 
-class InForce(Group, frozen=True):
+class MeasuredInForce(Group, frozen=True):
     """What policy says of the counterparty's country, the thresholds it sets, and the versions that do."""
 
     counterparty_country_lists: str | None
@@ -216,6 +216,6 @@ class Rhythm(Group, frozen=True):
 
 GROUPS: Final[tuple[type[Group], ...]] = (
     *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History),
-    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing, InForce, Rhythm),
+    *(Amounts, Passing, Flow, Returns, AchEntries, Cards, Novelties, Standing, MeasuredInForce, Rhythm),
 )
 """All groups, in the order of the vector."""

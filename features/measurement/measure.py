@@ -20,7 +20,7 @@ from clearhold.features.measurement.groups import (
     Activity,
     Facts,
     History,
-    InForce,
+    MeasuredInForce,
     Novelties,
     ProgramFigures,
     Relationship,
@@ -37,7 +37,7 @@ from clearhold.features.policy.in_force import thresholds_of, version_in_force
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.windows.baseline import BaselineValues
 from clearhold.features.windows.novelty import Novelty
-from clearhold.features.windows.paths import Chain
+from clearhold.features.windows.paths import GraphPath
 from clearhold.features.windows.series import ALWAYS, AmountSeries, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
@@ -158,7 +158,7 @@ def _typologies(
     subject: Subject,
     declared: Declared,
     lines: Lines,
-    chain: Chain | None,
+    chain: GraphPath | None,
     way_back: tuple[int, ...],
     before: Before,
     at: int,
@@ -222,8 +222,8 @@ def _standing(
     )
 
 
-def _in_force(subject: Subject, program: ProgramSeries, thresholds: Thresholds, at: int) -> InForce:
-    return InForce(
+def _in_force(subject: Subject, program: ProgramSeries, thresholds: Thresholds, at: int) -> MeasuredInForce:
+    return MeasuredInForce(
         counterparty_country_lists=thresholds.lists_of(subject.country),
         structuring_thresholds=thresholds.lines.text,
         thresholds_version=thresholds.version,

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.windows.edges import NOBODY
 from clearhold.features.windows.series_kinds import SeriesKind
 
@@ -13,7 +13,7 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     """What a transfer that is measured again has added to the windows, and must not count itself."""
 
     actor: Actor | None = None
-    counterparty: Counterparty | None = None
+    counterparty: KnownCounterparty | None = None
     cents: int | None = 0
     moved: bool = False
     originated: bool = False  # an ACH debit that the program sent
@@ -44,7 +44,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     card_reason: str | None
     sec_code: str | None
     actor: Actor | None
-    counterparty: Counterparty | None
+    counterparty: KnownCounterparty | None
     counterparty_named: bool
     account_changed: bool
     source: int  # nodes of the graph; NOBODY when the side is unknown or has no transfer yet

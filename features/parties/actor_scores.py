@@ -33,7 +33,7 @@ from clearhold.features.scorers.crs_inputs import CounterpartyInputs
 from clearhold.features.scorers.ers_inputs import EntityInputs
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.near import NONE_NEAR, Near
@@ -157,7 +157,7 @@ def emit_entity_score(
 
 
 def emit_counterparty_score(
-    program: ProgramState, party: Counterparty, position: EntryPosition, emit: Emit, *, force: bool = False
+    program: ProgramState, party: KnownCounterparty, position: EntryPosition, emit: Emit, *, force: bool = False
 ) -> None:
     """Evaluate a counterparty; its row is emitted when its score changed or ``force`` is set.
 
@@ -210,7 +210,7 @@ def entity_inputs(program: ProgramState, actor: Actor, transfers: int, at: int) 
     )
 
 
-def counterparty_inputs(program: ProgramState, party: Counterparty, transfers: int, at: int) -> CounterpartyInputs:
+def counterparty_inputs(program: ProgramState, party: KnownCounterparty, transfers: int, at: int) -> CounterpartyInputs:
     """The inputs of a counterparty's score."""
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
@@ -230,7 +230,7 @@ def counterparty_inputs(program: ProgramState, party: Counterparty, transfers: i
     )
 
 
-def _shared_entities(program: ProgramState, party: Counterparty, at: int) -> int:
+def _shared_entities(program: ProgramState, party: KnownCounterparty, at: int) -> int:
     return len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY))
 
 

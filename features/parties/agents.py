@@ -22,7 +22,7 @@ from clearhold.features.parties.actor_scores import emit_entity_score
 from clearhold.features.parties.party_rows import counterparty_row, entity_row
 from clearhold.features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, stated_by
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY
 
@@ -31,7 +31,7 @@ REVIEW_REASONS: Final = {
     "review": ("wallet_screening_review",),
     "not_covered": ("wallet_screening_not_covered",),
 }
-Listed = Actor | Counterparty
+Listed = Actor | KnownCounterparty
 """Whose wallet is on a sanctions list: an agent's, or a payer's."""
 
 _NO_OBJECT: Final = "{}"
@@ -94,7 +94,7 @@ def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emi
     return tuple(listed)
 
 
-def link_payer(program: ProgramState, party: Counterparty, actor: int) -> bool:
+def link_payer(program: ProgramState, party: KnownCounterparty, actor: int) -> bool:
     """Let a payer be the agent whose wallet it is; True when it was nobody's before.
 
     Money is followed through it where that is known before its first payment, as through an account of the program.
@@ -104,7 +104,7 @@ def link_payer(program: ProgramState, party: Counterparty, actor: int) -> bool:
     return program.agents.link(party.index, actor)
 
 
-def wallet_object(program: ProgramState, party: Counterparty) -> str | None:
+def wallet_object(program: ProgramState, party: KnownCounterparty) -> str | None:
     """What there is to say of a payer, in the place of a bank's object; None for one that is no wallet."""
     kind, _, wallet = party.id.partition(":")
     chain_id = wallet.partition(":")[0]
@@ -159,7 +159,7 @@ def _screen_agent(program: ProgramState, actor: Actor, item: ProfileItem, positi
 
 
 def _screen_payer(
-    program: ProgramState, party: Counterparty, screening: str | None, position: EntryPosition, emit: Emit
+    program: ProgramState, party: KnownCounterparty, screening: str | None, position: EntryPosition, emit: Emit
 ) -> None:
     """A payer that is found on a list, or no longer, gives the agents that it paid a new score."""
     emit(counterparty_row(program, party, wallet_object(program, party), position))

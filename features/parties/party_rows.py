@@ -15,7 +15,7 @@ from clearhold.features.bank.parties import read_account, read_counterparty, rea
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.bands import band_word
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
-from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
+from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.log_entry import EntryPosition, order_stated
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.emit import Emit
@@ -24,8 +24,8 @@ from clearhold.features.core.vocabulary import EntityType, PepStatus, Verificati
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
-from clearhold.features.state.owner_merge import OwnerLearnt, learn_owner
-from clearhold.features.state.parties import Actor, Counterparty
+from clearhold.features.state.owner_merge import OwnerLearnt, set_first_owner
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 
 Data = dict[str, Any]
@@ -44,7 +44,7 @@ def apply_entity_event(
     snapshot = _in_time(read_entity(suffix, data), position)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
-    subject = EventSubject(SubjectType.ENTITY, snapshot.id)
+    subject = SubjectOfEvent(EventSubjectType.ENTITY, snapshot.id)
     actor = program.entity_or_new(snapshot.id)
     if suffix == "created" and snapshot.verification_status is None and actor.profile is UNKNOWN_PROFILE:
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
@@ -71,7 +71,7 @@ def apply_counterparty_event(
     snapshot = _in_time(read_counterparty(data), position)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
-    subject = EventSubject(SubjectType.COUNTERPARTY, snapshot.id)
+    subject = SubjectOfEvent(EventSubjectType.COUNTERPARTY, snapshot.id)
     party = program.counterparties.get_or_add(snapshot.id)
     order = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     if party.updated_at is not None and order < party.updated_at:
@@ -91,18 +91,18 @@ def apply_account_event(
     snapshot = _in_time(read_account(suffix, data), position)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
-    subject = EventSubject(SubjectType.ACCOUNT, snapshot.id)
+    subject = SubjectOfEvent(EventSubjectType.ACCOUNT, snapshot.id)
     updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     order = (updated_at, position.event_at)
     is_known = program.is_account(snapshot.id)
-    is_newest = program.meet_account(snapshot.id, order)
+    is_newest = program.note_account(snapshot.id, order)
     if snapshot.balance_cents is not None:
         program.kri_facts.balances.set(snapshot.id, snapshot.balance_cents, order)
     if suffix == _FROZEN:
         program.kri_facts.freeze(snapshot.id, position.event_at)
     elif suffix == _OVERDRAFTED:
         program.kri_facts.overdraft(snapshot.id, position.event_at)
-    learnt = learn_owner(program, snapshot.id, snapshot.owner_id, order)
+    learnt = set_first_owner(program, snapshot.id, snapshot.owner_id, order)
     emit_owner_learnt(program, learnt, position, emit)
     is_alert = snapshot.owner_id is None and snapshot.type is None and snapshot.status is None
     if not is_newest and not learnt.is_stored and not is_alert:
@@ -130,9 +130,9 @@ def _in_time(snapshot: Snapshot | None, position: EntryPosition) -> Snapshot | N
 
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
     """Store an account's owner as the platform told it: the newest word until the bank has a newer one."""
-    order = program.newest_word_on(entry.account_id, (position.event_at, position.event_at))
-    program.meet_account(entry.account_id, order)
-    learnt = learn_owner(program, entry.account_id, entry.entity_id, order)
+    order = program.newest_owner_order(entry.account_id, (position.event_at, position.event_at))
+    program.note_account(entry.account_id, order)
+    learnt = set_first_owner(program, entry.account_id, entry.entity_id, order)
     emit_owner_learnt(program, learnt, position, emit)
     emit(account_row(program, entry.account_id, position, told_by=entry.operator))
     emit(
@@ -214,7 +214,7 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPos
 
 
 def counterparty_row(
-    program: ProgramState, party: Counterparty, raw: str | None, position: EntryPosition
+    program: ProgramState, party: KnownCounterparty, raw: str | None, position: EntryPosition
 ) -> CounterpartyRow:
     return CounterpartyRow(
         tenant_id=program.tenant_id,

@@ -13,7 +13,7 @@ from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.casting import Casting
 from clearhold.features.sandbox.lives import life_of, reports_of
 from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, Family, PlannedTransfer
+from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, EventFamily, PlannedTransfer
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4
@@ -64,7 +64,7 @@ class Feed:
         if large_payments:
             supplier = self.casting.shop()
             for at in self._spread(PAYMENTS_A_LARGE_ONE * large_payments):
-                self._pay(party, supplier, Family.WIRE, at, incoming=False)
+                self._pay(party, supplier, EventFamily.WIRE, at, incoming=False)
         return party
 
     def usual_cents(self) -> int:
@@ -94,7 +94,7 @@ class Feed:
         for number in range(count):
             yield self.at - _HABITS_BEGIN_US + number * (_HABITS_BEGIN_US - _HABITS_END_US) // count
 
-    def _pay(self, party: Party, other: Other, family: Family, at: int, *, incoming: bool) -> None:
+    def _pay(self, party: Party, other: Other, family: EventFamily, at: int, *, incoming: bool) -> None:
         """A small payment; of cards, an incoming one is a refund."""
         cents = self.usual_cents()
         self._report(PlannedTransfer(at=at, family=family, party=party, other=other, cents=cents, incoming=incoming))
@@ -123,10 +123,10 @@ def event_id(tag: str, number: int = 1) -> str:
     return f"evnt_{tag}{number:04d}"
 
 
-def _habit_of(program: Program) -> Family:
+def _habit_of(program: Program) -> EventFamily:
     """The rail on which customers are known: cards, unless the program declares its rails without them."""
     declared = program.declared_rails
-    return Family.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]
+    return EventFamily.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]
 
 
 def _time_of(event: tuple[int, str, dict[str, Any]]) -> int:

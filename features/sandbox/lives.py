@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.sandbox import objects
-from clearhold.features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
 
 STEP_US: Final = 1_000
 """The least between two steps of which each has its own instant: the bank's show milliseconds."""
@@ -115,12 +115,12 @@ def _card_life(transfer: PlannedTransfer) -> tuple[Step, ...]:
     )
 
 
-_LIFE_OF: Final[dict[Family, Callable[[PlannedTransfer], tuple[Step, ...]]]] = {
-    Family.ACH: _ach_life,
-    Family.WIRE: _wire_life,
-    Family.SWIFT: _swift_life,
-    Family.REALTIME: _realtime_life,
-    Family.BOOK: _book_life,
-    Family.CHECK: _check_life,
-    Family.CARD: _card_life,
+_LIFE_OF: Final[dict[EventFamily, Callable[[PlannedTransfer], tuple[Step, ...]]]] = {
+    EventFamily.ACH: _ach_life,
+    EventFamily.WIRE: _wire_life,
+    EventFamily.SWIFT: _swift_life,
+    EventFamily.REALTIME: _realtime_life,
+    EventFamily.BOOK: _book_life,
+    EventFamily.CHECK: _check_life,
+    EventFamily.CARD: _card_life,
 }

@@ -7,17 +7,17 @@ from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
 
 BANK_ROUTING: Final = "121145307"
 PREFIX_OF: Final = {
-    Family.ACH: "acht",
-    Family.WIRE: "wire",
-    Family.SWIFT: "swft",
-    Family.REALTIME: "rttr",
-    Family.BOOK: "book",
-    Family.CHECK: "chkt",
-    Family.CARD: "ctxn",
+    EventFamily.ACH: "acht",
+    EventFamily.WIRE: "wire",
+    EventFamily.SWIFT: "swft",
+    EventFamily.REALTIME: "rttr",
+    EventFamily.BOOK: "book",
+    EventFamily.CHECK: "chkt",
+    EventFamily.CARD: "ctxn",
 }
 REVIEW_REASONS: Final = {"DENIED": ("name_mismatch",), "MANUAL_REVIEW": ("address_mismatch", "name_mismatch")}
 RETURN_WORDS: Final = {
@@ -259,11 +259,11 @@ def _card(planned: PlannedTransfer, times: dict[str, int]) -> dict[str, Any]:
 
 
 _OBJECT_OF: Final = {
-    Family.ACH: _ach,
-    Family.WIRE: _wire,
-    Family.SWIFT: _swift,
-    Family.REALTIME: _realtime,
-    Family.BOOK: _book,
-    Family.CHECK: _check,
-    Family.CARD: _card,
+    EventFamily.ACH: _ach,
+    EventFamily.WIRE: _wire,
+    EventFamily.SWIFT: _swift,
+    EventFamily.REALTIME: _realtime,
+    EventFamily.BOOK: _book,
+    EventFamily.CHECK: _check,
+    EventFamily.CARD: _card,
 }

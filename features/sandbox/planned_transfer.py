@@ -9,7 +9,7 @@ from clearhold.features.bank.event_families import RAIL_OF_FAMILY
 from clearhold.features.sandbox.parties import Other, Party
 
 
-class Family(StrEnum):
+class EventFamily(StrEnum):
     """How the bank's event types begin."""
 
     ACH = "ach"
@@ -21,7 +21,7 @@ class Family(StrEnum):
     CARD = "card"
 
 
-FAMILY_OF_RAIL: Final = {rail: Family(family) for family, rail in RAIL_OF_FAMILY.items()}
+FAMILY_OF_RAIL: Final = {rail: EventFamily(family) for family, rail in RAIL_OF_FAMILY.items()}
 
 
 class Ending(StrEnum):
@@ -38,7 +38,7 @@ class PlannedTransfer(msgspec.Struct, frozen=True, kw_only=True):
     """``at`` is microseconds since the epoch; ``code`` is a return code, a rejection code or a decline reason."""
 
     at: int
-    family: Family
+    family: EventFamily
     party: Party
     other: Other
     cents: int

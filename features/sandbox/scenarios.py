@@ -15,7 +15,7 @@ from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.feed import KNOWN_FOR_US, Feed
 from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import Ending, Family, PlannedTransfer
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
 from clearhold.features.sandbox.scenario import Scenario, ScenarioName
 
 _LINE_CENTS: Final = (900_100, 989_900)  # just under $10,000
@@ -24,7 +24,9 @@ _FOREIGN: Final = ("PT", "NL", "NZ", "DK", "IE")  # on no regulator's list
 _NO_FOREIGN: Final = f"needs a program that declares countries, and not all of {', '.join(_FOREIGN)}"
 
 
-def _usual(feed: Feed, family: Family, *, party: Party | None = None, other: Other | None = None) -> PlannedTransfer:
+def _usual(
+    feed: Feed, family: EventFamily, *, party: Party | None = None, other: Other | None = None
+) -> PlannedTransfer:
     """An ordinary amount from a customer to a person whom the customer never paid, unless others are named."""
     return PlannedTransfer(
         at=feed.at,
@@ -36,24 +38,24 @@ def _usual(feed: Feed, family: Family, *, party: Party | None = None, other: Oth
 
 
 def _clean_credit(feed: Feed) -> None:
-    feed.concluded(replace(_usual(feed, Family.ACH), note="salary"))
+    feed.concluded(replace(_usual(feed, EventFamily.ACH), note="salary"))
 
 
 def _returned_debits(code: str, count: int, feed: Feed) -> None:
     """All of one customer."""
     party = feed.customer()
     for _ in range(count):
-        debit = replace(_usual(feed, Family.ACH, party=party), debit=True, sec_code="WEB", note="installment")
+        debit = replace(_usual(feed, EventFamily.ACH, party=party), debit=True, sec_code="WEB", note="installment")
         feed.concluded(replace(debit, ending=Ending.RETURNED, code=code))
 
 
 def _unfunded_debit(feed: Feed) -> None:
-    debit = replace(_usual(feed, Family.ACH, other=feed.casting.shop()), incoming=True, debit=True, note="utility")
+    debit = replace(_usual(feed, EventFamily.ACH, other=feed.casting.shop()), incoming=True, debit=True, note="utility")
     feed.concluded(replace(debit, ending=Ending.UNFUNDED, code="R01"))
 
 
 def _large_wire(feed: Feed) -> None:
-    wire = _usual(feed, Family.WIRE, party=feed.customer(large_payments=1))
+    wire = _usual(feed, EventFamily.WIRE, party=feed.customer(large_payments=1))
     feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LARGE_CENTS), note="purchase"))
 
 
@@ -62,18 +64,20 @@ def _undeclared_country(feed: Feed) -> None:
     country = next((each for each in _FOREIGN if each not in declared), None)
     if country is None or not declared:
         raise invalid("scenario", _NO_FOREIGN, FieldCode.CONFLICTING)
-    feed.concluded(replace(_usual(feed, Family.SWIFT, other=feed.casting.person(country=country)), note="family"))
+    feed.concluded(replace(_usual(feed, EventFamily.SWIFT, other=feed.casting.person(country=country)), note="family"))
 
 
 def _rejected_realtime(feed: Feed) -> None:
-    feed.concluded(replace(_usual(feed, Family.REALTIME), ending=Ending.REJECTED, code="AC04"))
+    feed.concluded(replace(_usual(feed, EventFamily.REALTIME), ending=Ending.REJECTED, code="AC04"))
 
 
 def _structuring(feed: Feed) -> None:
     days = (6, 4, 2, 0)
     party, payee = feed.customer(large_payments=len(days)), feed.casting.shop()
     for ago in days:
-        wire = replace(_usual(feed, Family.WIRE, party=party, other=payee), at=feed.at - ago * DAY_US, note="services")
+        wire = replace(
+            _usual(feed, EventFamily.WIRE, party=party, other=payee), at=feed.at - ago * DAY_US, note="services"
+        )
         feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LINE_CENTS)))
 
 
@@ -81,19 +85,19 @@ def _manual_review(feed: Feed) -> None:
     party, payee = feed.customer(), feed.casting.person()
     feed.identity(party, "MANUAL_REVIEW", feed.at - 6 * DAY_US, created_at=feed.at - KNOWN_FOR_US)
     for number in range(12):
-        payment = _usual(feed, Family.REALTIME, party=party, other=payee)
+        payment = _usual(feed, EventFamily.REALTIME, party=party, other=payee)
         feed.concluded(replace(payment, at=feed.at - (11 - number) * 8 * HOUR_US, note="rent"))
 
 
 def _denied(feed: Feed) -> None:
     party = feed.customer()
     feed.identity(party, "DENIED", feed.at - DAY_US, created_at=feed.at - KNOWN_FOR_US)
-    feed.concluded(_usual(feed, Family.REALTIME, party=party))
+    feed.concluded(_usual(feed, EventFamily.REALTIME, party=party))
 
 
 def _overdraft(feed: Feed) -> None:
     spent_at = feed.at - 3 * HOUR_US
-    spent = replace(_usual(feed, Family.ACH, other=feed.casting.shop()), at=spent_at, incoming=True, debit=True)
+    spent = replace(_usual(feed, EventFamily.ACH, other=feed.casting.shop()), at=spent_at, incoming=True, debit=True)
     feed.concluded(spent)
     assert feed.transfer_id is not None
     account_id = feed.casting.fresh_id("bacc")
@@ -109,15 +113,15 @@ def _frozen(feed: Feed) -> None:
 
 def _declined_cards(feed: Feed) -> None:
     party, shop = feed.customer(), feed.casting.shop()
-    feed.transfer(replace(_usual(feed, Family.CARD, party=party, other=shop), at=feed.at - 25 * MINUTE_US))
+    feed.transfer(replace(_usual(feed, EventFamily.CARD, party=party, other=shop), at=feed.at - 25 * MINUTE_US))
     reasons = ("INSUFFICIENT_FUNDS", "USER_TRANSACTION_LIMIT", "INCORRECT_PIN", "CARD_PAUSED")
     for number, reason in enumerate(reasons):
-        tried = replace(_usual(feed, Family.CARD, party=party, other=shop), ending=Ending.DECLINED, code=reason)
+        tried = replace(_usual(feed, EventFamily.CARD, party=party, other=shop), ending=Ending.DECLINED, code=reason)
         feed.transfer(replace(tried, at=feed.at - (len(reasons) - number) * 5 * MINUTE_US))
 
 
 def _returned_check(feed: Feed) -> None:
-    feed.concluded(replace(_usual(feed, Family.CHECK), incoming=True, ending=Ending.RETURNED, code="A"))
+    feed.concluded(replace(_usual(feed, EventFamily.CHECK), incoming=True, ending=Ending.RETURNED, code="A"))
 
 
 def _returned_debit(name: ScenarioName, code: str, meaning: str) -> Scenario:

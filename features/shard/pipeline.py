@@ -20,7 +20,7 @@ import msgspec
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
 from clearhold.features.alerts.opening import run_detectors
 from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
-from clearhold.features.bank.event_types import EventType, event_type
+from clearhold.features.bank.event_types import BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
@@ -31,7 +31,7 @@ from clearhold.features.bank.events import (
 )
 from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
 from clearhold.features.bank.transfers import EventKind, read_transfer
-from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubject, SubjectType
+from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, order_stated
 from clearhold.features.core.rows.emit import Emit, no_rows
@@ -58,7 +58,10 @@ from clearhold.features.windows.id_index import key_of
 
 AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
 Event = TypedEvent | BankEvent
-_APPLIED, _TRANSFER = EventResult.APPLIED, SubjectType.TRANSFER  # looked up once: see ``features/bank/transfers.py``
+_APPLIED, _TRANSFER = (
+    EventResult.APPLIED,
+    EventSubjectType.TRANSFER,
+)  # looked up once: see ``features/bank/transfers.py``
 
 
 def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emit: Emit) -> None:
@@ -138,7 +141,7 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
 
 
 def _apply_transfer(
-    program: ProgramState, kind: EventType, rail: EventKind, event: Event, position: EntryPosition, emit: Emit
+    program: ProgramState, kind: BankEventType, rail: EventKind, event: Event, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
     """Land the event's transfer; an unlisted type has one when its object carries a transfer's id and an amount."""
     try:
@@ -159,7 +162,7 @@ def _apply_transfer(
     for follow in AFTER_LANDING:
         follow(program, snapshot, landed, position, emit)
     is_plain = landed.result is _APPLIED and reads_plainly(kind, data, snapshot, appended_at=position.appended_at)
-    return EventOutcome(landed.result, EventSubject(_TRANSFER, snapshot.id), is_plain)
+    return EventOutcome(landed.result, SubjectOfEvent(_TRANSFER, snapshot.id), is_plain)
 
 
 def emit_landed_rows(

@@ -30,7 +30,7 @@ from clearhold.features.core.rail_classes import (
 from clearhold.features.core.vocabulary import Direction
 from clearhold.features.state.contributions import KriContribution
 from clearhold.features.state.program_series import Declared
-from clearhold.features.state.transfer_table import UNSCORED, Glance, TransferRecord, TransferTable
+from clearhold.features.state.transfer_table import UNSCORED, TransferBrief, TransferRecord, TransferTable
 from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 from clearhold.features.windows.string_table import StringTable
@@ -133,7 +133,7 @@ class KriWindows:
             self._tails[window] += at <= self._upto - span  # it lands behind the window
         self._change(self.contribution(record), 1, at)
 
-    def change(self, before: TransferRecord | Glance, after: TransferRecord) -> None:
+    def change(self, before: TransferRecord | TransferBrief, after: TransferRecord) -> None:
         """Count a transfer whose record changed as it stands now; nearly always that changes nothing."""
         if before.class_id in _AUTHORIZED_CLASSES or _COUNTED_BY(before) != _COUNTED_BY(after):
             self.replace(self.contribution(before), after)
@@ -168,7 +168,7 @@ class KriWindows:
         """What a transfer contributes as its record stands."""
         return self.contribution(self._transfers.glance(row))
 
-    def contribution(self, record: TransferRecord | Glance) -> KriContribution:
+    def contribution(self, record: TransferRecord | TransferBrief) -> KriContribution:
         """The same, of the record itself."""
         class_id, ach_type, moved, cents = record.class_id, record.ach_type, record.moved, record.cents
         texts = self._strings.texts

@@ -29,7 +29,9 @@ class OwnerLearnt(NamedTuple):
 NOTHING_LEARNT: Final = OwnerLearnt(is_stored=False, given_history=None)
 
 
-def learn_owner(program: ProgramState, account_id: str, entity_id: str | None, order: tuple[int, int]) -> OwnerLearnt:
+def set_first_owner(
+    program: ProgramState, account_id: str, entity_id: str | None, order: tuple[int, int]
+) -> OwnerLearnt:
     """Store an account's owner as told; the first one takes over the account's history."""
     if entity_id is None:
         return NOTHING_LEARNT

@@ -93,7 +93,7 @@ class Actor(InMemory):
         return actor
 
 
-class Counterparty(InMemory):
+class KnownCounterparty(InMemory):
     """A counterparty with the history of the program's transfers with it."""
 
     id: str
@@ -123,7 +123,7 @@ class Counterparty(InMemory):
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
-    def loaded(cls, dumped: Any, index: int) -> "Counterparty":
+    def loaded(cls, dumped: Any, index: int) -> "KnownCounterparty":
         facts = dumped[0]
         party = cls(facts[0], index, AmountSeries())
         party.name = facts[1]
@@ -151,32 +151,32 @@ class CounterpartyBook:
     NAME_LIMIT: Final = 64
 
     def __init__(self) -> None:
-        self.all: list[Counterparty] = []
-        self._by_id: dict[str, Counterparty] = {}
+        self.all: list[KnownCounterparty] = []
+        self._by_id: dict[str, KnownCounterparty] = {}
         self._by_account = PartyLookup()
         self._by_name = PartyLookup()
 
-    def get(self, counterparty_id: str) -> Counterparty | None:
+    def get(self, counterparty_id: str) -> KnownCounterparty | None:
         return self._by_id.get(counterparty_id)
 
-    def get_or_add(self, counterparty_id: str) -> Counterparty:
+    def get_or_add(self, counterparty_id: str) -> KnownCounterparty:
         party = self._by_id.get(counterparty_id)
         if party is None:
-            party = Counterparty(counterparty_id, len(self.all), AmountSeries())
+            party = KnownCounterparty(counterparty_id, len(self.all), AmountSeries())
             self.all.append(party)
             self._by_id[counterparty_id] = party
         return party
 
-    def unlisted(self, name: str, routing: str | None, last4: str | None) -> Counterparty:
+    def unlisted(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty:
         """The counterparty that is known by this name and account only."""
         return self.get_or_add(_unlisted_id(name, routing, last4))
 
-    def known(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
+    def known(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
         """Whom a transfer with these details would land with; None for somebody new."""
         return self.match(name, routing, last4) or self._by_id.get(_unlisted_id(name, routing, last4))
 
     def merge(
-        self, party: Counterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
+        self, party: KnownCounterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
         """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
         merged = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
@@ -188,7 +188,7 @@ class CounterpartyBook:
         self._index(party, former_name=former_name)
         return True
 
-    def match(self, name: str, routing: str | None, last4: str | None) -> Counterparty | None:
+    def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
         """By routing number and last four; else by name, unless both carry account details that differ (ruling 10).
 
         A namesake without details, as a card's merchant, does not stand for one whose account is another.
@@ -202,7 +202,9 @@ class CounterpartyBook:
             return None
         return alike[0]
 
-    def sharing(self, routing: str | None, last4: str | None, also: Counterparty | None = None) -> list[Counterparty]:
+    def sharing(
+        self, routing: str | None, last4: str | None, also: KnownCounterparty | None = None
+    ) -> list[KnownCounterparty]:
         """The counterparties that carry this account now, with the one that is about to."""
         if not routing or not last4:
             return []
@@ -214,7 +216,13 @@ class CounterpartyBook:
         return sharing
 
     def has_other_account(
-        self, name: str | None, routing: str | None, last4: str | None, *, at: int, counted: Counterparty | None = None
+        self,
+        name: str | None,
+        routing: str | None,
+        last4: str | None,
+        *,
+        at: int,
+        counted: KnownCounterparty | None = None,
     ) -> bool:
         """True when a counterparty of that name has transfers until ``at`` under other account details."""
         if name is None:
@@ -225,13 +233,13 @@ class CounterpartyBook:
             for party in self._of_name(name)
         )
 
-    def _of_account(self, routing: str, last4: str) -> list[Counterparty]:
+    def _of_account(self, routing: str, last4: str) -> list[KnownCounterparty]:
         return [self.all[index] for index in self._by_account.get(_account(routing, last4))]
 
-    def _of_name(self, name: str) -> list[Counterparty]:
+    def _of_name(self, name: str) -> list[KnownCounterparty]:
         return [self.all[index] for index in self._by_name.get(folded(name))]
 
-    def _index(self, party: Counterparty, *, former_name: str | None) -> None:
+    def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
             account = _account(party.routing, party.last4)
             sharing = self._by_account.get(account)
@@ -251,7 +259,7 @@ class CounterpartyBook:
 
     def load_parties(self, dumped: Any) -> None:
         for each in dumped:
-            party = Counterparty.loaded(each, len(self.all))
+            party = KnownCounterparty.loaded(each, len(self.all))
             self.all.append(party)
             self._by_id[party.id] = party
 
@@ -281,7 +289,7 @@ def accounts_differ(routing: str | None, last4: str | None, other_routing: str |
     return bool(routing and other_routing and routing != other_routing)
 
 
-def times_of(party: Actor | Counterparty, kind: str) -> EventTimes:
+def times_of(party: Actor | KnownCounterparty, kind: str) -> EventTimes:
     """The party's series of that kind, created when first needed."""
     series: EventTimes | None = getattr(party, kind)
     if series is None:
@@ -290,14 +298,14 @@ def times_of(party: Actor | Counterparty, kind: str) -> EventTimes:
     return series
 
 
-def zone_of(party: Actor | Counterparty, threshold_cents: int) -> EventTimes:
+def zone_of(party: Actor | KnownCounterparty, threshold_cents: int) -> EventTimes:
     """The party's transfers just under one threshold."""
     if party.zones is None:
         party.zones = {}
     return party.zones.setdefault(threshold_cents, EventTimes())
 
 
-def series_of_party(party: Actor | Counterparty) -> SeriesByKind:
+def series_of_party(party: Actor | KnownCounterparty) -> SeriesByKind:
     """The party's series by kind, created when first needed."""
     if party.series_by_kind is None:
         party.series_by_kind = SeriesByKind()
@@ -313,7 +321,7 @@ def probes_of(actor: Actor) -> Edges:
 _KINDS: Final = ("returns", "unauthorized")
 
 
-def dump_times(party: Actor | Counterparty) -> tuple[Any, ...] | None:
+def dump_times(party: Actor | KnownCounterparty) -> tuple[Any, ...] | None:
     """None for the many parties without any of these series."""
     if not (party.returns or party.unauthorized or party.zones or party.series_by_kind):
         return None
@@ -322,7 +330,7 @@ def dump_times(party: Actor | Counterparty) -> tuple[Any, ...] | None:
     return (kinds, zones, dump_series(party.series_by_kind))
 
 
-def load_times(party: Actor | Counterparty, dumped: Any) -> None:
+def load_times(party: Actor | KnownCounterparty, dumped: Any) -> None:
     if dumped is None:
         return
     kinds, zones, by_kind = dumped

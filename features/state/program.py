@@ -24,7 +24,7 @@ from clearhold.features.state.kri_facts import KriFacts
 from clearhold.features.state.kri_memory import KriMemory
 from clearhold.features.state.kri_windows import KriWindows
 from clearhold.features.state.open_preflights import OpenPreflights
-from clearhold.features.state.parties import Actor, Counterparty, CounterpartyBook
+from clearhold.features.state.parties import Actor, CounterpartyBook, KnownCounterparty
 from clearhold.features.state.program_caps import ProgramCaps
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.state.rule_matches import RuleMatches
@@ -140,7 +140,7 @@ class ProgramState:
     def owner_of(self, account_id: str) -> str | None:
         return self._owners.get(account_id)
 
-    def meet_account(self, account_id: str, order: tuple[int, int]) -> bool:
+    def note_account(self, account_id: str, order: tuple[int, int]) -> bool:
         """Remember that the bank told of an account; False for an older snapshot of it."""
         if account_id not in self._account_orders and account_id not in self._accounts:
             self._untransacted += 1
@@ -161,7 +161,7 @@ class ProgramState:
         self.entity_or_new(entity_id)
         return True
 
-    def newest_word_on(self, account_id: str, order: tuple[int, int]) -> tuple[int, int]:
+    def newest_owner_order(self, account_id: str, order: tuple[int, int]) -> tuple[int, int]:
         """The order of the newest word on an account's owner, or the given one when that is newer."""
         return max(order, self._owner_orders.get(account_id, order))
 
@@ -195,7 +195,7 @@ class ProgramState:
             actor = self._account_actors[account_id] = self._new_actor(account_id, is_account=True)
         return actor
 
-    def node_of(self, counterparty: Counterparty) -> int:
+    def node_of(self, counterparty: KnownCounterparty) -> int:
         """Its node in the graph, fixed at its first transfer: that of the actor with the same id, else its own."""
         if counterparty.node == NOBODY:
             actor = self._actor_with_id(counterparty.id)
@@ -203,7 +203,7 @@ class ProgramState:
             counterparty.node = own if actor is None else node_of_actor(actor.index)
         return counterparty.node
 
-    def node_if_landed(self, party_id: str, counterparty: Counterparty | None) -> int:
+    def node_if_landed(self, party_id: str, counterparty: KnownCounterparty | None) -> int:
         """The node that ``node_of`` would return, without fixing it; ``NOBODY`` for one that would be new."""
         if counterparty is not None and counterparty.node != NOBODY:
             return counterparty.node

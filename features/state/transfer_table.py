@@ -54,7 +54,7 @@ class TransferRecord(NamedTuple):
     card: int  # in the program's table of cards, -1 when the bank names none
 
 
-class Glance(NamedTuple):
+class TransferBrief(NamedTuple):
     """The fields of a record that tell what kind of a transfer it is of, read in less time."""
 
     cents: int
@@ -208,10 +208,12 @@ class TransferTable:
             (cents, at, *instants, *offsets, effective_at, actor, counterparty, *of_score, *words, *ends)
         )
 
-    def glance(self, row: int) -> Glance:
+    def glance(self, row: int) -> TransferBrief:
         cents, at, kind, counterparty, score = self._records.head(row)
         status, country, sec_code, _, card_reason, class_id, ach_type, moved = self._kinds[kind]
-        return Glance(cents, at, counterparty, status, country, sec_code, card_reason, class_id, ach_type, score, moved)
+        return TransferBrief(
+            cents, at, counterparty, status, country, sec_code, card_reason, class_id, ach_type, score, moved
+        )
 
     def cents(self, row: int) -> int | None:
         """The US cents of a transfer, None when they are not known."""

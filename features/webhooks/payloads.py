@@ -172,7 +172,7 @@ Data = (
 )
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class WebhookEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event of a tenant. ``id`` follows from its cause, so that a replay gives the same.
 
     ``program_id`` None is the tenant's own; ``created_at`` is microseconds.

@@ -23,13 +23,13 @@ from clearhold.features.webhooks.payloads import (
     AlertOpened,
     Data,
     DispositionSigned,
-    Event,
     KriSnapshotTaken,
     LabelRecorded,
     Payload,
     Ping,
     PreflightScored,
     TransferScored,
+    WebhookEvent,
 )
 
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -44,7 +44,7 @@ def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - what the funct
     return True if is_simulated else msgspec.UNSET
 
 
-def alert_opened(row: AlertRow, mark: Simulated) -> Event:
+def alert_opened(row: AlertRow, mark: Simulated) -> WebhookEvent:
     data = AlertOpened(
         alert_id=row.id,
         detector=row.detector,
@@ -68,7 +68,7 @@ def alert_opened(row: AlertRow, mark: Simulated) -> Event:
     return _event(EventType.ALERT_OPENED, row.id, row.tenant_id, row.program_id, row.opened_at, data)
 
 
-def disposition_signed(row: DispositionRow, mark: Simulated) -> Event:
+def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
     data = DispositionSigned(
         disposition_id=row.id,
         alert_id=row.alert_id,
@@ -82,7 +82,7 @@ def disposition_signed(row: DispositionRow, mark: Simulated) -> Event:
     return _event(EventType.DISPOSITION_SIGNED, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
-def action_created(row: ActionRow, mark: Simulated) -> Event:
+def action_created(row: ActionRow, mark: Simulated) -> WebhookEvent:
     data = ActionCreated(
         action_id=row.id,
         type=row.type,
@@ -96,7 +96,7 @@ def action_created(row: ActionRow, mark: Simulated) -> Event:
     return _event(EventType.ACTION_CREATED, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
-def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> Event:
+def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> WebhookEvent:
     data = ActionApproved(
         action_id=row.id,
         type=row.type,
@@ -111,7 +111,7 @@ def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> Event:
     return _event(EventType.ACTION_APPROVED, row.id, row.tenant_id, row.program_id, approved_at, data)
 
 
-def preflight_scored(row: PreflightRow, mark: Simulated) -> Event:
+def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
     record = _PREFLIGHT.decode(row.body)
     answer, proposed = record.answer, record.transfer
     data = PreflightScored(
@@ -137,7 +137,7 @@ def preflight_scored(row: PreflightRow, mark: Simulated) -> Event:
     return _event(EventType.PREFLIGHT_SCORED, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
-def transfer_scored(row: TransferRow, mark: Simulated) -> Event:
+def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
     scored_at = row.updated_at if row.scored_at is None else row.scored_at
     data = TransferScored(
         transfer_id=row.id,
@@ -163,7 +163,7 @@ def transfer_scored(row: TransferRow, mark: Simulated) -> Event:
     return _event(EventType.TRANSFER_SCORED, cause, row.tenant_id, row.program_id, scored_at, data)
 
 
-def label_recorded(row: LabelRow, mark: Simulated) -> Event:
+def label_recorded(row: LabelRow, mark: Simulated) -> WebhookEvent:
     data = LabelRecorded(
         label_id=row.id,
         transfer_id=row.transfer_id,
@@ -175,7 +175,7 @@ def label_recorded(row: LabelRow, mark: Simulated) -> Event:
     return _event(EventType.LABEL_RECORDED, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
-def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> Event:
+def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> WebhookEvent:
     """The indicators without their notes."""
     kris = {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in _KRIS.decode(row.kris).items()}
     data = KriSnapshotTaken(
@@ -193,13 +193,15 @@ def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> Event:
     return _event(EventType.KRI_SNAPSHOT, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
-def ping(cause: str, *, tenant_id: str, program_id: str | None, endpoint_id: str, at: int, mark: Simulated) -> Event:
+def ping(
+    cause: str, *, tenant_id: str, program_id: str | None, endpoint_id: str, at: int, mark: Simulated
+) -> WebhookEvent:
     """``cause`` names the request for it."""
     data = Ping(endpoint_id=endpoint_id, simulated=mark)
     return _event(EventType.PING, cause, tenant_id, program_id or tenant_id, at, data)
 
 
-def body_of(event: Event, tenant_slug: str) -> str:
+def body_of(event: WebhookEvent, tenant_slug: str) -> str:
     """What is stored, signed and sent, for all endpoints alike."""
     payload = Payload(
         id=event.id,
@@ -216,8 +218,8 @@ def delivery_id_of(event_id: str, endpoint_id: str) -> str:
     return WEBHOOK_DELIVERY_IDS.id_of(f"{event_id}/{endpoint_id}")
 
 
-def _event(type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: Data) -> Event:
-    return Event(
+def _event(type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: Data) -> WebhookEvent:
+    return WebhookEvent(
         id=WEBHOOK_EVENT_IDS.id_of(f"{type_}/{cause}"),
         type=type_,
         tenant_id=tenant_id,

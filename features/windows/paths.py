@@ -35,7 +35,7 @@ class Ends(NamedTuple):
     row: int  # its own, NOBODY when it is not in the graph
 
 
-class Chain(NamedTuple):
+class GraphPath(NamedTuple):
     """Rows of the transfers that come before, oldest first, and the smallest amount with the transfer itself."""
 
     rows: tuple[int, ...]
@@ -53,15 +53,15 @@ class _Search:
     def __init__(self, graph: Graph, ends: Ends, cents_of: CentsOf) -> None:
         self.graph, self.ends, self.cents_of = graph, ends, cents_of
         self.looks = LOOKS
-        self.longest = Chain((), ends.cents)
+        self.longest = GraphPath((), ends.cents)
         self.back: tuple[int, ...] = ()
 
-    def layers(self, node: int, at: int, cents: int, chain: Chain, seen: frozenset[int]) -> None:
+    def layers(self, node: int, at: int, cents: int, chain: GraphPath, seen: frozenset[int]) -> None:
         """Extend the chain by every hop that may come before; the longest one is kept."""
         for row, other, hop_at, hop_cents in self._hops(node, at - HOP_WITHIN_US - 1, at, cents):
             if other in seen:
                 continue
-            longer = Chain((row, *chain.rows), min(chain.least_cents, hop_cents))
+            longer = GraphPath((row, *chain.rows), min(chain.least_cents, hop_cents))
             if longer.hops > self.longest.hops:
                 self.longest = longer
             if longer.hops < MOST_HOPS:
@@ -102,7 +102,7 @@ class _Search:
         return hops
 
 
-def longest_chain(graph: Graph, ends: Ends, cents_of: CentsOf) -> Chain:
+def longest_chain(graph: Graph, ends: Ends, cents_of: CentsOf) -> GraphPath:
     """The longest chain that ends in the transfer: hops at most 72 h apart, no node twice."""
     search = _Search(graph, ends, cents_of)
     search.layers(ends.source, ends.at, ends.cents, search.longest, frozenset((ends.source, ends.target)))

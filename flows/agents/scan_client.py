@@ -37,7 +37,7 @@ class ScanError(Exception):
     """The index cannot be read on; the sentence says why."""
 
 
-class Page(msgspec.Struct, frozen=True, rename="camel"):
+class ScanPage(msgspec.Struct, frozen=True, rename="camel"):
     """One answer of the index. Items stay bytes until one after the other is read."""
 
     items: list[msgspec.Raw]
@@ -53,7 +53,7 @@ class _Again(Exception):  # noqa: N818 - no error yet: the request is sent again
         self.after_s = after_s
 
 
-_PAGES: Final = msgspec.json.Decoder(Page)
+_PAGES: Final = msgspec.json.Decoder(ScanPage)
 
 
 class ScanClient:
@@ -62,7 +62,7 @@ class ScanClient:
     def __init__(self, root: str, http: httpx.AsyncClient, clock: Clock, *, sleep: Sleep = asyncio.sleep) -> None:
         self._root, self._http, self._clock, self._sleep = root, http, clock, sleep
 
-    async def pages(self, kind: str, *, since: int | None = None) -> AsyncIterator[Page]:
+    async def pages(self, kind: str, *, since: int | None = None) -> AsyncIterator[ScanPage]:
         """The pages of one list: ``agents``, ``profiles`` or ``settlements``."""
         cursor: str | None = None
         cursors: set[str] = set()
@@ -81,7 +81,7 @@ class ScanClient:
                 raise ScanError(f"The index does not end: {empty} pages of {kind} in a row have no items.")
         raise ScanError(f"The index does not end: {kind} have more than {MAX_PAGES} pages.")
 
-    async def _page(self, kind: str, cursor: str | None, since: int | None) -> Page:
+    async def _page(self, kind: str, cursor: str | None, since: int | None) -> ScanPage:
         params: dict[str, str] = {"limit": str(ITEMS_A_PAGE)}
         if cursor is not None:
             params["cursor"] = cursor
@@ -96,7 +96,7 @@ class ScanClient:
                 await self._sleep(min(failure.after_s or FIRST_BACKOFF_S * 2**attempt, MAX_BACKOFF_S))
         raise AssertionError("the last attempt returns or raises")
 
-    async def _answer(self, kind: str, params: dict[str, str]) -> Page:
+    async def _answer(self, kind: str, params: dict[str, str]) -> ScanPage:
         try:
             async with (
                 asyncio.timeout(ANSWER_WITHIN_S),
@@ -121,7 +121,7 @@ class ScanClient:
         raise ScanError(reason)
 
 
-def _read_page(kind: str, body: bytes) -> Page:
+def _read_page(kind: str, body: bytes) -> ScanPage:
     try:
         page = _PAGES.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -26,7 +26,7 @@ _SLICE_TRANSFERS: Final = 100
 log = structlog.get_logger()
 
 
-class Scorer(Protocol):
+class PageScorer(Protocol):
     """Scores one page at a time; ``end`` cuts it short, ``close`` waits for its end."""
 
     def score(self, table: pa.Table) -> list[Rescored]: ...
@@ -42,8 +42,8 @@ class PageScoring:
     def __init__(self, workers: Workers, card: CardInForce, *, processes: int) -> None:
         self._workers, self._card = workers, card
         self._processes = processes
-        self._scorers: list[Scorer] = []
-        self._free: asyncio.Queue[Scorer] = asyncio.Queue()
+        self._scorers: list[PageScorer] = []
+        self._free: asyncio.Queue[PageScorer] = asyncio.Queue()
         self._tasks: set[asyncio.Task[list[Rescored]]] = set()
         self.width = max(1, processes)
 
@@ -68,10 +68,10 @@ class PageScoring:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    def _thread(self) -> Scorer:
+    def _thread(self) -> PageScorer:
         return _Thread(self._workers, self._card.compiled())
 
-    def _add(self, scorer: Scorer) -> None:
+    def _add(self, scorer: PageScorer) -> None:
         self._scorers.append(scorer)
         self._free.put_nowait(scorer)
 

@@ -23,7 +23,7 @@ _SLICE_ENTRIES: Final = 20
 _BACKFILL: Final = EntryKind.BACKFILL.value
 
 
-class Replay:
+class LogReplay:
     """One program's log, read once. Used by one thread at a time; the file belongs to whoever opened it."""
 
     def __init__(self, shard: int, program_id: str, scorings: BinaryIO) -> None:

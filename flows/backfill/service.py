@@ -21,7 +21,7 @@ from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
 from clearhold.features.shard.questions import CardInForce, Owner, ReadCard
 from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
-from clearhold.flows.backfill.step_log import StepLog, Steps
+from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
 from clearhold.flows.backfill.transfers import TransferBackfill
 from clearhold.flows.running.counts import BackfillCounts
 from clearhold.flows.running.ending import end
@@ -123,7 +123,7 @@ class BackfillService:
         return None if row is None else _progress_in(row)
 
     def _begin(self, tenant_id: str, key: Key, progress: Progress) -> asyncio.Task[Progress]:
-        steps = Steps(self._log, tenant_id, key[0], progress)
+        steps = BackfillSteps(self._log, tenant_id, key[0], progress)
         task = self._under_way[key] = asyncio.create_task(self._run(steps))
         task.add_done_callback(lambda _: self._ended(key, task))
         return task
@@ -133,7 +133,7 @@ class BackfillService:
         if not task.cancelled():
             task.exception()  # Retrieved, because nobody may be waiting for it; it was logged.
 
-    async def _run(self, steps: Steps) -> Progress:
+    async def _run(self, steps: BackfillSteps) -> Progress:
         subjects = steps.progress.subjects
         async with self._turn:
             began = monotonic()
@@ -152,7 +152,7 @@ class BackfillService:
             steps.log_progress("backfill_done", seconds=round(seconds, 3))
             return steps.progress
 
-    async def _score(self, steps: Steps) -> None:
+    async def _score(self, steps: BackfillSteps) -> None:
         """Score all; transfers once more when another card came into force meanwhile, whose scores then count."""
         card = None
         while card != (card := await self._card(steps.program_id)):
@@ -165,7 +165,7 @@ class BackfillService:
     async def _card(self, program_id: str) -> CardInForce:
         return (await self._owner.query(program_id, ReadCard())).value
 
-    def _work(self, steps: Steps, card: CardInForce) -> TransferBackfill | ActorBackfill:
+    def _work(self, steps: BackfillSteps, card: CardInForce) -> TransferBackfill | ActorBackfill:
         if steps.progress.subjects is Subjects.ACTORS:
             return ActorBackfill(
                 steps,

@@ -97,7 +97,7 @@ class StepLog:
         return shard_of(program_id, self._shards)
 
 
-class Steps:
+class BackfillSteps:
     """The steps of one backfill. Each carries the progress so far; at most ``STEPS_UNDER_WAY`` await their commit."""
 
     def __init__(self, step_log: StepLog, tenant_id: str, program_id: str, progress: Progress) -> None:

@@ -22,11 +22,11 @@ from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.measurement.rescored import scored_with
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import PageScoring
-from clearhold.flows.backfill.replay import Replay
-from clearhold.flows.backfill.step_log import StepLog, Steps
+from clearhold.flows.backfill.replay import LogReplay
+from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
 from clearhold.flows.running.counts import BackfillCounts
 from clearhold.flows.running.workers import Workers
-from clearhold.store.duck.scorings.newest import NewestScorings, Page
+from clearhold.store.duck.scorings.newest import NewestScorings, ScoringPage
 
 PAGE_TRANSFERS: Final = 16_384
 STEP_TRANSFERS: Final = 200
@@ -44,7 +44,7 @@ class TransferBackfill:
 
     def __init__(
         self,
-        steps: Steps,
+        steps: BackfillSteps,
         *,
         step_log: StepLog,
         database: duckdb.DuckDBPyConnection,
@@ -76,7 +76,7 @@ class TransferBackfill:
         """The next page is read while others are scored; results are taken in the order of the pages."""
         processes = PROCESSES if newest.current >= PROCESSES_FROM_TRANSFERS else 0
         async with PageScoring(self._workers, self._card, processes=processes) as scoring:
-            under_way: deque[tuple[Page, asyncio.Task[list[Rescored]]]] = deque()
+            under_way: deque[tuple[ScoringPage, asyncio.Task[list[Rescored]]]] = deque()
             after = self._steps.progress.position
             while (page := await self._workers.run(newest.page, after, PAGE_TRANSFERS)) is not None:
                 after = page.upto
@@ -86,7 +86,7 @@ class TransferBackfill:
             while under_way:
                 await self._take(*under_way.popleft())
 
-    async def _take(self, page: Page, scored: asyncio.Task[list[Rescored]]) -> None:
+    async def _take(self, page: ScoringPage, scored: asyncio.Task[list[Rescored]]) -> None:
         await self._add(await scored, count=page.count, position=page.upto)
 
     async def _add(self, results: Sequence[Rescored], *, count: int, position: int) -> None:
@@ -105,7 +105,7 @@ class TransferBackfill:
         stopping = self._workers.stopping
         steps.log_progress("backfill_replays", transfers=newest.total - newest.current)
         with TemporaryFile(dir=self._folder) as scorings:
-            replay = Replay(self._log.shard_of(steps.program_id), steps.program_id, scorings)
+            replay = LogReplay(self._log.shard_of(steps.program_id), steps.program_id, scorings)
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
             await run(lambda: replay.read(history, stopping=stopping))
             unknown = await run(replay.choose, newest.others())

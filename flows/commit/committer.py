@@ -20,7 +20,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.tables.row_tables import RowTables, joined_by_type
-from clearhold.store.time_slice import give_way
+from clearhold.store.time_slice import low_priority
 
 QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024
@@ -117,7 +117,7 @@ class Committer:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        give_way()
+        low_priority()
         try:
             self._commit_until_closed()
         except BaseException as error:  # noqa: BLE001 - a thread must not end unnoticed

@@ -3,7 +3,7 @@
 The object is masked as soon as it is read; nothing else of an answer is kept. ``flows/running/bank_http.py`` has the
 rest.
 
-Errors  none: whatever goes wrong is an ``Outcome``
+Errors  none: whatever goes wrong is an ``FetchOutcome``
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _CANONICAL: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Outcome(StrEnum):
+class FetchOutcome(StrEnum):
     """The result of one request. The first three are facts about the party, the others about the bank."""
 
     FOUND = "found"
@@ -56,14 +56,14 @@ class Outcome(StrEnum):
 class BankAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """``data`` is the object, masked, and ``digest`` that of its canonical form; both only when it was found."""
 
-    outcome: Outcome
+    outcome: FetchOutcome
     data: bytes = b""
     digest: str | None = None
     retry_after_us: int | None = None
 
 
-_UNUSABLE: Final = BankAnswer(outcome=Outcome.UNUSABLE)
-_FAILED: Final = BankAnswer(outcome=Outcome.FAILED)
+_UNUSABLE: Final = BankAnswer(outcome=FetchOutcome.UNUSABLE)
+_FAILED: Final = BankAnswer(outcome=FetchOutcome.FAILED)
 
 
 class BankClient:
@@ -99,11 +99,11 @@ class BankClient:
     def _without_object(self, response: httpx.Response) -> BankAnswer:
         status = response.status_code
         if status in _MISSING:
-            return BankAnswer(outcome=Outcome.MISSING)
+            return BankAnswer(outcome=FetchOutcome.MISSING)
         if status in _REFUSED:
-            return BankAnswer(outcome=Outcome.REFUSED)
+            return BankAnswer(outcome=FetchOutcome.REFUSED)
         if status == HTTPStatus.TOO_MANY_REQUESTS or "retry-after" in response.headers:
-            outcome = Outcome.LIMITED if status == HTTPStatus.TOO_MANY_REQUESTS else Outcome.FAILED
+            outcome = FetchOutcome.LIMITED if status == HTTPStatus.TOO_MANY_REQUESTS else FetchOutcome.FAILED
             return BankAnswer(outcome=outcome, retry_after_us=retry_after_us(response, now=self._clock.now()))
         is_about_the_id = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
         return _UNUSABLE if is_about_the_id and status not in PASSING else _FAILED
@@ -113,4 +113,4 @@ def _answer_of(body: bytes, party_id: str) -> BankAnswer:
     masked: dict[str, Any] = masked_raw(body)
     if masked.get("id") != party_id:
         return _UNUSABLE
-    return BankAnswer(outcome=Outcome.FOUND, data=_ENCODE(masked), digest=sha256(_CANONICAL(masked)).hexdigest())
+    return BankAnswer(outcome=FetchOutcome.FOUND, data=_ENCODE(masked), digest=sha256(_CANONICAL(masked)).hexdigest())

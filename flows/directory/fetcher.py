@@ -21,11 +21,11 @@ from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryR
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.flows.directory.bank_client import BankAnswer, BankClient, Outcome
+from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
 from clearhold.flows.directory.counts import DirectoryCounts
 from clearhold.flows.directory.first_seen import FirstSeen
 from clearhold.flows.directory.pace import TenantPace
-from clearhold.flows.directory.waiting import Waiting
+from clearhold.flows.directory.waiting import WaitingParties
 from clearhold.store.clock import Clock
 from clearhold.store.control.bank_keys import BankKeys
 from clearhold.store.duck.directory import DirectoryTable, DueParty
@@ -44,9 +44,9 @@ _IDLE_S: Final = 0.2
 _AFTER_FAILURE_S: Final = 5.0
 
 _FACTS: Final = {
-    Outcome.FOUND: DirectoryResult.FOUND,
-    Outcome.MISSING: DirectoryResult.MISSING,
-    Outcome.UNUSABLE: DirectoryResult.UNUSABLE,
+    FetchOutcome.FOUND: DirectoryResult.FOUND,
+    FetchOutcome.MISSING: DirectoryResult.MISSING,
+    FetchOutcome.UNUSABLE: DirectoryResult.UNUSABLE,
 }
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -73,7 +73,7 @@ class DirectoryFetcher:
         self._client, self._table, self._first_seen, self._keys = client, table, first_seen, keys
         self._appender, self._shards, self._committed_offset = appender, shards, committed_offset
         self._clock, self._per_second = clock, per_second
-        self._waiting = Waiting()
+        self._waiting = WaitingParties()
         self._paces: dict[str, TenantPace] = {}
         self._uncommitted: dict[PartyKey, tuple[int, int]] = {}  # shard and offset of the entry
         self._sweep_at = 0
@@ -189,14 +189,14 @@ class DirectoryFetcher:
         """Slow down; a line in the log for each kind of trouble, when it begins."""
         tenant_id, now = party[0].tenant_id, self._clock.now()
         pace = self._pace_of(tenant_id)
-        if answer.outcome is Outcome.REFUSED:
+        if answer.outcome is FetchOutcome.REFUSED:
             if pace.note_refusal(key, now=now):
                 log.warning("bank_key_refused", tenant_id=tenant_id, trace_id=trace_id)
             self._waiting.put_back(party)
             return
         if pace.note_failure(now=now, retry_after_us=answer.retry_after_us):
             log.warning("bank_directory_failing", tenant_id=tenant_id, result=answer.outcome.value, trace_id=trace_id)
-        if answer.outcome is Outcome.LIMITED:
+        if answer.outcome is FetchOutcome.LIMITED:
             self._waiting.put_back(party)
         else:
             self._waiting.try_again(party, now=now)

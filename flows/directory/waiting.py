@@ -17,7 +17,7 @@ MAX_RETRY_US: Final = HOUR_US
 _DOUBLINGS: Final = 2  # for each failure more
 
 
-class Waiting:
+class WaitingParties:
     """A party is here once, from ``add`` until ``forget``: waiting, to be tried again, or being fetched."""
 
     def __init__(self) -> None:

@@ -16,11 +16,11 @@ from typing import Final
 import structlog
 
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.scorer.desk import GONE, Desk
-from clearhold.flows.scorer.wire import Kind
+from clearhold.flows.scorer.endpoint import GONE, ScorerEndpoint
+from clearhold.flows.scorer.wire import FrameKind
 from clearhold.flows.stream.snapshotting import framed
 from clearhold.store.state_snapshots import StateSnapshots
-from clearhold.store.time_slice import USUAL_NS, give_way, set_time_slice
+from clearhold.store.time_slice import USUAL_NS, low_priority, set_time_slice
 
 DUE_ENTRIES: Final = 25_000
 DUE_SHARE: Final = 20  # or a twentieth of what all shards hold, whichever is more: what a start replays at most
@@ -32,8 +32,8 @@ log = structlog.get_logger()
 class ForkedSnapshots:
     """Belongs to the scoring thread. ``written`` holds the offset of each shard's newest snapshot on disk."""
 
-    def __init__(self, shards: Shards, owned: Sequence[int], stored: StateSnapshots, desk: Desk) -> None:
-        self._shards, self._stored, self._desk = shards, stored, desk
+    def __init__(self, shards: Shards, owned: Sequence[int], stored: StateSnapshots, endpoint: ScorerEndpoint) -> None:
+        self._shards, self._stored, self._endpoint = shards, stored, endpoint
         self.written = {shard: shards.applied_offset(shard) for shard in owned}
         self._since = 0
         self._forked_at = monotonic()
@@ -63,7 +63,7 @@ class ForkedSnapshots:
             _, status = os.waitpid(pid, 0)
             self._end(offsets, failed=status != 0)
         for shard, offset in self._changed().items():
-            if offset <= self._desk.committed.get(shard, 0):
+            if offset <= self._endpoint.committed.get(shard, 0):
                 self._stored.write(shard, offset, framed(self._shards.state(shard).dump()))
 
     def _is_due(self) -> bool:
@@ -74,7 +74,7 @@ class ForkedSnapshots:
         )
 
     def _is_covered(self) -> bool:
-        committed = self._desk.committed
+        committed = self._endpoint.committed
         return all(offset <= committed.get(shard, 0) for shard, offset in self.written.items())
 
     def _changed(self) -> dict[int, int]:
@@ -96,9 +96,9 @@ class ForkedSnapshots:
     def _write_and_leave(self, offsets: Mapping[int, int], scorer: int) -> None:
         code = 1
         try:
-            self._desk.leave_sockets()
+            self._endpoint.leave_sockets()
             set_time_slice(USUAL_NS)  # no answer waits for it
-            give_way()
+            low_priority()
             gc.disable()  # a collection would write to, and so copy, every page of the state
             for shard, offset in offsets.items():
                 self._stored.write(shard, offset, framed(_while_alive(scorer, self._shards.state(shard).dump())))
@@ -120,7 +120,7 @@ class ForkedSnapshots:
             stall_ms=round(self._stall_s * 1_000, 1),
             seconds=round(monotonic() - self._forked_at, 3),
         )
-        self._desk.send(Kind.SNAPSHOTS, dict(offsets))
+        self._endpoint.send(FrameKind.SNAPSHOTS, dict(offsets))
 
 
 def _while_alive(scorer: int, parts: Iterable[bytes]) -> Iterator[bytes]:

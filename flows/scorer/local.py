@@ -21,7 +21,7 @@ from clearhold.store.state_snapshots import StateSnapshots
 log = structlog.get_logger()
 
 
-class Alone:
+class NoQuestions:
     """Nobody asks this thread anything: others read the state themselves, under the shards' locks."""
 
     def between_entries(self) -> None:
@@ -64,7 +64,7 @@ class LocalScorer:
         owned = range(self.shards.count)
         epochs = {shard: commits.epoch_of(shard) + 1 for shard in owned}
         committed = commits.give_away(epochs)
-        scoring = Scoring(self.shards, owned, committed=committed, epochs=epochs, sink=commits, attendant=Alone())
+        scoring = Scoring(self.shards, owned, committed=committed, epochs=epochs, sink=commits, attendant=NoQuestions())
         scoring.restore(newest_states(self._snapshots, owned), self._snapshots)
         reader = self._open_reader(owned)
         self._tails |= {shard: reader.tail(shard) for shard in owned}

@@ -18,10 +18,10 @@ import msgspec
 import structlog
 
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.scorer.desk import Desk
+from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
-from clearhold.flows.scorer.wire import Beginning, Kind, Start
+from clearhold.flows.scorer.wire import Beginning, FrameKind, Start
 from clearhold.flows.stream.log_source import Reader
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.logs import configure_logs
@@ -44,19 +44,19 @@ def main() -> None:
     rows, questions = socket.socket(fileno=beginning.rows), socket.socket(fileno=beginning.questions)
     shards = Shards(beginning.shards)
     flag = mmap.mmap(beginning.flag, 1)
-    desk = Desk(rows, questions, flag, shards)
+    endpoint = ScorerEndpoint(rows, questions, flag, shards)
     try:
-        _score(beginning, shards, desk)
+        _score(beginning, shards, endpoint)
     except BaseException as error:  # Bytewax raises bare BaseExceptions; the service says why, and starts another
         log.exception("scorer_failed")
-        desk.send(Kind.FAILED, failure_of(error))
+        endpoint.send(FrameKind.FAILED, failure_of(error))
         sys.stderr.flush()
         os._exit(1)
     sys.stderr.flush()
     os._exit(0)
 
 
-def _score(beginning: Beginning, shards: Shards, desk: Desk) -> None:
+def _score(beginning: Beginning, shards: Shards, endpoint: ScorerEndpoint) -> None:
     owned = beginning.owned
     stored = StateSnapshots(Path(beginning.snapshots), format_version=beginning.state_version, tidies=False)
     began = monotonic()
@@ -66,35 +66,35 @@ def _score(beginning: Beginning, shards: Shards, desk: Desk) -> None:
     if not line:
         return
     start = msgspec.json.decode(line, type=Start)
-    desk.committed |= start.committed
-    scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=desk, attendant=desk)
+    endpoint.committed |= start.committed
+    scoring = Scoring(shards, owned, committed=start.committed, epochs=start.epochs, sink=endpoint, attendant=endpoint)
     scoring.restore(newest, stored)
-    snapshots = ForkedSnapshots(shards, owned, stored, desk)
-    desk.on_pause.append(snapshots.look)
-    desk.send(Kind.SNAPSHOTS, snapshots.written)
+    snapshots = ForkedSnapshots(shards, owned, stored, endpoint)
+    endpoint.on_pause.append(snapshots.look)
+    endpoint.send(FrameKind.SNAPSHOTS, snapshots.written)
     draining = Event()
 
     def open_reader(of: Sequence[int]) -> Reader:
-        return LogReader(connect_sync(start.log), of, wait=desk.wait)
+        return LogReader(connect_sync(start.log), of, wait=endpoint.wait)
 
-    waiting = _Waiting(shards, _tails(open_reader(owned), owned, desk), desk, draining)
-    desk.on_pause.append(waiting.look)
+    waiting = _Waiting(shards, _tails(open_reader(owned), owned, endpoint), endpoint, draining)
+    endpoint.on_pause.append(waiting.look)
     scoring.replay_segments(LogSegments(Path(beginning.lake), tidies=False), snapshots)
     scoring.run(open_reader, snapshots, draining=draining, stopping=Event())
-    desk.send(Kind.DRAINED)
-    while not desk.closing:
-        desk.pause(_POLL_S)
+    endpoint.send(FrameKind.DRAINED)
+    while not endpoint.closing:
+        endpoint.pause(_POLL_S)
     snapshots.take_all()
 
 
-def _tails(reader: Reader, owned: Sequence[int], desk: Desk) -> dict[int, int]:
+def _tails(reader: Reader, owned: Sequence[int], endpoint: ScorerEndpoint) -> dict[int, int]:
     """The offset of each shard's newest entry, once the log can be reached."""
     while True:
         try:
             return {shard: reader.tail(shard) for shard in owned}
         except ConnectionError as error:
             log.warning("log_unreachable", error=str(error))
-            desk.pause(_RETRY_S)
+            endpoint.pause(_RETRY_S)
 
 
 class _Waiting:
@@ -102,13 +102,13 @@ class _Waiting:
     that.
     """
 
-    def __init__(self, shards: Shards, tails: dict[int, int], desk: Desk, draining: Event) -> None:
-        self._shards, self._tails, self._desk, self._draining = shards, tails, desk, draining
+    def __init__(self, shards: Shards, tails: dict[int, int], endpoint: ScorerEndpoint, draining: Event) -> None:
+        self._shards, self._tails, self._endpoint, self._draining = shards, tails, endpoint, draining
         self._is_ready = False
         self._last_sent_at = 0.0
 
     def look(self) -> None:
-        if self._desk.draining or self._desk.closing:
+        if self._endpoint.draining or self._endpoint.closing:
             self._draining.set()
         if self._is_ready:
             return
@@ -116,6 +116,6 @@ class _Waiting:
         self._is_ready = all(applied[shard] >= tail for shard, tail in self._tails.items())
         if self._is_ready or monotonic() - self._last_sent_at > _PROGRESS_EVERY_S:
             self._last_sent_at = monotonic()
-            self._desk.send(Kind.APPLIED, applied)
+            self._endpoint.send(FrameKind.APPLIED, applied)
         if self._is_ready:
-            self._desk.send(Kind.READY)
+            self._endpoint.send(FrameKind.READY)

@@ -14,7 +14,7 @@ from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.shard.questions import Answer, Question
 from clearhold.flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
-from clearhold.flows.scorer.wire import Frames, Kind, frame
+from clearhold.flows.scorer.wire import FrameKind, Frames, frame
 from clearhold.store import timers
 
 AnswerT = TypeVar("AnswerT")
@@ -31,7 +31,7 @@ class _OpenQuestion(NamedTuple):
     late_at: float
 
 
-class Line(asyncio.Protocol):
+class ScorerProtocol(asyncio.Protocol):
     """The connection to one scorer: questions in their order, answers as they come. Belongs to the event loop."""
 
     def __init__(self, flag: mmap.mmap) -> None:
@@ -54,7 +54,7 @@ class Line(asyncio.Protocol):
         answer: asyncio.Future[Answer[AnswerT]] = loop.create_future()
         late_at = loop.time() + ANSWERED_WITHIN_S
         self._waiting[number] = _OpenQuestion(question, answer, late_at)
-        self._transport.write(frame(Kind.QUESTION, encoded_question(number, program_id, question)))
+        self._transport.write(frame(FrameKind.QUESTION, encoded_question(number, program_id, question)))
         self._flag[0] = 1  # after writing: the scorer clears it before it reads
         if self._late is None:
             self._late = timers.call_at(late_at, self._end_late)
@@ -99,12 +99,12 @@ class Line(asyncio.Protocol):
                 answer.set_exception(UnavailableError(STARTING, ErrorCode.STARTING))
 
 
-class Connection:
+class ScorerConnection:
     """A connected socket of a scorer that is ready, with the flag that says that something was asked."""
 
     def __init__(self, questions: socket.socket, flag: mmap.mmap) -> None:
         self._socket = questions
-        self._line = Line(flag)
+        self._line = ScorerProtocol(flag)
         self._opening: asyncio.Task[object] | None = None
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Connection:
         """For the event loop that asked, before it ends."""
         self._line.close()
 
-    async def line(self) -> Line:
+    async def line(self) -> ScorerProtocol:
         """The line, opened by the event loop that asks first."""
         if self._line.is_open:
             return self._line
@@ -133,7 +133,7 @@ class Connection:
 class RemoteOwner:
     """``connection_of`` gives the connection to the scorer of a shard, None while that is not ready."""
 
-    def __init__(self, shards: int, connection_of: Callable[[int], Connection | None]) -> None:
+    def __init__(self, shards: int, connection_of: Callable[[int], ScorerConnection | None]) -> None:
         self._shards, self._connection_of = shards, connection_of
 
     async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:

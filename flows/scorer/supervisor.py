@@ -21,9 +21,9 @@ import structlog
 
 from clearhold.features.shard.questions import Owner
 from clearhold.flows.running.own_python import import_environment, module_command
-from clearhold.flows.scorer.remote_owner import Connection, RemoteOwner
+from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
 from clearhold.flows.scorer.silence import Silence
-from clearhold.flows.scorer.wire import Beginning, Kind, Start, frame, receive
+from clearhold.flows.scorer.wire import Beginning, FrameKind, Start, frame, receive
 from clearhold.flows.stream.row_batch import RowBatch, decoded
 from clearhold.store.redis_log.keys import owner_key
 
@@ -56,7 +56,7 @@ class Commits(Protocol):
     def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]: ...
 
 
-class Places(msgspec.Struct, frozen=True, kw_only=True):
+class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
     """Where things are that scorers need: the log, and folders. ``open_log`` says what an address of a log is."""
 
     log: str
@@ -70,7 +70,7 @@ class _Begun(NamedTuple):
 
     process: "subprocess.Popen[bytes]"
     rows: socket.socket
-    questions: Connection
+    questions: ScorerConnection
 
 
 class ScorerProcess:
@@ -80,7 +80,7 @@ class ScorerProcess:
         self,
         number: int,
         owned: tuple[int, ...],
-        places: Places,
+        places: ScorerPaths,
         *,
         shards: int,
         open_redis: Callable[[], redis.Redis],
@@ -94,8 +94,8 @@ class ScorerProcess:
         self._sending = Lock()
         self._ending = Event()
         self.drained, self.ended = Event(), Event()
-        self._questions: Connection | None = None
-        self.connection: Connection | None = None  # while the scorer can be asked
+        self._questions: ScorerConnection | None = None
+        self.connection: ScorerConnection | None = None  # while the scorer can be asked
         self.failure: str | None = "is starting"
         self.restarts = self._failed_starts = 0
         self.gave_up = False
@@ -142,7 +142,7 @@ class ScorerProcess:
         self.drained.set()
         self.ended.set()
 
-    def send(self, kind: Kind, body: object = None) -> None:
+    def send(self, kind: FrameKind, body: object = None) -> None:
         """Send a word to the scorer; one that cannot take it now has a full socket or is dying, and is told later."""
         data = frame(kind, b"" if body is None else msgspec.msgpack.encode(body))
         with self._sending:
@@ -154,11 +154,11 @@ class ScorerProcess:
 
     def drain(self) -> None:
         self._ending.set()
-        self.send(Kind.DRAIN)
+        self.send(FrameKind.DRAIN)
 
     def close(self) -> None:
         self._ending.set()
-        self.send(Kind.CLOSE)
+        self.send(FrameKind.CLOSE)
 
     def kill(self) -> None:
         if self._process is not None and self._process.poll() is None:
@@ -176,7 +176,7 @@ class ScorerProcess:
         with begun.process.stdin as stdin:
             stdin.write(msgspec.json.encode(start) + b"\n")
         if self._ending.is_set():
-            self.send(Kind.DRAIN)
+            self.send(FrameKind.DRAIN)
         self._listen(begun.rows, self._questions, commits)
 
     def _new_process(self) -> _Begun:
@@ -198,7 +198,7 @@ class ScorerProcess:
             process = self._spawned(beginning)
         shared = mmap.mmap(flag, 1)
         os.close(flag)
-        return _Begun(process, rows, Connection(questions, shared))
+        return _Begun(process, rows, ScorerConnection(questions, shared))
 
     def _spawned(self, beginning: Beginning) -> "subprocess.Popen[bytes]":
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
@@ -214,7 +214,7 @@ class ScorerProcess:
         process.stdin.flush()
         return process
 
-    def _listen(self, rows: socket.socket, connection: Connection, commits: Commits) -> None:
+    def _listen(self, rows: socket.socket, connection: ScorerConnection, commits: Commits) -> None:
         """Take what the scorer sends until it closes; a silence that is too long ends it."""
         silence = self._silence(rows, LOADED_WITHIN_S)
         while True:
@@ -225,9 +225,9 @@ class ScorerProcess:
                     return
                 raise
             silence.ended()
-            if kind is Kind.BATCH:
+            if kind is FrameKind.BATCH:
                 commits.put(decoded(body))
-            elif kind is Kind.READY:
+            elif kind is FrameKind.READY:
                 silence = self._silence(rows, HUNG_AFTER_S)
                 self.failure, self.connection, self._failed_starts = None, connection, 0
                 log.info("scorer_ready", scorer=self.number, pid=self.pid)
@@ -240,15 +240,15 @@ class ScorerProcess:
         rows.settimeout(step_s)
         return Silence(self.pid, step_s=step_s, hung_after_s=hung_after_s, longest_s=SILENT_AT_WORK_S)
 
-    def _note(self, kind: Kind, body: memoryview) -> None:
+    def _note(self, kind: FrameKind, body: memoryview) -> None:
         """What the scorer says of itself."""
-        if kind is Kind.SNAPSHOTS:
+        if kind is FrameKind.SNAPSHOTS:
             self.snapshot_offsets |= msgspec.msgpack.decode(body, type=dict[int, int])
-        elif kind is Kind.APPLIED:
+        elif kind is FrameKind.APPLIED:
             self.applied_offsets = msgspec.msgpack.decode(body, type=dict[int, int])
-        elif kind is Kind.DRAINED:
+        elif kind is FrameKind.DRAINED:
             self.drained.set()
-        elif kind is Kind.FAILED:
+        elif kind is FrameKind.FAILED:
             raise ScorerFailedError(msgspec.msgpack.decode(body, type=str))
 
     def _new_epochs(self, commits: Commits) -> dict[int, int]:
@@ -289,7 +289,7 @@ class ScorerProcesses:
         self,
         count: int,
         shards: int,
-        places: Places,
+        places: ScorerPaths,
         *,
         open_redis: Callable[[], redis.Redis],
         module: str = SCORER,
@@ -329,7 +329,7 @@ class ScorerProcesses:
         for each in self.processes:
             its = {shard: offset for shard, offset in offsets.items() if shard in each.owned}
             if its:
-                each.send(Kind.COMMITTED, its)
+                each.send(FrameKind.COMMITTED, its)
 
     @property
     def owner(self) -> Owner:
@@ -371,5 +371,5 @@ class ScorerProcesses:
             if each.connection is not None:
                 each.connection.disconnect()
 
-    def _connection_of(self, shard: int) -> Connection | None:
+    def _connection_of(self, shard: int) -> ScorerConnection | None:
         return self.processes[shard % len(self.processes)].connection

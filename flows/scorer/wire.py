@@ -25,7 +25,7 @@ class FrameError(Exception):
     """The other side does not speak this language."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame on the rows socket is."""
 
     BATCH = 1
@@ -69,15 +69,15 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     committed: dict[int, int]
 
 
-def header(kind: Kind, length: int) -> bytes:
+def header(kind: FrameKind, length: int) -> bytes:
     return length.to_bytes(8, "big") + bytes((kind,))
 
 
-def frame(kind: Kind, body: bytes = b"") -> bytes:
+def frame(kind: FrameKind, body: bytes = b"") -> bytes:
     return header(kind, len(body)) + body
 
 
-def receive(connection: socket.socket, at_timeout: Callable[[], None]) -> tuple[Kind, memoryview]:
+def receive(connection: socket.socket, at_timeout: Callable[[], None]) -> tuple[FrameKind, memoryview]:
     """The next frame, of a socket that blocks; whenever its timeout passes without a byte ``at_timeout`` is called,
     which may raise.
     """
@@ -85,7 +85,7 @@ def receive(connection: socket.socket, at_timeout: Callable[[], None]) -> tuple[
     length = int.from_bytes(head[:8], "big")
     if length > FRAME_LIMIT:
         raise FrameError(f"A frame of {length} bytes.")
-    return Kind(head[8]), _exactly(connection, length, at_timeout)
+    return FrameKind(head[8]), _exactly(connection, length, at_timeout)
 
 
 def _exactly(connection: socket.socket, length: int, at_timeout: Callable[[], None]) -> memoryview:
@@ -109,11 +109,11 @@ class Frames:
     def __init__(self) -> None:
         self._pending = bytearray()
 
-    def feed(self, data: Buffer) -> list[tuple[Kind, bytes]]:
+    def feed(self, data: Buffer) -> list[tuple[FrameKind, bytes]]:
         """The frames that are whole now."""
         pending = self._pending
         pending += data
-        frames: list[tuple[Kind, bytes]] = []
+        frames: list[tuple[FrameKind, bytes]] = []
         at = 0
         while len(pending) - at >= HEADER_BYTES:
             length = int.from_bytes(pending[at : at + 8], "big")
@@ -122,7 +122,7 @@ class Frames:
             end = at + HEADER_BYTES + length
             if len(pending) < end:
                 break
-            frames.append((Kind(pending[at + 8]), bytes(pending[at + HEADER_BYTES : end])))
+            frames.append((FrameKind(pending[at + 8]), bytes(pending[at + HEADER_BYTES : end])))
             at = end
         del pending[:at]
         return frames

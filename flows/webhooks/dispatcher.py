@@ -35,7 +35,7 @@ from clearhold.features.webhooks.signature import delivery_headers
 from clearhold.flows.running.ending import end
 from clearhold.flows.webhooks.counts import WebhookCounts
 from clearhold.flows.webhooks.outbox import delivery_rows
-from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, Waiting
+from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, WaitingDelivery
 from clearhold.flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow
 from clearhold.flows.webhooks.sender import Sender
 from clearhold.store.clock import Clock
@@ -182,7 +182,7 @@ class WebhookDispatcher:
         row = stored.row
         waiting = queue.find(delivery_id) or waiting  # one that ended meanwhile says how
         if waiting is None:
-            waiting = Waiting(row.id, row.event, row.event_id, row.created_at, stored.state)
+            waiting = WaitingDelivery(row.id, row.event, row.event_id, row.created_at, stored.state)
         waiting.state = redelivered(waiting.state, now=self._clock.now())
         waiting.is_uncommitted = True
         state = waiting.state
@@ -234,7 +234,7 @@ class WebhookDispatcher:
     def _read_waiting(self, queue: EndpointQueue) -> ReadWaiting:
         return queue.prepared(self._table.waiting(queue.endpoint_id, QUEUE_LIMIT))
 
-    async def _deliver(self, queue: EndpointQueue, waiting: Waiting) -> None:
+    async def _deliver(self, queue: EndpointQueue, waiting: WaitingDelivery) -> None:
         try:
             async with self._slots:
                 endpoint = self._endpoints.of_id(queue.endpoint_id)
@@ -254,7 +254,7 @@ class WebhookDispatcher:
             queue.land(waiting)
             self._note_change(queue.endpoint_id)
 
-    async def _prepare(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting) -> Prepared:
+    async def _prepare(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> Prepared:
         """The body and the headers of this attempt."""
         body = waiting.body or await self._read_body(endpoint, queue, waiting)
         now = self._clock.now()
@@ -268,7 +268,7 @@ class WebhookDispatcher:
         )
         return Prepared(endpoint.url, headers, body)
 
-    async def _read_body(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting) -> bytes:
+    async def _read_body(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> bytes:
         """The body, read with those of the next ones: whoever comes meanwhile finds its own read."""
         async with queue.reading_bodies:
             if waiting.body is None:
@@ -280,7 +280,7 @@ class WebhookDispatcher:
             raise LookupError("The body of a delivery is not in the tables.")
         return waiting.body
 
-    def _settle(self, endpoint: Endpoint, queue: EndpointQueue, waiting: Waiting, attempt: Attempt) -> None:
+    def _settle(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery, attempt: Attempt) -> None:
         """Record the outcome."""
         now = self._clock.now()
         state = waiting.state = settled(waiting.state, attempt, now=now)

@@ -31,7 +31,7 @@ from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.event_types import EventType
-from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, Event
+from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, WebhookEvent
 from clearhold.flows.webhooks.counts import WebhookCounts
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
@@ -75,7 +75,7 @@ class _Commit(NamedTuple):
         ]
 
 
-Make = Callable[[Simulated], Event]
+Make = Callable[[Simulated], WebhookEvent]
 """Makes an event, given the mark of its program."""
 
 
@@ -170,7 +170,7 @@ class WebhookOutbox:
 
 
 def delivery_rows(
-    event: Event, endpoints: Iterable[Endpoint], tenancy: Tenancy, *, now: int
+    event: WebhookEvent, endpoints: Iterable[Endpoint], tenancy: Tenancy, *, now: int
 ) -> list[WebhookDeliveryRow]:
     """One delivery of an event for each of these endpoints of its tenant."""
     tenant = tenancy.tenants.find(event.tenant_id)

@@ -30,7 +30,7 @@ Due = tuple[int, int, str]
 """When a delivery is due, the number of its entry, and its id."""
 
 
-class Waiting(msgspec.Struct, eq=False, gc=False):
+class WaitingDelivery(msgspec.Struct, eq=False, gc=False):
     """A delivery in memory. ``entry`` numbers its newest entry among those that are due: no other counts.
 
     ``is_uncommitted``: the tables do not show its present state yet.
@@ -54,7 +54,7 @@ class Waiting(msgspec.Struct, eq=False, gc=False):
 class ReadWaiting(NamedTuple):
     """What waits for an endpoint as the tables have it: by id, and as a heap."""
 
-    known: dict[str, Waiting]
+    known: dict[str, WaitingDelivery]
     due: list[Due]
 
 
@@ -71,8 +71,8 @@ class EndpointQueue:
         self.reading_bodies = asyncio.Lock()
         self.accepted_at: int | None = None
         self.exhausted_at: int | None = None
-        self._known: dict[str, Waiting] = {}
-        self._in_flight: dict[str, Waiting] = {}
+        self._known: dict[str, WaitingDelivery] = {}
+        self._in_flight: dict[str, WaitingDelivery] = {}
         self._due: list[Due] = []
         self._entries = count()
         self._bodies = 0
@@ -86,7 +86,7 @@ class EndpointQueue:
     def in_flight(self) -> int:
         return len(self._in_flight)
 
-    def find(self, delivery_id: str) -> Waiting | None:
+    def find(self, delivery_id: str) -> WaitingDelivery | None:
         return self._known.get(delivery_id)
 
     def offer(self, row: WebhookDeliveryRow) -> None:
@@ -99,7 +99,7 @@ class EndpointQueue:
         elif row.id not in self._known:
             self._add(row)
 
-    def put(self, waiting: Waiting) -> None:
+    def put(self, waiting: WaitingDelivery) -> None:
         """A delivery that waits, or waits again."""
         self._known[waiting.id] = waiting
         heapq.heappush(self._due, self._entry_of(waiting))
@@ -114,7 +114,7 @@ class EndpointQueue:
             heapq.heappop(self._due)
         return None
 
-    def take(self, now: int) -> Waiting | None:
+    def take(self, now: int) -> WaitingDelivery | None:
         """The delivery that is due first, from now on in flight; None when none is."""
         due_at = self.first_due_at()
         if due_at is None or due_at > now:
@@ -124,7 +124,7 @@ class EndpointQueue:
         self._in_flight[waiting.id] = waiting
         return waiting
 
-    def land(self, waiting: Waiting) -> None:
+    def land(self, waiting: WaitingDelivery) -> None:
         """The delivery is not in flight any more."""
         waiting.is_in_flight = False
         del self._in_flight[waiting.id]
@@ -134,13 +134,13 @@ class EndpointQueue:
         if waiting.state.status in OPEN and waiting.id in self._known:
             self.put(waiting)
 
-    def without_body(self, now: int) -> list[Waiting]:
+    def without_body(self, now: int) -> list[WaitingDelivery]:
         """The deliveries that are about to be sent, and those that are due soon, whose bodies are not in memory."""
         first = islice(self._in_order(), READ_AT_ONCE)
         soon = (self._known.get(entry[-1]) for entry in takewhile(lambda entry: entry[0] <= now + READ_AHEAD_US, first))
         return [each for each in (*self._in_flight.values(), *soon) if each is not None and each.body is None]
 
-    def keep_bodies(self, bodies: Iterable[tuple[Waiting, bytes]]) -> None:
+    def keep_bodies(self, bodies: Iterable[tuple[WaitingDelivery, bytes]]) -> None:
         for waiting, body in bodies:
             if waiting.body is None:
                 waiting.body = body
@@ -168,7 +168,9 @@ class EndpointQueue:
 
     def prepared(self, due: Iterable[DueDelivery]) -> ReadWaiting:
         """On a worker thread, because there may be thousands: what the tables have, as it is kept here."""
-        known = {each.id: Waiting(each.id, each.event, each.event_id, each.created_at, each.state) for each in due}
+        known = {
+            each.id: WaitingDelivery(each.id, each.event, each.event_id, each.created_at, each.state) for each in due
+        }
         entries = [self._entry_of(waiting) for waiting in known.values()]
         heapq.heapify(entries)
         return ReadWaiting(known, entries)
@@ -201,7 +203,7 @@ class EndpointQueue:
             if not each.is_in_flight and each.state.status in OPEN:
                 self.put(each)
 
-    def _entry_of(self, waiting: Waiting) -> Due:
+    def _entry_of(self, waiting: WaitingDelivery) -> Due:
         """The entry that counts from now on."""
         waiting.entry = next(self._entries)
         return waiting.due_at, waiting.entry, waiting.id
@@ -217,7 +219,7 @@ class EndpointQueue:
                 heapq.heappush(reached, (self._due[each], each))
 
     def _add(self, row: WebhookDeliveryRow) -> None:
-        waiting = Waiting(
+        waiting = WaitingDelivery(
             row.id, row.event, row.event_id, row.created_at, DeliveryState(next_attempt_at=row.created_at)
         )
         if self._bodies < KEPT_BODIES:
@@ -225,7 +227,7 @@ class EndpointQueue:
             self._bodies += 1
         self.put(waiting)
 
-    def _forget(self, waiting: Waiting) -> None:
+    def _forget(self, waiting: WaitingDelivery) -> None:
         del self._known[waiting.id]
         if waiting.body is not None:
             self._bodies -= 1

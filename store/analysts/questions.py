@@ -36,7 +36,7 @@ def _between(instant: str) -> str:
     )
 
 
-class Question(NamedTuple):
+class ReadyQuestion(NamedTuple):
     """A macro: ``FROM name(parameter := value)``. The comment says what it answers."""
 
     name: str
@@ -255,21 +255,21 @@ _FUNNEL: Final = f"""
     ]) AS step) ORDER BY step.place"""
 
 _PERIOD: Final = "since and until are of the transfer's own time."
-QUESTIONS: Final[tuple[Question, ...]] = (
-    Question(
+QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
+    ReadyQuestion(
         "scorings",
         _WITHIN,
         _SCORINGS,
         f"The first scoring of each transfer, as it was made at the time; other questions build on it. {_PERIOD}",
     ),
-    Question(
+    ReadyQuestion(
         "labelled",
         _OF_LABELS,
         _LABELLED,
         f"The first scoring of each labelled transfer with the label that counts now; mature when the transfer is "
         f"{MATURE_DAYS} days old at as_of, by default now. {_PERIOD}",
     ),
-    Question(
+    ReadyQuestion(
         "band_outcomes",
         _OF_LABELS,
         _BAND_OUTCOMES,
@@ -277,7 +277,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         f"Wilson's 95 % interval; mature_ is the same of transfers that are {MATURE_DAYS} days old. The share "
         f"must rise from clear to review to hold. {_PERIOD}",
     ),
-    Question(
+    ReadyQuestion(
         "reliability",
         f"{_OF_LABELS}, split_at := NULL",
         _RELIABILITY,
@@ -286,21 +286,21 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "distance. ece and brier are of all tenths that have a p. A score is no chance: p is. With fewer than "
         f"{FEWEST_BAD} bad ones before split_at there is none, and band_outcomes stands alone.",
     ),
-    Question(
+    ReadyQuestion(
         "precision_recall",
         _OF_LABELS,
         _PRECISION_RECALL,
         "What would alerting from a score on find, and at what volume? precision is of the n labelled ones, recall of "
         "the bad_n known bad ones, unscored ones included. Labels come mostly from alerts, so recall is optimistic.",
     ),
-    Question(
+    ReadyQuestion(
         "reason_lift",
         _OF_LABELS,
         _REASON_LIFT,
         "Which reasons point at bad transfers? bad_share of the n labelled ones with the reason, over base_share of "
         "all all_n labelled ones, is the lift; 1 says nothing.",
     ),
-    Question(
+    ReadyQuestion(
         "weekly_drift",
         _WITHIN,
         _WEEKLY_DRIFT,
@@ -308,20 +308,20 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "behind a score, and the stability index (psi) against the week before: look from 0.10, act from 0.25. A rise "
         "of unscored is a data problem before it is a finding. Weeks begin on Monday.",
     ),
-    Question(
+    ReadyQuestion(
         "weekly_reasons",
         f"{_WITHIN}, places := 5",
         _WEEKLY_REASONS,
         "Which reasons do transfers in review and hold have most, week by week? share is of the n of them.",
     ),
-    Question(
+    ReadyQuestion(
         "score_stability",
         f"before_from, before_to, after_from, after_to, {_WHOSE}",
         _SCORE_STABILITY,
         "Are scores spread in one period as in another? Ten classes of scores, and those without one as null; psi is "
         "the sum of the contributions: look from 0.10, act from 0.25. Null when a period has no transfer.",
     ),
-    Question(
+    ReadyQuestion(
         "alert_ageing",
         f"{_WHOSE}, as_of := NULL",
         _ALERT_AGEING,
@@ -329,7 +329,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "ones were, and the share of the due_n closed ones with a due time that were in time. All as it stood at "
         "as_of, by default now.",
     ),
-    Question(
+    ReadyQuestion(
         "funnel",
         _WITHIN,
         _FUNNEL,

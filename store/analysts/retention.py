@@ -34,7 +34,7 @@ def days_in_force(tenancy: Tenancy) -> Days:
     return longest_of(each.body for each in policies if each is not None and isinstance(each.body, RetentionBody))
 
 
-class Ending:
+class EndingDays:
     """What ends, and has ended, of the tables by the days that a policy keeps."""
 
     def __init__(self, days: Days, ended: Mapping[str, Ended]) -> None:
@@ -60,7 +60,7 @@ def without_ended_days(listed: PartList, days: Days, now: int, at: int) -> PartL
 
     Tables of which something ended too soon stay as they are until they are copied again.
     """
-    ending, too_soon = Ending(days, listed.ended), ended_too_soon(listed, now)
+    ending, too_soon = EndingDays(days, listed.ended), ended_too_soon(listed, now)
     parts: list[Part] = []
     for part in listed.parts:
         if part.table_name not in too_soon and ending.has_ended(part.table_name, part.day, now):
@@ -90,7 +90,7 @@ def ended_before(listed: PartList, *, anew: Collection[str], too_soon: Collectio
 
 def due_parts(listed: PartList, now: int) -> list[Part]:
     """Parts of days that are over and have not ended yet: the next round ends them."""
-    ending = Ending(listed.retention_days, listed.ended)
+    ending = EndingDays(listed.retention_days, listed.ended)
     return [
         part
         for part in listed.counting_at(now)

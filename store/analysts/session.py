@@ -53,7 +53,7 @@ class QueryError(Exception):
     """A query was refused, or failed; the sentence says where."""
 
 
-class Answer(NamedTuple):
+class QueryAnswer(NamedTuple):
     """The rows of a query, read as they are taken."""
 
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ class AnalystSession:
             raise NoLakeError(f"{lake / FILE} cannot be opened: {error}") from error
         return cls(connection, spilled)
 
-    def answers(self, text: str) -> Iterator[Answer]:
+    def answers(self, text: str) -> Iterator[QueryAnswer]:
         """The answer of each statement in the text; none is run when one of them would do more than read."""
         try:
             statements = self._connection.extract_statements(text)
@@ -109,11 +109,11 @@ class AnalystSession:
             return not any(word in str(error) for word in _UNFINISHED)
         return text.rstrip().endswith(";")
 
-    def listing(self) -> Answer:
+    def listing(self) -> QueryAnswer:
         """All views and ready questions, with what they are."""
         return self._answer(_LISTING)
 
-    def columns(self, view: str) -> Answer:
+    def columns(self, view: str) -> QueryAnswer:
         """The columns of a view, with what they mean."""
         return self._answer(_COLUMNS, [view])
 
@@ -121,14 +121,14 @@ class AnalystSession:
         self._connection.close()
         self._spilled.cleanup()
 
-    def _answer(self, statement: duckdb.Statement | str, values: list[str] | None = None) -> Answer:
+    def _answer(self, statement: duckdb.Statement | str, values: list[str] | None = None) -> QueryAnswer:
         try:
             self._connection.execute(statement, values)
         except duckdb.Error as error:
             raise QueryError(str(error)) from error
         names = tuple(str(column[0]) for column in self._connection.description or ())
         types = tuple(str(column[1]) for column in self._connection.description or ())
-        return Answer(names, types, self._rows())
+        return QueryAnswer(names, types, self._rows())
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         try:

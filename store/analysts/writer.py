@@ -27,7 +27,7 @@ from clearhold.store.analysts.control_rows import ControlRows, control_tables
 from clearhold.store.analysts.merging import MOST_ROWS, due_for_merging
 from clearhold.store.analysts.part_files import checksum, quoted, write_part
 from clearhold.store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
-from clearhold.store.analysts.retention import Days, Ending, ended_before, ended_too_soon, without_ended_days
+from clearhold.store.analysts.retention import Days, EndingDays, ended_before, ended_too_soon, without_ended_days
 from clearhold.store.analysts.tables import DAY, LakeTable, lake_tables
 from clearhold.store.clock import Clock
 from clearhold.store.durable_files import UNFINISHED
@@ -107,7 +107,7 @@ class LakeWriter:
         too_soon = ended_too_soon(self.parts, as_of)
         self._anew |= too_soon
         before = ended_before(self.parts, anew=self._anew, too_soon=too_soon)
-        ending = Ending(self.parts.retention_days, before)
+        ending = EndingDays(self.parts.retention_days, before)
         written: list[Part] = []
         try:
             for table in lake_tables():
@@ -187,7 +187,7 @@ class LakeWriter:
                 columns = ", ".join(f'CAST(NULL AS {each.sql_type}) AS "{each.name}"' for each in table.columns)
                 write_part(self._cursor, f"SELECT {columns} WHERE false", path)
 
-    def _copy_table(self, table: LakeTable, end: int, written: list[Part], ending: Ending, now: int) -> None:
+    def _copy_table(self, table: LakeTable, end: int, written: list[Part], ending: EndingDays, now: int) -> None:
         """Add the new parts of a table, and to what ended of it the rows of days that are over."""
         first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
         while first < end:

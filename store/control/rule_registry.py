@@ -72,7 +72,7 @@ NO_LONGER_TESTED: Final = (
 )
 
 
-class Counted(NamedTuple):
+class CountedRule(NamedTuple):
     """How a rule is counted as it is written: in which mode, by which version, and since when it is so."""
 
     mode: RuleMode
@@ -107,14 +107,14 @@ class RuleRegistry:
     def note_of(self, principal: Principal, version: str) -> str | None:
         return self._rules.of_tenant(principal.tenant_id).note_of(principal, version)
 
-    def counted(self, principal: Principal, stored: StoredRule) -> Counted | None:
+    def counted(self, principal: Principal, stored: StoredRule) -> CountedRule | None:
         """How a rule in testing is counted, or one in force that logs; None for any other."""
         logs = stored.rule.status is RuleStatus.ACTIVE and stored.rule.action is RuleAction.LOG
         if stored.counted_since is None or not (logs or stored.rule.status is RuleStatus.TESTING):
             return None
         version = self._policies.of_tenant(principal.tenant_id).in_force(RULES if logs else SHADOW)
         assert version is not None, "the status says that a version has it"
-        return Counted(RuleMode.LOG if logs else RuleMode.SHADOW, version.version, stored.counted_since)
+        return CountedRule(RuleMode.LOG if logs else RuleMode.SHADOW, version.version, stored.counted_since)
 
     async def create(self, principal: Principal, rule: Rule, effect_id: str | None) -> Rule:
         """The rule as a draft. The same ``effect_id`` gives the same one."""

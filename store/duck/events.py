@@ -9,7 +9,7 @@ from typing import Final
 import duckdb
 import msgspec
 
-from clearhold.features.core.event_results import SubjectType
+from clearhold.features.core.event_results import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.store.tables.columns import row_builder, select_list
@@ -110,7 +110,7 @@ class Events:
     def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
         """The id of the transfer that the event is about."""
         principal.require_program(program_id)
-        values = [principal.tenant_id, program_id, event_id, SubjectType.TRANSFER.value]
+        values = [principal.tenant_id, program_id, event_id, EventSubjectType.TRANSFER.value]
         with self._connection.cursor() as cursor:
             row = cursor.execute(_SUBJECT, values).fetchone()
         return None if row is None else str(row[0])

@@ -177,7 +177,7 @@ _COUNT: Final = """
 """
 
 
-class RowDifference(msgspec.Struct, frozen=True, kw_only=True):
+class ShownDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A row that is not what the record says, and in which of its columns."""
 
     table: str
@@ -189,7 +189,7 @@ class RowsCheck(msgspec.Struct, frozen=True, kw_only=True):
     """So many rows of dispositions, alerts and actions were compared; the first of the differences."""
 
     checked: int
-    differences: tuple[RowDifference, ...]
+    differences: tuple[ShownDifference, ...]
 
 
 class ShownRows:
@@ -213,7 +213,7 @@ class ShownRows:
         return RowsCheck(checked=checked, differences=differences)
 
 
-def _differences(cursor: duckdb.DuckDBPyConnection, tenant_id: str) -> Iterator[RowDifference]:
+def _differences(cursor: duckdb.DuckDBPyConnection, tenant_id: str) -> Iterator[ShownDifference]:
     for table, query in _CHECKS:
         for id_, columns in cursor.execute(query, {"tenant": tenant_id}).fetchmany(MOST_DIFFERENCES):
-            yield RowDifference(table=table, id=id_, columns=tuple(columns))
+            yield ShownDifference(table=table, id=id_, columns=tuple(columns))

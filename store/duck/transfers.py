@@ -72,7 +72,7 @@ class TransferFilter(msgspec.Struct, frozen=True, kw_only=True):
     created_to: int | None = None
 
 
-class StoredTransfer(msgspec.Struct, frozen=True, kw_only=True):
+class StoredTransferRow(msgspec.Struct, frozen=True, kw_only=True):
     """The newest version, and what its score was made from, once it was scored."""
 
     row: TransferRow
@@ -85,7 +85,9 @@ class Transfers:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def find(self, principal: Principal, transfer_id: str, program_ids: Sequence[str] | None) -> StoredTransfer | None:
+    def find(
+        self, principal: Principal, transfer_id: str, program_ids: Sequence[str] | None
+    ) -> StoredTransferRow | None:
         """The transfer of that id, in any of the programs (None: of the tenant's).
 
         Within the principal's reach if there is one; ForbiddenError when the tenant has it out of that reach only.
@@ -123,7 +125,7 @@ class Transfers:
 
     def list_page(
         self, principal: Principal, wanted: TransferFilter, after: Place | None, limit: int
-    ) -> list[StoredTransfer]:
+    ) -> list[StoredTransferRow]:
         """At most ``limit`` transfers behind ``after``, by bank_created_at descending, then id, then program id."""
         if _matches_nothing(principal, wanted):
             return []
@@ -142,7 +144,7 @@ class Transfers:
                 candidate_limit = min(2 * candidate_limit, MOST_CANDIDATES)
             return _with_features(cursor, principal.tenant_id, rows[:limit])
 
-    def export(self, principal: Principal, wanted: TransferFilter, batch: int) -> Iterator[list[StoredTransfer]]:
+    def export(self, principal: Principal, wanted: TransferFilter, batch: int) -> Iterator[list[StoredTransferRow]]:
         """All of them in the order of pages, ``batch`` at a time, as they stand when the first is asked for.
 
         Only keys are sorted, and come from a cursor of the database; their rows, which never change, are read batch by
@@ -220,15 +222,16 @@ def _rows_of(
 
 def _with_features(
     cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
-) -> list[StoredTransfer]:
+) -> list[StoredTransferRow]:
     rows = with_owners(cursor, tenant_id, rows)
     offsets = sorted({row.scored_offset for row in rows if row.scored_offset is not None})
     if not offsets:
-        return [StoredTransfer(row=row, features=None) for row in rows]
+        return [StoredTransferRow(row=row, features=None) for row in rows]
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
     tuples = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
     of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
     return [
-        StoredTransfer(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0))) for row in rows
+        StoredTransferRow(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0)))
+        for row in rows
     ]

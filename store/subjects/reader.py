@@ -41,7 +41,7 @@ from clearhold.store.subjects.tables import (
     ROWID,
     CoveredTable,
 )
-from clearhold.store.subjects.things import WITHIN, Subject, SubjectFacts, look_up
+from clearhold.store.subjects.things import WITHIN, ExportSubject, SubjectFacts, look_up
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, listed
 
@@ -88,7 +88,7 @@ class SubjectReader:
         self._policies, self._events = policies, events
 
     def export(
-        self, principal: Principal, subject: Subject, *, now: int, batch: int
+        self, principal: Principal, subject: ExportSubject, *, now: int, batch: int
     ) -> Generator[list[bytes], None, None]:
         """Lines without their ends, ``batch`` at a time, of what is committed when the first is asked for."""
         principal.require_tenant_wide()
@@ -149,7 +149,7 @@ class _Reading:
         self,
         cursor: duckdb.DuckDBPyConnection,
         principal: Principal,
-        subject: Subject,
+        subject: ExportSubject,
         facts: SubjectFacts,
         batch: int,
     ) -> None:
@@ -206,7 +206,7 @@ class _Ending:
         return line_of(END, {"counts": self._counts, "lines": self._lines, "sha256": self._digest.hexdigest()})
 
 
-def _manifest(principal: Principal, subject: Subject, facts: SubjectFacts, *, now: int) -> dict[str, object]:
+def _manifest(principal: Principal, subject: ExportSubject, facts: SubjectFacts, *, now: int) -> dict[str, object]:
     return {
         "format": FORMAT,
         "subject": {"type": subject.kind, "id": subject.id, "accountIds": facts.accounts},

@@ -26,7 +26,7 @@ class SubjectKind(StrEnum):
     COUNTERPARTY = "counterparty"
 
 
-class Subject(msgspec.Struct, frozen=True, kw_only=True):
+class ExportSubject(msgspec.Struct, frozen=True, kw_only=True):
     """Whom an export is about. ``shard`` is that of the program; the principal is known to reach it."""
 
     kind: SubjectKind
@@ -114,7 +114,7 @@ _CHAINS: Final = "SELECT DISTINCT chain FROM subject_links ORDER BY chain"
 _ACCOUNT_IDS: Final = "SELECT id FROM subject_things WHERE type = 'account' ORDER BY id"
 
 
-def look_up(cursor: duckdb.DuckDBPyConnection, subject: Subject) -> SubjectFacts:
+def look_up(cursor: duckdb.DuckDBPyConnection, subject: ExportSubject) -> SubjectFacts:
     """Fill the cursor's tables, all as of one commit."""
     cursor.begin()
     try:
@@ -126,7 +126,7 @@ def look_up(cursor: duckdb.DuckDBPyConnection, subject: Subject) -> SubjectFacts
     return facts
 
 
-def _look_up(cursor: duckdb.DuckDBPyConnection, subject: Subject) -> SubjectFacts:
+def _look_up(cursor: duckdb.DuckDBPyConnection, subject: ExportSubject) -> SubjectFacts:
     ((upto,),) = cursor.execute(_UPTO, [subject.shard]).fetchall()
     place: list[object] = [subject.tenant_id, subject.program_id, upto]
     kind = subject.kind

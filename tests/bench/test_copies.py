@@ -10,7 +10,7 @@ from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
-from clearhold.store.duck.reports.scores import ReportScores, Subject
+from clearhold.store.duck.reports.scores import ReportScores, ReportSubject
 from clearhold.store.duck.reports.snapshots import ReportSnapshots
 from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
@@ -54,5 +54,5 @@ def test_given_a_history_that_is_multiplied_when_reported_then_all_of_it_counts_
         assert alerts.counts(reader, PROGRAM, SPAN) == [closed, waiting]
         assert alerts.decision_hours(reader, PROGRAM, SPAN).n == 3
         assert scores.entered_band(reader, PROGRAM, "hold", SPAN)[0] == 3 + 1
-        assert len(scores.history(reader, Subject(PROGRAM, "program", PROGRAM), SPAN, 9)) == 3
+        assert len(scores.history(reader, ReportSubject(PROGRAM, "program", PROGRAM), SPAN, 9)) == 3
         assert len(ReportSnapshots(database).points(reader, PROGRAM, SPAN, 2)) == 2

@@ -13,7 +13,7 @@ from clearhold.demo.lives import Delivery
 from clearhold.demo.moves import Move
 from clearhold.demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.sandbox.planned_transfer import Ending, Family
+from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 from tests.demo.bank_shapes import complaints
 
 NOW = 1_790_000_000_000_000
@@ -88,7 +88,7 @@ def test_given_the_history_when_counted_then_it_is_months_of_a_few_thousand_tran
 
     assert 3_000 < len(transfers) < 8_000
     assert {program for program, _ in transfers} == {PAYROLL, REMITTANCE, LENDING}
-    assert {event["type"].split(".")[0] for event in events} >= {str(family) for family in Family}
+    assert {event["type"].split(".")[0] for event in events} >= {str(family) for family in EventFamily}
     assert history[0].due_at >= NOW - HISTORY_DAYS * DAY_US
     assert history[-1].due_at <= NOW
     assert [delivery.due_at for delivery in history] == sorted(delivery.due_at for delivery in history)
@@ -177,11 +177,11 @@ def test_given_live_moves_when_asked_about_then_it_is_about_one_in_ten_and_only_
     asked = [move for move, _, ask in lived if ask]
 
     assert 0.06 < len(asked) / len(lived) < 0.14
-    assert all(not move.incoming and move.family not in (Family.CARD, Family.BOOK) for move in asked)
+    assert all(not move.incoming and move.family not in (EventFamily.CARD, EventFamily.BOOK) for move in asked)
 
 
 def test_given_a_move_when_asked_about_then_the_request_has_the_interfaces_fields() -> None:
-    move = next(move for move, _, _ in some_live_moves(SimulatedBank(3), 200) if move.family is Family.SWIFT)
+    move = next(move for move, _, _ in some_live_moves(SimulatedBank(3), 200) if move.family is EventFamily.SWIFT)
 
     known = preflight_request("p1", move, on_file=True)
     stranger = preflight_request("p1", move, on_file=False)

@@ -9,7 +9,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.emit import no_rows
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.scorer.local import Alone
+from clearhold.flows.scorer.local import NoQuestions
 from clearhold.flows.scorer.scoring import Scoring, newest_states
 from clearhold.flows.stream.row_batch import RowBatch
 from clearhold.flows.stream.snapshotting import framed, load_state
@@ -59,7 +59,7 @@ def test_given_states_that_were_loaded_first_when_it_is_known_how_far_the_tables
     newest = newest_states(snapshots, owned)
     assert [state.applied_offset for state in newest] == [0, 7]
 
-    scoring = Scoring(shards, owned, committed={1: committed}, epochs={}, sink=NoRows(), attendant=Alone())
+    scoring = Scoring(shards, owned, committed={1: committed}, epochs={}, sink=NoRows(), attendant=NoQuestions())
     scoring.restore(newest, snapshots)
 
     assert [shards.applied_offset(shard) for shard in owned] == [0, expected]

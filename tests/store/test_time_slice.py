@@ -10,7 +10,14 @@ from typing import Final
 
 import pytest
 
-from clearhold.store.time_slice import GIVING_WAY, SHORT_NS, USUAL_NS, SchedulingAttributes, give_way, set_time_slice
+from clearhold.store.time_slice import (
+    GIVING_WAY,
+    SHORT_NS,
+    USUAL_NS,
+    SchedulingAttributes,
+    low_priority,
+    set_time_slice,
+)
 
 GET_ATTRIBUTES: Final = {"x86_64": 315, "aarch64": 275}
 SINCE: Final = (6, 12)
@@ -62,7 +69,7 @@ def test_given_a_thread_with_short_slices_when_it_gives_way_then_it_alone_has_le
 ):
     def gave_way() -> tuple[int, int]:
         set_time_slice(SHORT_NS)
-        give_way()
+        low_priority()
         return attributes_of().nice, attributes_of().runtime
 
     before = os.getpriority(os.PRIO_PROCESS, 0)

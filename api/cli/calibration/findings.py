@@ -16,8 +16,8 @@ from clearhold.api.cli.calibration.report import (
     NOTE,
     WARNING,
     BandTable,
+    CalibrationFinding,
     DataPart,
-    Finding,
     PairedPart,
     Ranking,
     ReasonPart,
@@ -42,7 +42,7 @@ def findings_of(
     fit: Fit | None,
     leaks: Sequence[Leak],
     paired: PairedPart,
-) -> Iterator[Finding]:
+) -> Iterator[CalibrationFinding]:
     """Warnings first. ``leaks`` are those of the signals of a given card: a fit would have taken none."""
     yield from _warnings(data, rankings, bands, steady)
     if paired.only_champion_right > paired.only_card_right and paired.p_value < _LEAST_P:
@@ -58,7 +58,7 @@ def findings_of(
 
 def _warnings(
     data: DataPart, rankings: Sequence[Ranking], bands: Sequence[BandTable], steady: StabilityPart
-) -> Iterator[Finding]:
+) -> Iterator[CalibrationFinding]:
     by_name = {each.name: each for each in rankings}
     for name, rival in by_name.items():
         if name != CARD and by_name[CARD].average_precision <= rival.average_precision:
@@ -81,7 +81,7 @@ def _warnings(
         yield _warning(f"{data.later.unscored:,} of {data.later.transfers:,} later transfers are unscored.")
 
 
-def _band_warnings(bands: Sequence[BandTable]) -> Iterator[Finding]:
+def _band_warnings(bands: Sequence[BandTable]) -> Iterator[CalibrationFinding]:
     table = next(each for each in bands if each.card == CARD and each.window == LATER)
     if table.rises is None:
         yield _warning("A band has no labelled transfer of later time: what it means is not proved.")
@@ -93,7 +93,7 @@ def _band_warnings(bands: Sequence[BandTable]) -> Iterator[Finding]:
         yield _warning("The bands rise, but their 95 % intervals on later time overlap.")
 
 
-def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[Finding]:
+def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[CalibrationFinding]:
     for reason in reasons:
         if reason.psi >= LOOK:
             yield _warning(f"{reason.id} drifts: its PSI is {reason.psi:.2f} ({verdict_of(reason.psi)}).")
@@ -110,7 +110,7 @@ def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[Finding]:
             yield _warning(f"{fired}: make sure that it is not measured with what became of them.")
 
 
-def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
+def _notes(data: DataPart, fit: Fit | None) -> Iterator[CalibrationFinding]:
     total = data.fit.transfers + data.later.transfers
     labelled = data.fit.bad + data.fit.ok + data.later.bad + data.later.ok
     if labelled < _OFTEN_LABELLED * total:
@@ -134,7 +134,7 @@ def _notes(data: DataPart, fit: Fit | None) -> Iterator[Finding]:
     yield _note("One split by time is one experiment: fit again when labels, products or volumes change.")
 
 
-def _fit_notes(fit: Fit) -> Iterator[Finding]:
+def _fit_notes(fit: Fit) -> Iterator[CalibrationFinding]:
     if fit.kept:
         yield _note(
             f"{len(fit.kept)} signals fired too rarely in the fit window to be fitted, and keep the champion's points: "
@@ -149,9 +149,9 @@ def _fit_notes(fit: Fit) -> Iterator[Finding]:
         )
 
 
-def _warning(sentence: str) -> Finding:
-    return Finding(level=WARNING, sentence=sentence)
+def _warning(sentence: str) -> CalibrationFinding:
+    return CalibrationFinding(level=WARNING, sentence=sentence)
 
 
-def _note(sentence: str) -> Finding:
-    return Finding(level=NOTE, sentence=sentence)
+def _note(sentence: str) -> CalibrationFinding:
+    return CalibrationFinding(level=NOTE, sentence=sentence)

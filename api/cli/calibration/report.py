@@ -213,7 +213,7 @@ class PairedPart(_Part, frozen=True, kw_only=True):
     p_value: float
 
 
-class Finding(_Part, frozen=True, kw_only=True):
+class CalibrationFinding(_Part, frozen=True, kw_only=True):
     """``level`` is warning or note."""
 
     level: str
@@ -245,4 +245,4 @@ class CalibrationReport(_Part, frozen=True, kw_only=True):
     reasons: tuple[ReasonPart, ...]
     migration: tuple[Move, ...]
     paired: PairedPart
-    findings: tuple[Finding, ...]
+    findings: tuple[CalibrationFinding, ...]

@@ -36,7 +36,7 @@ class Request(NamedTuple):
     options: tuple[str, ...]
 
 
-class Outcome(NamedTuple):
+class CalibrationOutcome(NamedTuple):
     """The files' content, and what is printed."""
 
     card_json: bytes

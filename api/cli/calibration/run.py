@@ -15,7 +15,7 @@ from clearhold.api.cli.calibration.fitting import Fit, fit_card
 from clearhold.api.cli.calibration.page import page_of
 from clearhold.api.cli.calibration.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
 from clearhold.api.cli.calibration.reporting import About, report_of
-from clearhold.api.cli.calibration.request import NoCardError, Outcome, Request, UnknownSignalError
+from clearhold.api.cli.calibration.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
 from clearhold.api.cli.calibration.samples import Samples, measure_all, scores_by
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.instants import format_instant
@@ -29,7 +29,7 @@ _DATE: Final = len("2026-09-09")
 _INDENT: Final = 2
 
 
-def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) -> Outcome:
+def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) -> CalibrationOutcome:
     """Everything in one process, in two passes over the scorings."""
     champion = request.champion
     _check_left_out(request)
@@ -54,7 +54,7 @@ def calibrate(request: Request, scorings: LabelledScorings, progress: Progress) 
     card = compile_card(new, version=CHALLENGER)
     scores = scores_by(card, scorings, samples, lambda count: progress.advance(scoring, count))
     report = report_of(_about(request, scorings, cut), samples, new, fit, champion, scores)
-    return Outcome(_json(new), _json(report), page_of(report), tuple(_summary(report)))
+    return CalibrationOutcome(_json(new), _json(report), page_of(report), tuple(_summary(report)))
 
 
 def _fit(request: Request, before: Samples, cut: int) -> Fit:

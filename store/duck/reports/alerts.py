@@ -53,13 +53,13 @@ class AlertCount(NamedTuple):
     alerts: int
 
 
-class DecisionCounts(NamedTuple):
+class DecisionTotals(NamedTuple):
     total: int
     by_policy: int
     overturned: int
 
 
-class DecisionHours(NamedTuple):
+class HoursToDecision(NamedTuple):
     """From an alert's opening to a person's first decision on it; None without one."""
 
     median: float | None
@@ -81,20 +81,20 @@ class ReportAlerts:
             rows = cursor.execute(_COUNTS.format(matching=predicate.sql), predicate.values).fetchall()
         return [AlertCount(*row) for row in rows]
 
-    def decisions(self, principal: Principal, program_id: str, span: Span) -> DecisionCounts:
+    def decisions(self, principal: Principal, program_id: str, span: Span) -> DecisionTotals:
         predicate = _of_program(principal, program_id)
         predicate.between("created_at", *span)
         with self._connection.cursor() as cursor:
             (row,) = cursor.execute(_DECISIONS.format(matching=predicate.sql), predicate.values).fetchall()
-        return DecisionCounts(*row)
+        return DecisionTotals(*row)
 
-    def decision_hours(self, principal: Principal, program_id: str, span: Span) -> DecisionHours:
+    def decision_hours(self, principal: Principal, program_id: str, span: Span) -> HoursToDecision:
         """Over the alerts that a person decided in the span for the first time."""
         within = _of_program(principal, program_id)
         values = [*within.values, span.end, span.start, *within.values]
         with self._connection.cursor() as cursor:
             (row,) = cursor.execute(_HOURS.format(within=within.sql), values).fetchall()
-        return DecisionHours(*row)
+        return HoursToDecision(*row)
 
     def of_actor(self, principal: Principal, actor: ReportedActor, span: Span, limit: int) -> list[AlertRow]:
         """The newest ``limit`` alerts on the actor, its accounts and its transfers that opened in the span."""

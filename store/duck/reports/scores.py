@@ -44,7 +44,7 @@ _ENTERED: Final = """
     ORDER BY scored_at, "offset", subject_type, subject_id LIMIT ?"""
 
 
-class Subject(NamedTuple):
+class ReportSubject(NamedTuple):
     """What has scores: an entity, counterparty or agent of a program, or the program itself."""
 
     program_id: str
@@ -82,22 +82,22 @@ class ReportScores:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def newest(self, principal: Principal, subject: Subject, *, before: int) -> ScoreRow | None:
+    def newest(self, principal: Principal, subject: ReportSubject, *, before: int) -> ScoreRow | None:
         """The subject's last record before an instant; it may be older than any report looks back."""
         rows = self._rows(_NEWEST_FIRST, _of_subject(principal, subject, None, before), 1)
         return _ROW(rows[0]) if rows else None
 
-    def history(self, principal: Principal, subject: Subject, span: Span, limit: int) -> list[ScoreRow]:
+    def history(self, principal: Principal, subject: ReportSubject, span: Span, limit: int) -> list[ScoreRow]:
         """The newest ``limit`` records of the span, oldest first."""
         rows = self._rows(_NEWEST_FIRST, _of_subject(principal, subject, *span), limit)
         return [_ROW(row) for row in reversed(rows)]
 
-    def band_changes(self, principal: Principal, subject: Subject, span: Span, limit: int) -> list[BandChange]:
+    def band_changes(self, principal: Principal, subject: ReportSubject, span: Span, limit: int) -> list[BandChange]:
         """The newest ``limit`` changes of band within the span, oldest first."""
         rows = self._rows(_BAND_CHANGES, _of_subject(principal, subject, *span), limit)
         return [BandChange(*row) for row in reversed(rows)]
 
-    def signals(self, principal: Principal, subject: Subject, span: Span) -> list[SignalCount] | None:
+    def signals(self, principal: Principal, subject: ReportSubject, span: Span) -> list[SignalCount] | None:
         """Each signal that records of the span or of the span before carry, by name; None without a record in both."""
         predicate = _of_subject(principal, subject, span.before.start, span.end)
         with self._connection.cursor() as cursor:
@@ -136,7 +136,7 @@ class ReportScores:
             return cursor.execute(sql.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
 
 
-def _of_subject(principal: Principal, subject: Subject, start: int | None, end: int) -> Predicate:
+def _of_subject(principal: Principal, subject: ReportSubject, start: int | None, end: int) -> Predicate:
     principal.require_program(subject.program_id)
     predicate = Predicate(principal)
     predicate.add("program_id = ? AND subject_type = ? AND subject_id = ?", *subject)

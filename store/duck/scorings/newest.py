@@ -45,7 +45,7 @@ def newest_of(connection: duckdb.DuckDBPyConnection, transfer_id: str) -> list[T
     return list(rows_in(TransferFeaturesRow, table))
 
 
-class Page:
+class ScoringPage:
     """The scorings up to an offset."""
 
     def __init__(self, table: pa.Table, *, upto: int) -> None:
@@ -95,14 +95,14 @@ class NewestScorings:
         """How many of them have the requested feature version."""
         return len(self._offsets)
 
-    def page(self, after: int, count: int) -> Page | None:
+    def page(self, after: int, count: int) -> ScoringPage | None:
         """The next scorings of that version behind an offset."""
         first = int(np.searchsorted(self._offsets, after, side="right"))
         if first >= len(self._offsets):
             return None
         ends = (int(self._offsets[first]), int(self._offsets[min(first + count, len(self._offsets)) - 1]))
         table = self._cursor.execute(_PAGE, [*self._place, *ends, *ends]).to_arrow_table()
-        return Page(table, upto=ends[1])
+        return ScoringPage(table, upto=ends[1])
 
     def others(self) -> Iterator[list[str]]:
         """The transfers whose newest scoring has another version."""

@@ -20,7 +20,7 @@ from clearhold.api.cli.main import app
 from clearhold.api.cli.sql_output import MOST_SHOWN, Format, write_answer
 from clearhold.api.cli.sql_prompt import run_prompt
 from clearhold.features.core.instants import format_instant
-from clearhold.store.analysts.session import AnalystSession, Answer
+from clearhold.store.analysts.session import AnalystSession, QueryAnswer
 from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, a_label, a_scoring
@@ -204,7 +204,7 @@ def test_given_more_rows_than_a_table_shows_then_it_reads_no_more_of_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = iter([(number,) for number in range(3 * MOST_SHOWN)])
-    write_answer(Answer(("n",), ("INTEGER",), rows), Format.TABLE)
+    write_answer(QueryAnswer(("n",), ("INTEGER",), rows), Format.TABLE)
 
     shown = capsys.readouterr().out.splitlines()
 
@@ -214,7 +214,7 @@ def test_given_more_rows_than_a_table_shows_then_it_reads_no_more_of_them(
 
 
 def test_given_just_as_many_rows_as_a_table_shows_then_those_are_all(capsys: pytest.CaptureFixture[str]) -> None:
-    write_answer(Answer(("n",), ("INTEGER",), iter([(7,)] * MOST_SHOWN)), Format.TABLE)
+    write_answer(QueryAnswer(("n",), ("INTEGER",), iter([(7,)] * MOST_SHOWN)), Format.TABLE)
 
     assert capsys.readouterr().out.splitlines()[-1] == "500 rows"
 

@@ -14,7 +14,7 @@ from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState
-from clearhold.features.state.parties import Counterparty
+from clearhold.features.state.parties import KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -89,7 +89,7 @@ def landing_of(program: ProgramState, transfer: ProposedTransfer, at: int) -> tu
     return f"{bank.RESOURCES[rail.value, direction.value]}.initiated", data
 
 
-def _named(proposed: ProposedCounterparty, known: Counterparty | None) -> bank.Data:
+def _named(proposed: ProposedCounterparty, known: KnownCounterparty | None) -> bank.Data:
     embedded: dict[str, Any] = {"address": {"country_code": proposed.country_code}}
     if known is not None and not known.unlisted:
         return {"counterparty_id": known.id, "counterparty": embedded}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from clearhold.features.state.parties import Counterparty, CounterpartyBook
+from clearhold.features.state.parties import CounterpartyBook, KnownCounterparty
 
 MINE = ("021000021", "6789")
 OTHER = ("416138299", "8624")
 NONE = (None, None)
 
 
-def book_of(*accounts: tuple[str | None, str | None]) -> tuple[CounterpartyBook, list[Counterparty]]:
+def book_of(*accounts: tuple[str | None, str | None]) -> tuple[CounterpartyBook, list[KnownCounterparty]]:
     """Namesakes in the order in which they came, with these accounts."""
     book, parties = CounterpartyBook(), []
     for number, (routing, last4) in enumerate(accounts):

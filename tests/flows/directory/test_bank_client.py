@@ -13,7 +13,7 @@ from clearhold.demo.bank_api import TEST_KEY, BankApi
 from clearhold.features.core.entries.directory import DirectoryKind
 from clearhold.features.core.instants import SECOND_US
 from clearhold.flows.directory import bank_client
-from clearhold.flows.directory.bank_client import BankAnswer, BankClient, Outcome
+from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
 from clearhold.flows.running.bank_http import MAX_BODY_BYTES, http_client
 from clearhold.store.traces import trace_id_of
 from tests.support.clock import FrozenClock
@@ -62,7 +62,7 @@ async def test_given_an_object_then_it_is_masked_and_its_digest_is_not_of_the_or
     second = await answer_to(ok(json.encode(dict(reversed(OBJECT.items())))))
     third = await answer_to(ok(json.encode(OBJECT | {"type": "BUSINESS"})))
 
-    assert first.outcome is Outcome.FOUND
+    assert first.outcome is FetchOutcome.FOUND
     assert json.decode(first.data) == OBJECT | {"person_details": {"ssn": "6789"}}
     assert first.digest == second.digest != third.digest
 
@@ -81,39 +81,39 @@ async def test_given_an_id_of_any_kind_then_it_is_one_quoted_segment_and_the_key
 async def test_given_an_id_that_means_a_folder_then_nothing_is_sent(party_id: str) -> None:
     sent: list[httpx.Request] = []
 
-    assert (await answer_to(a_response(200), party_id=party_id, sent=sent)).outcome is Outcome.UNUSABLE
+    assert (await answer_to(a_response(200), party_id=party_id, sent=sent)).outcome is FetchOutcome.UNUSABLE
     assert sent == []
 
 
 @pytest.mark.parametrize(
     ("response", "outcome"),
     [
-        (a_response(404), Outcome.MISSING),
-        (a_response(410), Outcome.MISSING),
-        (a_response(401), Outcome.REFUSED),
-        (a_response(403), Outcome.REFUSED),
-        (a_response(429), Outcome.LIMITED),
-        (a_response(400), Outcome.UNUSABLE),
-        (a_response(422), Outcome.UNUSABLE),
-        (a_response(408), Outcome.FAILED),
-        (a_response(500), Outcome.FAILED),
-        (a_response(503, b"", **{"Retry-After": "5"}), Outcome.FAILED),
-        (a_response(204), Outcome.FAILED),
-        (a_response(301, Location="https://elsewhere.example/"), Outcome.FAILED),
-        (httpx.ConnectError("no"), Outcome.FAILED),
-        (httpx.ReadTimeout("no"), Outcome.FAILED),
-        (httpx.RemoteProtocolError("no"), Outcome.FAILED),
-        (ok(b""), Outcome.UNUSABLE),
-        (ok(b"<html>"), Outcome.UNUSABLE),
-        (ok(b"[]"), Outcome.UNUSABLE),
-        (ok(b'{"id":"enti_2"}'), Outcome.UNUSABLE),
-        (ok(b'{"id":["enti_1"]}'), Outcome.UNUSABLE),
-        (ok(b'{"id":"enti_1","n":1e999}'), Outcome.UNUSABLE),
-        (ok(b'{"id":"enti_1","x":' + b"[" * 90_000 + b"]" * 90_000 + b"}"), Outcome.UNUSABLE),
+        (a_response(404), FetchOutcome.MISSING),
+        (a_response(410), FetchOutcome.MISSING),
+        (a_response(401), FetchOutcome.REFUSED),
+        (a_response(403), FetchOutcome.REFUSED),
+        (a_response(429), FetchOutcome.LIMITED),
+        (a_response(400), FetchOutcome.UNUSABLE),
+        (a_response(422), FetchOutcome.UNUSABLE),
+        (a_response(408), FetchOutcome.FAILED),
+        (a_response(500), FetchOutcome.FAILED),
+        (a_response(503, b"", **{"Retry-After": "5"}), FetchOutcome.FAILED),
+        (a_response(204), FetchOutcome.FAILED),
+        (a_response(301, Location="https://elsewhere.example/"), FetchOutcome.FAILED),
+        (httpx.ConnectError("no"), FetchOutcome.FAILED),
+        (httpx.ReadTimeout("no"), FetchOutcome.FAILED),
+        (httpx.RemoteProtocolError("no"), FetchOutcome.FAILED),
+        (ok(b""), FetchOutcome.UNUSABLE),
+        (ok(b"<html>"), FetchOutcome.UNUSABLE),
+        (ok(b"[]"), FetchOutcome.UNUSABLE),
+        (ok(b'{"id":"enti_2"}'), FetchOutcome.UNUSABLE),
+        (ok(b'{"id":["enti_1"]}'), FetchOutcome.UNUSABLE),
+        (ok(b'{"id":"enti_1","n":1e999}'), FetchOutcome.UNUSABLE),
+        (ok(b'{"id":"enti_1","x":' + b"[" * 90_000 + b"]" * 90_000 + b"}"), FetchOutcome.UNUSABLE),
     ],
 )
 async def test_given_another_answer_then_its_outcome_is_a_fact_or_trouble(
-    response: httpx.Response | Exception, outcome: Outcome
+    response: httpx.Response | Exception, outcome: FetchOutcome
 ) -> None:
     answer = await answer_to(response)
 
@@ -149,7 +149,7 @@ async def test_given_a_body_over_the_limit_then_it_is_cut_off() -> None:
 
     answer = await answer_to(httpx.Response(200, stream=Parts(parts())))
 
-    assert answer.outcome is Outcome.UNUSABLE
+    assert answer.outcome is FetchOutcome.UNUSABLE
     assert read <= MAX_BODY_BYTES + 2 * 65_536
 
 
@@ -158,13 +158,13 @@ async def test_given_a_compressed_body_that_nobody_asked_for_then_it_is_not_unpa
 
     answer = await answer_to(ok(bomb, **{"Content-Encoding": "gzip"}))
 
-    assert answer.outcome is Outcome.UNUSABLE
+    assert answer.outcome is FetchOutcome.UNUSABLE
 
 
 async def test_given_a_large_object_then_it_is_found() -> None:
     whole = OBJECT | {"documents": ["x" * 100] * 1_000}
 
-    assert (await answer_to(ok(json.encode(whole)))).outcome is Outcome.FOUND
+    assert (await answer_to(ok(json.encode(whole)))).outcome is FetchOutcome.FOUND
 
 
 async def test_given_a_bank_that_hangs_then_the_request_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ async def test_given_a_bank_that_hangs_then_the_request_ends_in_time(monkeypatch
             client = BankClient(bank.url, http, FrozenClock())
             answers = [await client.fetch(DirectoryKind.ENTITY, "enti_1", TEST_KEY, trace_id=TRACE) for _ in range(2)]
 
-    assert [answer.outcome for answer in answers] == [Outcome.FAILED, Outcome.FOUND]
+    assert [answer.outcome for answer in answers] == [FetchOutcome.FAILED, FetchOutcome.FOUND]
 
 
 async def test_given_a_proxy_in_the_environment_then_it_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +189,7 @@ async def test_given_a_proxy_in_the_environment_then_it_is_not_used(monkeypatch:
                 DirectoryKind.ENTITY, "enti_1", TEST_KEY, trace_id=TRACE
             )
 
-    assert answer.outcome is Outcome.FOUND
+    assert answer.outcome is FetchOutcome.FOUND
 
 
 async def test_given_a_trace_then_each_request_names_it_and_a_span_of_its_own() -> None:

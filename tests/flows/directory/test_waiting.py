@@ -4,7 +4,7 @@ from clearhold.features.core.entries.directory import DirectoryKind, PartyKey
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.flows.directory.first_seen import MAX_CANDIDATES, FirstSeen
-from clearhold.flows.directory.waiting import FIRST_RETRY_US, MAX_RETRY_US, MAX_WAITING, Waiting
+from clearhold.flows.directory.waiting import FIRST_RETRY_US, MAX_RETRY_US, MAX_WAITING, WaitingParties
 from clearhold.store.tables.row_tables import Rows, row_tables
 from tests.support.clock import T0
 
@@ -15,12 +15,12 @@ def party(tenant: str, number: int) -> PartyKey:
     return PartyKey(tenant, "prg_1", DirectoryKind.ENTITY, f"enti_{number}")
 
 
-def numbers(waiting: Waiting, limit: int = 100, tenants: tuple[str, ...] = (A, B)) -> list[tuple[str, str]]:
+def numbers(waiting: WaitingParties, limit: int = 100, tenants: tuple[str, ...] = (A, B)) -> list[tuple[str, str]]:
     return [(key.tenant_id, key.id) for key, _ in waiting.take(tenants, limit)]
 
 
 def test_given_parties_of_two_tenants_when_taken_then_they_take_turns() -> None:
-    waiting = Waiting()
+    waiting = WaitingParties()
     waiting.add((party(A, number), None) for number in range(3))
     waiting.add([(party(B, 7), "digest")])
 
@@ -30,7 +30,7 @@ def test_given_parties_of_two_tenants_when_taken_then_they_take_turns() -> None:
 
 
 def test_given_a_party_that_is_here_when_added_again_then_it_waits_once_until_it_is_forgotten() -> None:
-    waiting = Waiting()
+    waiting = WaitingParties()
     waiting.add([(party(A, 1), None)] * 2)
     waiting.add_ahead([party(A, 1)])
     taken = numbers(waiting)
@@ -43,7 +43,7 @@ def test_given_a_party_that_is_here_when_added_again_then_it_waits_once_until_it
 
 
 def test_given_parties_first_seen_then_they_go_ahead() -> None:
-    waiting = Waiting()
+    waiting = WaitingParties()
     waiting.add([(party(A, 1), "digest")])
     waiting.add_ahead([party(A, 2)])
 
@@ -51,7 +51,7 @@ def test_given_parties_first_seen_then_they_go_ahead() -> None:
 
 
 def test_given_a_tenant_that_is_not_ready_then_its_parties_stay() -> None:
-    waiting = Waiting()
+    waiting = WaitingParties()
     waiting.add([(party(A, 1), None), (party(B, 2), None)])
 
     assert numbers(waiting, tenants=(B,)) == [(B, "enti_2")]
@@ -60,7 +60,7 @@ def test_given_a_tenant_that_is_not_ready_then_its_parties_stay() -> None:
 
 
 def test_given_failures_of_a_party_then_it_waits_longer_each_time() -> None:
-    waiting, now, pauses = Waiting(), T0, list[int]()
+    waiting, now, pauses = WaitingParties(), T0, list[int]()
     waiting.add([(party(A, 1), "digest")])
     for _ in range(9):
         ((key, digest),) = waiting.take((A,), 1)
@@ -76,13 +76,13 @@ def test_given_failures_of_a_party_then_it_waits_longer_each_time() -> None:
     assert digest == "digest"
 
 
-def is_revived(waiting: Waiting, now: int) -> bool:
+def is_revived(waiting: WaitingParties, now: int) -> bool:
     waiting.revive(now=now)
     return waiting.waits_for((A,))
 
 
 def test_given_a_tenant_without_a_key_then_what_waits_for_it_is_forgotten() -> None:
-    waiting = Waiting()
+    waiting = WaitingParties()
     waiting.add([(party(A, 1), None), (party(A, 2), None), (party(B, 3), None)])
     waiting.try_again(waiting.take((A,), 1)[0], now=T0)
     waiting.keep_tenants((B,))
@@ -94,7 +94,7 @@ def test_given_a_tenant_without_a_key_then_what_waits_for_it_is_forgotten() -> N
 
 
 def test_given_more_parties_than_there_is_room_for_then_the_rest_is_left_to_the_sweep() -> None:
-    waiting = Waiting()
+    waiting = WaitingParties()
     waiting.add((party(A, number), None) for number in range(MAX_WAITING + 5))
 
     assert (len(waiting), waiting.room) == (MAX_WAITING, 0)

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from clearhold.flows.engine import STATE_VERSION, Engine
-from clearhold.flows.scorer.supervisor import Places, ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcesses
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
@@ -31,7 +31,7 @@ class ProcessRoom:
     @contextmanager
     def running(self, scorers: int) -> Iterator[tuple[Engine, ScorerProcesses]]:
         """An engine that has caught up; stopped cleanly on leaving."""
-        places = Places(
+        places = ScorerPaths(
             log=str(self._redis_socket),
             snapshots=self.folder / "checkpoints",
             lake=self.folder / "lake",

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.scorer import forked_snapshots
-from clearhold.flows.scorer.desk import Desk
+from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
 from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.state_snapshots import StateSnapshots
@@ -31,7 +31,7 @@ class Room(NamedTuple):
     shards: Shards
     stored: StateSnapshots
     folder: Path
-    desk: Desk
+    endpoint: ScorerEndpoint
     snapshots: ForkedSnapshots
 
     def apply(self, shard: int, *offsets: int) -> None:
@@ -57,9 +57,9 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
     flag = os.memfd_create("flag")
     os.ftruncate(flag, 1)
     shards, folder = Shards(4), tmp_path / "checkpoints"
-    desk = Desk(rows[1], questions[1], mmap.mmap(flag, 1), shards)
+    endpoint = ScorerEndpoint(rows[1], questions[1], mmap.mmap(flag, 1), shards)
     stored = StateSnapshots(folder, format_version=1)
-    yield Room(shards, stored, folder, desk, ForkedSnapshots(shards, OWNED, stored, desk))
+    yield Room(shards, stored, folder, endpoint, ForkedSnapshots(shards, OWNED, stored, endpoint))
     os.close(flag)
     for each in (*rows, *questions):
         each.close()
@@ -101,11 +101,11 @@ def test_given_snapshots_ahead_of_the_tables_when_more_entries_come_then_no_othe
     room.apply(0, 1, 2, 3, 4)
     eventually(lambda: room.written()[0] == 4)
 
-    room.desk.committed[0] = 3
+    room.endpoint.committed[0] = 3
     room.apply(1, *range(1, 9))
     assert room.written() == {0: 4, 1: 0, 2: 0}
 
-    room.desk.committed[0] = 4
+    room.endpoint.committed[0] = 4
     room.apply(1, 9)
     eventually(lambda: room.written() == {0: 4, 1: 9, 2: 0})
 
@@ -131,7 +131,7 @@ def test_given_a_child_that_still_writes_when_the_scorer_ends_then_all_that_is_c
     room.apply(0, 1, 2, 3, 4)
     room.apply(1, 1)
     room.apply(2, 1)
-    room.desk.committed |= {0: 4, 1: 1}
+    room.endpoint.committed |= {0: 4, 1: 1}
 
     room.snapshots.take_all()
 

@@ -12,8 +12,8 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.questions import Answer, CountParties, PartyCounts
 from clearhold.flows.scorer import remote_owner
 from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
-from clearhold.flows.scorer.remote_owner import Connection, RemoteOwner
-from clearhold.flows.scorer.wire import Frames, Kind, frame
+from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
+from clearhold.flows.scorer.wire import FrameKind, Frames, frame
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timed]
 
@@ -37,7 +37,7 @@ class Scorer(NamedTuple):
         return numbers
 
     def answer(self, number: int, actors: int, *, failed: bool = False) -> None:
-        self.questions.sendall(frame(Kind.ANSWER, encoded_answer(number, 7, counts(actors), failed=failed)))
+        self.questions.sendall(frame(FrameKind.ANSWER, encoded_answer(number, 7, counts(actors), failed=failed)))
 
     async def query(self) -> Answer[PartyCounts]:
         return await self.owner.query("prg_1", CountParties())
@@ -53,7 +53,7 @@ async def scorer(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scorer]:
     ours, theirs = socket.socketpair()
     theirs.settimeout(0)
     flag = mmap.mmap(-1, 1)
-    connection = Connection(ours, flag)
+    connection = ScorerConnection(ours, flag)
     yield Scorer(RemoteOwner(SHARDS, lambda _: connection), theirs, flag)
     connection.disconnect()
     theirs.close()

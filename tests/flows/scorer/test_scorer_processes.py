@@ -22,7 +22,7 @@ from clearhold.features.core.program import Program
 from clearhold.features.shard.questions import CountParties, SeenEvents
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer import supervisor
-from clearhold.flows.scorer.supervisor import Places, ScorerProcess, ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcess, ScorerProcesses
 from clearhold.store.duck.schema import TABLES
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.keys import owner_key
@@ -230,7 +230,9 @@ def test_given_a_scorer_that_is_down_when_its_programs_are_asked_about_then_it_i
 def test_given_scorers_that_were_begun_when_the_start_does_not_come_then_they_end_and_are_waited_for(
     tmp_path: Path, redis_server: EmbeddedRedis
 ) -> None:
-    places = Places(log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION)
+    places = ScorerPaths(
+        log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION
+    )
     processes = ScorerProcesses(2, SHARDS, places, open_redis=lambda: connect_sync(redis_server.socket_path))
     processes.begin()
     begun = [process_of(each) for each in processes.processes]
@@ -245,7 +247,9 @@ def test_given_scorers_that_were_begun_when_the_start_does_not_come_then_they_en
 def test_given_a_service_that_is_gone_before_the_start_when_its_scorer_has_loaded_then_it_ends(
     tmp_path: Path, redis_server: EmbeddedRedis
 ) -> None:
-    places = Places(log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION)
+    places = ScorerPaths(
+        log=str(redis_server.socket_path), snapshots=tmp_path, lake=tmp_path, state_version=STATE_VERSION
+    )
     processes = ScorerProcesses(1, SHARDS, places, open_redis=lambda: connect_sync(redis_server.socket_path))
     processes.begin()
     process = process_of(processes.processes[0])

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.flows.scorer.wire import FRAME_LIMIT, HEADER_BYTES, FrameError, Frames, Kind, frame
+from clearhold.flows.scorer.wire import FRAME_LIMIT, HEADER_BYTES, FrameError, FrameKind, Frames, frame
 from clearhold.flows.stream.row_batch import batch_of, decoded, encoded
 from clearhold.flows.stream.shard_step import ShardResults
 from tests.support.duck_rows import a_transfer, an_event, some_features
 
-KINDS = st.sampled_from(Kind)
+KINDS = st.sampled_from(FrameKind)
 
 
 @given(frames=st.lists(st.tuples(KINDS, st.binary(max_size=40)), max_size=6), cuts=st.lists(st.integers(1, 30)))
 def test_given_frames_in_pieces_of_any_size_when_fed_then_each_comes_out_whole_and_in_order(
-    frames: list[tuple[Kind, bytes]], cuts: list[int]
+    frames: list[tuple[FrameKind, bytes]], cuts: list[int]
 ) -> None:
     data = b"".join(frame(kind, body) for kind, body in frames)
     reader, found, at = Frames(), [], 0

@@ -4,16 +4,16 @@ from random import Random
 
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.webhooks.delivery import DeliveryState, redelivered
-from clearhold.flows.webhooks.queue import READ_AHEAD_US, READ_AT_ONCE, EndpointQueue, Waiting
+from clearhold.flows.webhooks.queue import READ_AHEAD_US, READ_AT_ONCE, EndpointQueue, WaitingDelivery
 
 NOW = 1_772_400_000_000_000
 
 
-def a_waiting(number: int, due_at: int) -> Waiting:
-    return Waiting(f"{number:036d}", "ping", f"event {number}", NOW, DeliveryState(next_attempt_at=due_at))
+def a_waiting(number: int, due_at: int) -> WaitingDelivery:
+    return WaitingDelivery(f"{number:036d}", "ping", f"event {number}", NOW, DeliveryState(next_attempt_at=due_at))
 
 
-def a_queue(*waiting: Waiting) -> EndpointQueue:
+def a_queue(*waiting: WaitingDelivery) -> EndpointQueue:
     queue = EndpointQueue("endpoint")
     for each in waiting:
         queue.put(each)

@@ -18,7 +18,7 @@ from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.lake.raw_events import RawEvents
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.subjects.reader import SubjectReader
-from clearhold.store.subjects.things import Subject, SubjectKind
+from clearhold.store.subjects.things import ExportSubject, SubjectKind
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.principals import an_operator
@@ -26,7 +26,7 @@ from tests.support.principals import an_operator
 FEW: Final = 300
 MANY: Final = 3_000
 OTHERS_EACH: Final = 2
-SUBJECT: Final = Subject(kind=SubjectKind.ENTITY, id="enti_1", tenant_id=TENANT, program_id=PROGRAM, shard=3)
+SUBJECT: Final = ExportSubject(kind=SubjectKind.ENTITY, id="enti_1", tenant_id=TENANT, program_id=PROGRAM, shard=3)
 OWNER: Final = AccountRow(TENANT, PROGRAM, "bacc_1", 3, 1, "enti_1", None, None, "{}", AT)
 
 

@@ -12,7 +12,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.reports.actors import ReportedActor
-from clearhold.store.duck.reports.scores import ReportScores, SignalCount, Subject
+from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
 from clearhold.store.duck.reports.transfers import ReportTransfers
 from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
@@ -75,7 +75,7 @@ def test_given_records_with_a_signal_twice_when_counted_then_each_record_counts_
         a_score(offset=5, scored_at=SPAN.before.start - 1, reasons=reasons("fan_in")),
     ]
     BatchWriter(database).commit(row_tables({ScoreRow: rows}), {}, AT)
-    scores, subject = ReportScores(database), Subject(PROGRAM, "entity", "ent_1")
+    scores, subject = ReportScores(database), ReportSubject(PROGRAM, "entity", "ent_1")
 
     signals = scores.signals(an_operator(TENANT), subject, SPAN)
 

@@ -18,7 +18,7 @@ import structlog
 from clearhold.features.shard.questions import Question
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
-from clearhold.flows.scorer.wire import Buffer, Frames, Kind, frame, header, total
+from clearhold.flows.scorer.wire import Buffer, FrameKind, Frames, frame, header, total
 from clearhold.flows.stream.row_batch import RowBatch, encoded
 
 ALIVE_EVERY_S: Final = 1.0
@@ -30,7 +30,7 @@ _NS_PER_US: Final = 1_000
 log = structlog.get_logger()
 
 
-class Desk:
+class ScorerEndpoint:
     """The ``Attendant`` and the ``RowSink`` of a scorer process. Belongs to its one thread."""
 
     def __init__(self, rows: socket.socket, questions: socket.socket, flag: mmap.mmap, shards: Shards) -> None:
@@ -71,9 +71,9 @@ class Desk:
     def put(self, batch: RowBatch) -> None:
         """Send a batch; while there is no room for it, questions are answered."""
         parts: list[Buffer] = [*encoded(batch)]
-        self._send([header(Kind.BATCH, total(parts)), *parts])
+        self._send([header(FrameKind.BATCH, total(parts)), *parts])
 
-    def send(self, kind: Kind, body: object = None) -> None:
+    def send(self, kind: FrameKind, body: object = None) -> None:
         self._send([frame(kind, b"" if body is None else msgspec.msgpack.encode(body))])
 
     def leave_sockets(self) -> None:
@@ -96,18 +96,18 @@ class Desk:
 
     def _show_life(self) -> None:
         if monotonic() - self._alive_at > ALIVE_EVERY_S:
-            self.send(Kind.ALIVE)
+            self.send(FrameKind.ALIVE)
 
     def _serve(self, readable: Sequence[object]) -> None:
         if self._questions in readable:
             self._answer_waiting()
         if self._rows in readable:
             for kind, body in self._words_read.feed(self._heard()):
-                if kind is Kind.COMMITTED:
+                if kind is FrameKind.COMMITTED:
                     self.committed |= msgspec.msgpack.decode(body, type=dict[int, int])
-                elif kind is Kind.DRAIN:
+                elif kind is FrameKind.DRAIN:
                     self.draining = True
-                elif kind is Kind.CLOSE:
+                elif kind is FrameKind.CLOSE:
                     self.closing = True
 
     def _heard(self) -> bytes:
@@ -120,7 +120,7 @@ class Desk:
         if data == b"" and self._questions in self._watched:  # The service stops: it asks no more, and drains the log.
             self._watched.remove(self._questions)
         for _, body in self._questions_read.feed(data or b""):
-            self._give(frame(Kind.ANSWER, self._answered(body)))
+            self._give(frame(FrameKind.ANSWER, self._answered(body)))
 
     def _give(self, answer: bytes) -> None:
         """Send an answer: it is small and read at once, so there is nearly always room for it."""

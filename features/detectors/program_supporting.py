@@ -10,18 +10,18 @@ from typing import Final, NamedTuple
 
 from clearhold.features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, month_of_day
-from clearhold.features.detectors.places import NAMED, READ, Places, Resting, newest_of_program
+from clearhold.features.detectors.places import NAMED, READ, Places, SupportingTransfers, newest_of_program
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import Glance
+from clearhold.features.state.transfer_table import TransferBrief
 
 
 class Parts(NamedTuple):
     """``actor_ids`` are entities or accounts, the newest ``NAMED`` of them."""
 
-    transfers: Resting = Resting((), 0)
+    transfers: SupportingTransfers = SupportingTransfers((), 0)
     actor_ids: tuple[str, ...] = ()
     counterparty_id: str | None = None
 
@@ -32,9 +32,9 @@ def parts_of(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
     return Parts() if parts is None else parts(snapshot, finding)
 
 
-def _named(places: Places, total: int) -> Resting:
+def _named(places: Places, total: int) -> SupportingTransfers:
     newest = sorted(places)[-NAMED:]
-    return Resting(tuple(row for _, row in newest), max(total, len(places)))
+    return SupportingTransfers(tuple(row for _, row in newest), max(total, len(places)))
 
 
 def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[ProgramSnapshot, ProgramFinding], Parts]:
@@ -55,7 +55,7 @@ def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[Progr
     return parts
 
 
-def _moved(_program: ProgramState, record: Glance) -> bool:
+def _moved(_program: ProgramState, record: TransferBrief) -> bool:
     return record.moved
 
 

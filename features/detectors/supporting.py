@@ -34,10 +34,10 @@ from clearhold.features.core.rail_classes import (
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.caps import LIMIT
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
-from clearhold.features.detectors.places import NAMED, READ, Place, Places, Resting, newest_of_program
+from clearhold.features.detectors.places import NAMED, READ, Place, Places, SupportingTransfers, newest_of_program
 from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import Glance, ReturnState, priced
+from clearhold.features.state.transfer_table import ReturnState, TransferBrief, priced
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
 from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
@@ -48,11 +48,11 @@ FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather"
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
 _PERCENT_10: Final = 10
 
-Rest = Callable[[DetectionContext, AlertSubject, int], Places]
-Keep = Callable[[Glance], bool]
+Support = Callable[[DetectionContext, AlertSubject, int], Places]
+Keep = Callable[[TransferBrief], bool]
 
 
-def rests_on(context: DetectionContext, finding: Finding) -> Resting:
+def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers:
     """The transfers that the finding is made of, with its own."""
     rest = _RESTS.get(finding.figures.get(LIMIT, finding.detector.id))
     places = set() if rest is None else rest(context, finding.subject, finding.at)
@@ -61,7 +61,7 @@ def rests_on(context: DetectionContext, finding: Finding) -> Resting:
     if rest is None or own in places or finding.at == context.at:
         places.add(own)
     newest = sorted(places)[-NAMED:]
-    return Resting(tuple([row for _, row in newest]), max(len(places), *counted))
+    return SupportingTransfers(tuple([row for _, row in newest]), max(len(places), *counted))
 
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
@@ -77,7 +77,7 @@ def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
         yield sum(each.count_between(finding.at - span, finding.at, as_of=finding.at) for each in edges)
 
 
-def actor_ids_of(context: DetectionContext, resting: Resting) -> tuple[str, ...]:
+def actor_ids_of(context: DetectionContext, resting: SupportingTransfers) -> tuple[str, ...]:
     """The entities and accounts that moved the transfers, in the order in which they first did."""
     program = context.program
     actors = dict.fromkeys(program.transfers.actors(resting.rows))
@@ -116,7 +116,7 @@ def _kept(program: ProgramState, places: Iterable[Place], keep: Keep) -> Places:
     return {place for place in places if keep(glance(place[1]))}
 
 
-def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Rest:
+def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Support:
     """The subject's transfers of a time before the finding: the newest, or those that ``keep`` is true of."""
     most = NAMED if keep is None else READ
 
@@ -127,7 +127,7 @@ def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -
     return rest
 
 
-def _side(span: int, *, payer: bool, into: bool) -> Rest:
+def _side(span: int, *, payer: bool, into: bool) -> Support:
     """The transfers into, or out of, the payer or the payee of the transfer."""
 
     def rest(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
@@ -139,7 +139,7 @@ def _side(span: int, *, payer: bool, into: bool) -> Rest:
     return rest
 
 
-def _both(*rests: Rest) -> Rest:
+def _both(*rests: Support) -> Support:
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
         return {place for each in rests for place in each(context, subject, at)}
 
@@ -162,7 +162,7 @@ def _round(_context: DetectionContext) -> Keep:
     return lambda record: record.class_id not in CARD_CLASSES and is_round(record.cents)
 
 
-def _is_below(record: Glance, line_cents: int) -> bool:
+def _is_below(record: TransferBrief, line_cents: int) -> bool:
     """True for an amount under the line; one without US cents is under none."""
     cents = priced(record.cents)
     return cents is not None and cents < line_cents
@@ -180,7 +180,7 @@ def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> 
     """The day's transfers with counterparties that the program met in it."""
     program = context.program
 
-    def is_new(record: Glance) -> bool:
+    def is_new(record: TransferBrief) -> bool:
         if record.counterparty < 0:
             return False
         first = program.counterparties.all[record.counterparty].times.first(at)
@@ -203,7 +203,7 @@ def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> P
     return {place for place in places if program.transfers.sides(place[1])[1] in sharing}
 
 
-def _returned(span: int, codes: frozenset[str] | None) -> Rest:
+def _returned(span: int, codes: frozenset[str] | None) -> Support:
     """The subject's transfers that were returned in a time before the finding, with one of the codes."""
 
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
@@ -280,12 +280,12 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
     )
 
 
-def _of_program(span: int, keep: Callable[[ProgramState, Glance], bool]) -> Rest:
+def _of_program(span: int, keep: Callable[[ProgramState, TransferBrief], bool]) -> Support:
     """The program's newest transfers of a time, among the newest that it has."""
     return lambda context, _subject, at: newest_of_program(context.program, at - span, at, keep)
 
 
-def _fraud_declined(program: ProgramState, record: Glance) -> bool:
+def _fraud_declined(program: ProgramState, record: TransferBrief) -> bool:
     text = program.strings.text
     return (
         record.class_id in CARD_CLASSES
@@ -301,12 +301,12 @@ def _micro_entries(context: DetectionContext, subject: AlertSubject, at: int) ->
     return _of_program(HOURS_24, lambda _, record: record.moved and is_micro(record))(context, subject, at)
 
 
-def _debits(kind: CapKind) -> Rest:
+def _debits(kind: CapKind) -> Support:
     """The program's newest ACH debits of the day or the month."""
     return lambda context, subject, at: _of_program(at + 1 - period_of(kind, at)[0], _originated)(context, subject, at)
 
 
-def _originated(_program: ProgramState, record: Glance) -> bool:
+def _originated(_program: ProgramState, record: TransferBrief) -> bool:
     return record.moved and record.class_id == ORIGINATED_CLASS and record.ach_type == ACH_DEBIT
 
 
@@ -329,7 +329,7 @@ _SPANS: Final[Mapping[str, int]] = {
 _IN_AND_OUT: Final = _window(HOURS_48, _but_cards)
 _GATHERED: Final = _side(DAYS_7, payer=True, into=True)
 _PAID_OUT: Final = _side(DAYS_7, payer=True, into=False)
-_RESTS: Final[Mapping[int | str, Rest]] = {
+_RESTS: Final[Mapping[int | str, Support]] = {
     "structuring_pattern": _window(DAYS_7, _in_zone),
     "repeated_amount": _window(HOURS_24, _alike),
     "round_amount": _window(DAYS_30, _round),

@@ -8,9 +8,9 @@ import pytest
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.questions import CountParties
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.scorer.desk import Desk
+from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
-from clearhold.flows.scorer.wire import Frames, Kind, frame
+from clearhold.flows.scorer.wire import FrameKind, Frames, frame
 
 
 @pytest.mark.parametrize("answer", [lambda *_: object(), lambda *_: 1 / 0], ids=["no form in bytes", "an error"])
@@ -19,15 +19,15 @@ def test_given_a_question_that_cannot_be_answered_when_an_entry_is_next_then_its
 ) -> None:
     monkeypatch.setattr(CountParties, "answer", answer)
     rows, questions, flag = socket.socketpair(), socket.socketpair(), mmap.mmap(-1, 1)
-    desk = Desk(rows[1], questions[1], flag, Shards(1))
-    questions[0].sendall(frame(Kind.QUESTION, encoded_question(7, "prg_1", CountParties())))
+    endpoint = ScorerEndpoint(rows[1], questions[1], flag, Shards(1))
+    questions[0].sendall(frame(FrameKind.QUESTION, encoded_question(7, "prg_1", CountParties())))
     flag[0] = 1
 
-    desk.between_entries()
+    endpoint.between_entries()
 
     ((kind, body),) = Frames().feed(questions[0].recv(1 << 16))
     envelope = envelope_of(body)
-    assert (kind, envelope.number) == (Kind.ANSWER, 7)
+    assert (kind, envelope.number) == (FrameKind.ANSWER, 7)
     with pytest.raises(UnavailableError):
         decoded_answer(envelope, CountParties())
     for each in (*rows, *questions):
