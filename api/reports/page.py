@@ -14,10 +14,10 @@ from clearhold.api.reports.charts import Bar, columns, rows, score_line
 from clearhold.api.reports.page_style import policy_of, style_of
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
-from clearhold.api.reports.weekly_summary import money
 from clearhold.features.catalogue.kris import KRIS
 from clearhold.features.core.entries.kris import KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant
+from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import WAITING, Band
 
 MOST_DETECTORS: Final = 8

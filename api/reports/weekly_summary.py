@@ -8,11 +8,11 @@ from typing import Final
 from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyReport, WeeklyScore
 from clearhold.features.core.entries.kris import KriStatus
 from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.features.scorers.prs_v1 import MEASURED_FLOOR
 
 _NAMED: Final = 5
-_CENTS: Final = 100
 
 
 def weekly_paragraphs(report: WeeklyReport, *, entered: int, now: int) -> tuple[str, ...]:
@@ -25,10 +25,6 @@ def weekly_paragraphs(report: WeeklyReport, *, entered: int, now: int) -> tuple[
         (*_dispositions(report), _hours(report)),
     )
     return tuple(" ".join(sentences) for sentences in paragraphs)
-
-
-def money(cents: int) -> str:
-    return f"{cents // _CENTS:,}.{cents % _CENTS:02d} USD"
 
 
 def _opening(report: WeeklyReport, now: int) -> Iterator[str]:
@@ -49,8 +45,8 @@ def _score(score: WeeklyScore, *, has_snapshot: bool) -> str:
         if score.prior is not None:
             prior = f"it was {score.prior} at the end of the week before"
         return (
-            f"The Program Risk Score is not measured, with {_count(score.n, 'indicator')} of the {MEASURED_FLOOR} that "
-            f"it needs; {prior}."
+            f"The Program Risk Score is not measured: it has {counted(score.n, 'indicator')} of the {MEASURED_FLOOR} "
+            f"that it needs; {prior}."
         )
     stood = f"The Program Risk Score stood at {score.current} ({score.band}, n = {score.n})"
     if score.prior is None:
@@ -59,7 +55,7 @@ def _score(score: WeeklyScore, *, has_snapshot: bool) -> str:
         return f"{stood}, as at the end of the week before."
     change = abs(score.current - score.prior)
     way = "higher" if score.current > score.prior else "lower"
-    return f"{stood}, {_count(change, 'point')} {way} than at the end of the week before ({score.prior})."
+    return f"{stood}, {counted(change, 'point')} {way} than at the end of the week before ({score.prior})."
 
 
 def _kris(report: WeeklyReport) -> Iterator[str]:
@@ -73,18 +69,16 @@ def _kris(report: WeeklyReport) -> Iterator[str]:
         for status, words in ((KriStatus.BREACH, "in breach"), (KriStatus.WATCH, "at watch"))
     ]
     yield (
-        f"Of {_count(len(report.kris), 'key risk indicator')}, {measured} {_was(measured)} measured: "
+        f"Of {counted(len(report.kris), 'key risk indicator')}, {measured} {_was(measured)} measured: "
         f"{', '.join(parts)}, {len(names[KriStatus.OK])} ok."
     )
     if all(kri.prior_status is KriStatus.UNMEASURED for kri in report.kris):
-        yield "None was measured before the week, so no change of status is known."
+        yield "None was measured before this week, so there is no change of status to report."
         return
     changed = [
         f"{kri.name} from {kri.prior_status} to {kri.status}" for kri in report.kris if kri.status != kri.prior_status
     ]
-    yield (
-        f"Changed in status: {_first(changed, len(changed))}." if changed else "None changed its status over the week."
-    )
+    yield (f"Status changes: {_first(changed, len(changed))}." if changed else "No status changed during the week.")
 
 
 def _transfers(report: WeeklyReport) -> Iterator[str]:
@@ -93,13 +87,10 @@ def _transfers(report: WeeklyReport) -> Iterator[str]:
         yield "The bank created no transfers in the week."
         return
     bands, returns = transfers.bands, transfers.returns
+    yield (f"The bank created {counted(transfers.count, 'transfer')} and moved {money(int(transfers.volume_cents))}.")
     yield (
-        f"The bank created {_count(transfers.count, 'transfer')}; those that moved money come to "
-        f"{money(int(transfers.volume_cents))}."
-    )
-    yield (
-        f"{bands.clear:,} {_stand(bands.clear)} in the band clear, {bands.review:,} in review, {bands.hold:,} in hold, "
-        f"and {bands.unscored:,} {_was(bands.unscored)} not scored."
+        f"{bands.clear:,} {_was(bands.clear)} scored clear, {bands.review:,} review and {bands.hold:,} hold; "
+        f"{bands.unscored:,} {_was(bands.unscored)} not scored."
     )
     if not returns.any:
         yield "None of them was returned."
@@ -113,9 +104,9 @@ def _alerts(report: WeeklyReport) -> Iterator[str]:
         yield "No alert opened."
         return
     waiting = sum(alerts.by_status[status] for status in WAITING)
-    yield f"{_count(alerts.total, 'alert')} opened: {_detectors(alerts.by_detector)}."
+    yield f"{counted(alerts.total, 'alert')} opened: {_detectors(alerts.by_detector)}."
     if waiting == alerts.total:
-        yield "None is decided yet."
+        yield "None has been decided yet."
     else:
         yield f"{waiting or 'None'} of them {_wait(waiting)} for a decision."
 
@@ -133,9 +124,9 @@ def _detectors(counts: Sequence[DetectorCount]) -> str:
 
 def _entered_hold(entered: int, listed: Sequence[EnteredHold]) -> str:
     if not entered:
-        return "Nothing came into the hold band: no entity, counterparty or agent, and not the program."
+        return "No entity, counterparty or agent entered the hold band, nor did the program."
     named = [f"{each.type} {each.id} with {each.score} (n = {each.n})" for each in listed]
-    return f"Into the hold band came {_first(named, entered)}."
+    return f"Entered the hold band: {_first(named, entered)}."
 
 
 def _dispositions(report: WeeklyReport) -> Iterator[str]:
@@ -145,7 +136,7 @@ def _dispositions(report: WeeklyReport) -> Iterator[str]:
         yield "No decision was made."
         return
     yield (
-        f"{_count(decisions.total, 'decision')} {_was(decisions.total)} made, {platform:,} by the platform under its "
+        f"{counted(decisions.total, 'decision')} {_was(decisions.total)} made, {platform:,} by the platform under its "
         f"policy and {persons:,} by persons; {against or 'none'} went against a draft or an earlier automatic close."
     )
 
@@ -164,7 +155,7 @@ def _first(parts: Sequence[str], total: int) -> str:
     """The first few, and how many others there are."""
     first = parts[:_NAMED]
     rest = total - len(first)
-    return _listed([*first, *([_count(rest, "other")] if rest else [])])
+    return _listed([*first, *([counted(rest, "other")] if rest else [])])
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -175,16 +166,8 @@ def _in_brackets(names: Sequence[str]) -> str:
     return f" ({', '.join(names)})" if names else ""
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def _was(number: int) -> str:
     return "was" if number == 1 else "were"
-
-
-def _stand(number: int) -> str:
-    return "stands" if number == 1 else "stand"
 
 
 def _wait(number: int) -> str:

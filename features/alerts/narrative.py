@@ -32,8 +32,8 @@ SHOWN_SIGNALS_WHEN_CLOSED: Final = 2
 _DEFAULT_REVIEW: Final = ReviewQuestion(
     unexplained="what the transfers are for", next_step="ask the program for the purpose of the transfers"
 )
-_HOLDING: Final = "The money should not move on before somebody has an answer."
-ESCALATING: Final = "Somebody with more authority, or more means to ask, should see it."
+_HOLDING: Final = "The money should stay where it is until this is answered."
+ESCALATING: Final = "A person with more authority should decide."
 
 
 def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recommendation:
@@ -51,14 +51,14 @@ def draft_of(alert: AlertState, evidence: Evidence, *, program_id: str) -> Draft
     """The draft that a person may sign."""
     advice = _advice(alert, evidence)
     head = (
-        f"Recommended: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} "
+        f"Recommendation: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} "
         f"and routed to a person ({words(evidence.route_reason)})."
     )
     return Draft(narrative=_narrative(head, alert, evidence, program_id, advice), recommendation=advice)
 
 
 def _advice(alert: AlertState, evidence: Evidence) -> Recommendation:
-    """What a rule of the bank says to hold, is to be held."""
+    """Hold where a rule of the bank says so; else by severity and band."""
     if evidence.rule is not msgspec.UNSET and evidence.rule.action == RuleAction.HOLD.value:
         return Recommendation.HOLD
     return recommended(alert.severity, _band_of(alert, evidence), hard=alert.hard)
@@ -108,7 +108,7 @@ def _narrative(head: str, alert: AlertState, evidence: Evidence, program_id: str
 def _who(alert: AlertState, e: Evidence, program_id: str) -> str:
     status = e.features["entity.verificationStatus"]
     age = e.features["entity.screeningAgeDays"]
-    screened = "no screening delivered" if age is None else f"last screened {age} days before"
+    screened = "screening not delivered" if age is None else f"last screened {age} days earlier"
     parties = (
         (e.entity_id, "entity", f" (verification {status or 'not delivered'}, {screened})"),
         (e.account_id, "account", ""),
@@ -126,26 +126,26 @@ def _what_and_when(e: Evidence, most: int) -> str:
     kind = e.features["type"]
     newest = newest if kind is None else f"{newest} ({kind})"
     if e.hits == 1:
-        return f"What and when: {named} of {newest} at {e.last_at}.{_rests_on(e)}"
+        return f"What and when: {named}, {newest}, at {e.last_at}.{_rests_on(e)}"
     total = money(int(e.total_cents))
     return (
-        f"What and when: {e.hits} transfers of {total} USD in all between {e.first_at} and {e.last_at}; "
-        f"the newest of them {ids}, the last one {newest}.{_rests_on(e)}"
+        f"What and when: {e.hits} transfers worth {total} between {e.first_at} and {e.last_at}; "
+        f"the newest are {ids}; the last is {newest}.{_rests_on(e)}"
     )
 
 
 def _amount(e: Evidence) -> str:
     """The newest transfer's amount in its own currency, and in US dollars where that is another one."""
     if e.currency == USD:
-        return f"{money(int(e.amount_cents))} {e.currency}"
+        return money(int(e.amount_cents))
     cents = e.features["amountCents"]
-    in_dollars = "no amount in US dollars" if cents is None else f"USD {_figure_text('amountCents', cents)}"
+    in_dollars = "no amount in US dollars" if cents is None else _figure_text("amountCents", cents)
     return f"{money_in(e.currency, int(e.amount_cents))} ({in_dollars})"
 
 
 def _rests_on(e: Evidence) -> str:
-    """How many transfers the finding counts, where those are more than the transfers at which it was found."""
-    return f" It rests on {e.rests_on_count} transfers." if e.rests_on_count > 1 else ""
+    """The number of transfers that support the finding, where it is more than one."""
+    return f" {e.rests_on_count} transfers support the finding." if e.rests_on_count > 1 else ""
 
 
 def _where(e: Evidence) -> str:
@@ -164,22 +164,22 @@ def _why_alerted(e: Evidence, most: int) -> str:
         if e.score is None
         else f"The score is {e.score}, band {e.band}, with confidence {e.confidence} (n = {e.n})"
     )
-    without_lines = "none beyond the fact itself" if e.rule is msgspec.UNSET else "those of the rule"
+    without_lines = "none, the fact itself is enough" if e.rule is msgspec.UNSET else "those of the rule"
     others = ", ".join(e.other_signals[:most]) or "none"
     if len(e.other_signals) > most:
         others += " and others"
     return (
-        f"Why it alerted: {e.finding} Measured: {measured or 'nothing beyond the reason'}. "
-        f"Lines: {lines or without_lines}. {score}; other signals of the transfer: {others}."
+        f"Why it alerted: {e.finding} Measured: {measured or 'nothing further'}. "
+        f"Thresholds: {lines or without_lines}. {score}; other signals on the transfer: {others}."
     )
 
 
 def _looked_at(e: Evidence) -> str:
-    base = "no baseline of the program" if e.program_n is None else f"a baseline of {e.program_n} program transfers"
-    inputs = "inputs were degraded" if e.degraded else "no input was missing"
+    base = "no program baseline" if e.program_n is None else f"a baseline of {e.program_n} program transfers"
+    inputs = "some inputs were missing or stale" if e.degraded else "no input was missing"
     return (
-        f"Looked at: {e.features['entity.priorTransfers']} earlier transfers of the entity, {base}, the declaration, "
-        f"and {e.earlier_alerts} earlier alerts of this detector here; {inputs}."
+        f"Reviewed: {e.features['entity.priorTransfers']} earlier transfers of the entity, {base}, the program's "
+        f"declaration and {e.earlier_alerts} earlier alerts of this detector on the same subject; {inputs}."
     )
 
 
@@ -192,12 +192,12 @@ def review_of(alert: AlertState) -> ReviewQuestion:
 
 def _why_close(alert: AlertState, e: Evidence) -> str:
     review = review_of(alert)
-    score = "was not measured" if e.score is None else f"of {e.score} is in the band {e.band}"
+    score = "was not measured" if e.score is None else f"of {e.score} is in band {e.band}"
     clear = ", which is consistent with ordinary activity" if e.band == Band.CLEAR.value else ""
     return (
-        f"Why close: the finding is {alert.severity} and not hard, and the score {score}{clear}. "
-        f"Not explained is {review.unexplained}; that alone is no reason to hold. "
-        "A hard signal, a higher band or a return changes that."
+        f"Why close: the finding has severity {alert.severity} and no hard signal, and the score {score}{clear}. "
+        f"Open question: {review.unexplained}; on its own it does not justify a hold. "
+        "A hard signal, a higher band or a return would change that."
     )
 
 
@@ -205,18 +205,19 @@ def _why_not(alert: AlertState, e: Evidence, advice: Recommendation) -> str:
     review = review_of(alert)
     reason = _HOLDING if advice is Recommendation.HOLD else ESCALATING
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
-    auto_held = " The alert is held already, because a transfer of it is in the hold band." if e.auto_hold else ""
+    auto_held = " The alert is already held, because one of its transfers is in the hold band." if e.auto_hold else ""
     return (
-        f"Why {advice.value}: what remains unexplained is {review.unexplained}; the figures above do not say. "
+        f"Why {advice.value}: open question: {review.unexplained}. The figures above do not answer it. "
         f"{_before(e)}. {reason}{auto_held} "
         f"Next step: {review.next_step}, and record the answer with the decision, due {due}. "
-        "An answer that fits the declared activity, with documents, would speak for closing; "
-        "silence, or one that does not fit these transfers, for going further."
+        "A documented answer that fits the declared activity supports closing the alert; "
+        "no answer, or one that does not fit these transfers, supports further action."
     )
 
 
 def _before(e: Evidence) -> str:
-    return "It is the first alert of its kind here" if not e.earlier_alerts else "It is not the first of its kind here"
+    repeated = f"This detector alerted on the same subject {e.earlier_alerts} times before"
+    return repeated if e.earlier_alerts else "This is the first such alert on the subject"
 
 
 _IN_OTHER_PARTS: Final = frozenset(

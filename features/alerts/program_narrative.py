@@ -19,15 +19,15 @@ def program_draft(alert: AlertState, e: ProgramEvidence, *, program_id: str) -> 
     """The draft that a person may sign."""
     advice = recommended(alert.severity, None, hard=alert.hard)
     narrative = (
-        f"Recommended: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} and routed to a "
-        f"person ({words(e.route_reason)}). "
+        f"Recommendation: {ADVICE[advice]}. {heading(alert)}, opened at {format_instant(alert.opened_at)} and routed "
+        f"to a person ({words(e.route_reason)}). "
         f"Who: program {program_id}{_parties(e)}. "
         f"{_what_and_when(e)} "
-        f"Where: in the whole program, on any rail and in any country; declared rails {e.declared_rails or 'none'}, "
+        f"Where: across the program, on all rails and in all countries; declared rails {e.declared_rails or 'none'}, "
         f"declared countries {e.declared_countries or 'none'}. "
         f"{_why_alerted(e)} "
-        f"Looked at: all indicators of the snapshot, of which {e.measured} could be measured, the declaration, and "
-        f"{e.earlier_alerts} earlier alerts of this detector here. {before(e)} "
+        f"Reviewed: all indicators of the snapshot, of which {e.measured} could be measured, the declaration and "
+        f"{e.earlier_alerts} earlier alerts of this detector on the program. {before(e)} "
         f"{_why(alert, advice.value)}"
     )
     return Draft(narrative=narrative, recommendation=advice)
@@ -36,28 +36,28 @@ def program_draft(alert: AlertState, e: ProgramEvidence, *, program_id: str) -> 
 def before(e: ProgramEvidence) -> str:
     """Whether the indicator breached before: how often, and since when."""
     if not e.is_repeat:
-        return "It is the first breach of its kind here."
+        return "This is the program's first breach of this indicator."
     if e.first_breach_at is None:
-        return "It is a repeat: the detector opened an alert here before."
+        return "This detector alerted on the program before."
     times = "once" if e.earlier_breaches == 1 else f"{e.earlier_breaches} times"
-    return f"It is a repeat: the program breached it {times} before, first at {e.first_breach_at}."
+    return f"The program breached this indicator {times} before, first at {e.first_breach_at}."
 
 
 def _parties(e: ProgramEvidence) -> str:
     party = "" if e.counterparty_id is None else f"; counterparty {e.counterparty_id}"
     if not e.actor_ids:
         return party
-    return f"{party}; of its accounts and entities {', '.join(e.actor_ids[-_SHOWN:])}"
+    return f"{party}; its accounts and entities {', '.join(e.actor_ids[-_SHOWN:])}"
 
 
 def _what_and_when(e: ProgramEvidence) -> str:
     transfers = (
-        f"It is made of {e.rests_on_count} transfers, of which the evidence names the newest."
+        f"{e.rests_on_count} transfers support it; the evidence names the newest."
         if e.rests_on_count
-        else "No single transfer stands for it: the alert rests on the snapshot."
+        else "No single transfer explains it: the snapshot supports the alert."
     )
     since = (
-        f"found in this snapshot first, at {e.last_at}"
+        f"first found in this snapshot, at {e.last_at}"
         if e.hits == 1
         else f"found with other figures in {e.hits} snapshots between {e.first_at} and {e.last_at}"
     )
@@ -71,9 +71,9 @@ def _why_alerted(e: ProgramEvidence) -> str:
         else f"The Program Risk Score is {e.program_score} (n = {e.program_score_n})"
     )
     return (
-        f"Why it alerted: {e.finding} The indicator stands at {e.status} by the lines of {e.kri_version}. "
-        f"Measured beside it: {listed(e.features.items()) or 'nothing'}. "
-        f"Further lines: {listed(e.thresholds.items()) or 'none'}. {score}."
+        f"Why it alerted: {e.finding} The indicator's status is {e.status} under the lines of {e.kri_version}. "
+        f"Also measured: {listed(e.features.items()) or 'nothing'}. "
+        f"Further thresholds: {listed(e.thresholds.items()) or 'none'}. {score}."
     )
 
 
@@ -81,8 +81,8 @@ def _why(alert: AlertState, advice: str) -> str:
     review = review_of(alert)
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
     return (
-        f"Why {advice}: what remains unexplained is {review.unexplained}; the figures above do not say. {ESCALATING} "
+        f"Why {advice}: open question: {review.unexplained}. The figures above do not answer it. {ESCALATING} "
         f"Next step: {review.next_step}, and record the answer with the decision, due {due}. "
-        "An answer that fits the declared activity, with documents, and an indicator back under its line, would speak "
-        "for closing; silence, or an indicator that moves further from its line, for going further."
+        "A documented answer that fits the declared activity, and an indicator back within its limit, support closing "
+        "the alert; no answer, or an indicator that moves further from its limit, supports further action."
     )

@@ -20,7 +20,23 @@ def paragraph(text: str, indent: str = "") -> str:
 
 
 def money(cents: int) -> str:
-    return f"{cents // 100:,}.{cents % 100:02d}"
+    """US cents with their currency, in which windows, baselines and thresholds are.
+
+    >>> money(985_000)
+    'USD 9,850.00'
+    """
+    return f"USD {cents // 100:,}.{cents % 100:02d}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "transfer"), counted(1_200, "transfer"), counted(2, "ACH entry"), counted(3, "day")
+    ('1 transfer', '1,200 transfers', '2 ACH entries', '3 days')
+    """
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1]}ies" if noun.endswith(("ty", "ry")) else f"{count:,} {noun}s"
 
 
 def tenths(numerator: int, denominator: int) -> str:

@@ -62,13 +62,13 @@ class _Line(NamedTuple):
 
 def _rate(counted: str, out_of: str, crossed: str = "over") -> Callable[[float, int, float], str]:
     return lambda value, n, line: (
-        f"{round(value * n)} {counted} of {n} {out_of}: {_percent(value)}, {crossed} the line of {_percent(line)}."
+        f"{round(value * n)} {counted} of {n} {out_of}: {_percent(value)}, {crossed} the limit of {_percent(line)}."
     )
 
 
 def _aging(which: str) -> Callable[[float, int, float], str]:
     return lambda value, n, line: (
-        f"Of {n} alerts {which}, the 90th percentile has waited {value:.4g} hours, over the clock of {line:.6g} hours."
+        f"The slowest tenth of {n} alerts {which} waited {value:.4g} hours or more, over the limit of {line:.6g} hours."
     )
 
 
@@ -93,7 +93,7 @@ _LINES: Final = (
         KriName.ACH_OVERALL_RETURN_RATE,
         gt,
         MEDIUM,
-        _rate("returns", f"{_DEBITS}, RCK left out"),
+        _rate("returns", f"{_DEBITS} (without RCK)"),
     ),
     _Line(
         "reserve_shortfall",
@@ -101,7 +101,7 @@ _LINES: Final = (
         lt,
         HARD,
         lambda value, n, line: (
-            f"The reserve covers {value:.4g} times the exposure of {n} ACH debits, under the line of {line:.6g}."
+            f"The reserve covers {value:.4g} times the exposure of {n} ACH debits, below the minimum of {line:.6g}."
         ),
     ),
     _Line(
@@ -110,8 +110,8 @@ _LINES: Final = (
         ge,
         MEDIUM,
         lambda value, n, line: (
-            f"{_percent(value)} of the money that left in 30 days went to one of {n} counterparties, at or over the "
-            f"line of {_percent(line)}."
+            f"{_percent(value)} of the money paid in 30 days went to one of {n} counterparties; the limit is "
+            f"{_percent(line)}."
         ),
     ),
     _Line("review_aging", KriName.REVIEW_AGING_HOURS, gt, MEDIUM, _aging("that wait in the review band")),
@@ -160,7 +160,7 @@ def _daily_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     return ProgramFinding(
         _VELOCITY,
         KriName.VOLUME_VELOCITY,
-        f"{money(cents)} in {count} transfers of 24 h, {reading.value:.4g} times the usual day of 30 days.",
+        f"{money(cents)} in {count} transfers in 24 hours, {reading.value:.4g} times a usual day of the last 30.",
         {"program.sum24hCents": cents, "program.count24h": count, "program.activeDays30d": active_days},
         MEDIUM,
         at + HOURS_48,  # one busy day is in the sums of 24 hours that end on two
@@ -190,8 +190,8 @@ def _monthly_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     return ProgramFinding(
         _VOLUME,
         KriName.DECLARED_VOLUME_USE,
-        f"{money(cents)} in {count} transfers this month against a declared {money(declared)}; {money(projected)} at "
-        "the rate so far.",
+        f"{money(cents)} in {count} transfers this month; the program declared {money(declared)}. At this rate the "
+        f"month reaches {money(projected)}.",
         {
             "program.monthToDateCents": cents,
             "program.projectedMonthCents": projected,
@@ -215,8 +215,8 @@ def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     return ProgramFinding(
         _OVERDRAFT,
         KriName.FREEZE_EVENTS if frozen else KriName.OVERDRAFT_EVENTS,
-        f"{frozen} freezes and {overdrafted} overdrafted accounts in 30 days, of {overdrafts.n} accounts; any freeze "
-        f"counts, and {overdrafts.threshold:.6g} overdrafted accounts do.",
+        f"{frozen} frozen and {overdrafted} overdrawn of {overdrafts.n} accounts in 30 days; the limits are 1 and "
+        f"{overdrafts.threshold:.6g}.",
         {"program.freezes30d": frozen, "program.overdraftedAccounts30d": overdrafted},
         MEDIUM,
         snapshot.at + DAYS_30,

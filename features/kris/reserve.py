@@ -6,6 +6,7 @@ least the mean of the fleet that the policy states. A debit that came back canno
 
 from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAYS_60, two_banking_days_before
+from clearhold.features.core.sentences import money
 from clearhold.features.kris.reading import Reading, ratio
 from clearhold.features.policy.bodies import KriBody
 from clearhold.features.state.kri_windows import ACH_DEBITS
@@ -33,8 +34,8 @@ def reserve_coverage(
         # To fifteen digits: a coverage at its line must not be under it by the last bit of a product.
         exposure = float(f"{recent_cents * overall + all_cents * unauthorized:.15g}")
         form = (
-            f"{cents} cents of reserve over {recent_cents} x {overall:.6g} (ACH debits of 2 banking days) "
-            f"+ {all_cents} x {unauthorized:.6g} (of 60 days)."
+            f"{money(cents)} of reserve over {money(recent_cents)} x {overall:.6g} (ACH debits of 2 banking days) + "
+            f"{money(all_cents)} x {unauthorized:.6g} (of 60 days)."
         )
         reading = ratio(cents, exposure, n, form)
     return {KriName.RESERVE_COVERAGE: reading}

@@ -66,7 +66,7 @@ def _words_of(condition: RuleCondition) -> str:
 
 def _written(kind: FieldKind, operand: Operand) -> str:
     if kind is FieldKind.MONEY:
-        return f"${money(int(operand))}"
+        return money(int(operand))
     if kind is FieldKind.BOOLEAN:
         return "true" if operand else "false"
     if kind is FieldKind.NUMBER:

@@ -108,7 +108,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         "Value came back to the agent's payer in 30 days.",
         _FATF,
         lambda i: i.round_trips_30d is not None and 0 < i.round_trips_30d < ROUND_TRIPS_REPEATED,
-        lambda i, _: f"{i.round_trips_30d} round trips in 30 days.",
+        lambda i, _: f"Value came back to a payer {i.round_trips_30d} times in 30 days.",
     ),
     Signal(
         "ARS-FLO-04",
@@ -117,7 +117,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         f"Value came back to the agent's payers {ROUND_TRIPS_REPEATED} times or more in 30 days.",
         _FATF,
         lambda i: i.round_trips_30d is not None and i.round_trips_30d >= ROUND_TRIPS_REPEATED,
-        lambda i, _: f"{i.round_trips_30d} round trips in 30 days.",
+        lambda i, _: f"Value came back to a payer {i.round_trips_30d} times in 30 days.",
         hard=True,
     ),
     Signal(
@@ -131,7 +131,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             and i.settlements_24h >= VELOCITY_FLOOR
             and i.settlements_24h * _DAYS_30 >= VELOCITY_FACTOR * i.settlements_30d
         ),
-        lambda i, _: f"{i.settlements_24h} settlements in 24 h of {i.settlements_30d} in 30 days.",
+        lambda i, _: f"{i.settlements_24h} settlements in 24 hours; {i.settlements_30d} in 30 days.",
     ),
 )
 _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
@@ -160,7 +160,7 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         "The agent says that it is not active and is paid all the same.",
         _ERC_8004,
         lambda i: i.active is False and i.settlements_30d > 0,
-        lambda i, _: f"The agent says that it is not active, with {i.settlements_30d} settlements in 30 days.",
+        lambda i, _: f"The agent declares itself inactive and had {i.settlements_30d} settlements in 30 days.",
     ),
     Signal(
         "ARS-REG-04",
@@ -169,7 +169,7 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         "The agent has no wallet of its own set and is paid all the same.",
         _ERC_8004,
         lambda i: i.has_wallet is False and i.settlements_30d > 0,
-        lambda i, _: f"The agent has no wallet set, with {i.settlements_30d} settlements in 30 days.",
+        lambda i, _: f"The agent has no wallet set and had {i.settlements_30d} settlements in 30 days.",
     ),
 )
 _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (

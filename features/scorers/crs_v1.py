@@ -67,7 +67,7 @@ _RETURNS_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         f"At least {RETURNS_FLOOR} returns in 60 days, as many as {RETURNS_SHARE_PERCENT} % of the transfers.",
         PROPOSED,
         lambda i: i.returns_60d >= RETURNS_FLOOR and i.returns_60d * 100 >= RETURNS_SHARE_PERCENT * i.transfers_60d,
-        lambda i, _: f"{i.returns_60d} returns against {i.transfers_60d} transfers with the counterparty in 60 days.",
+        lambda i, _: f"{i.returns_60d} of {i.transfers_60d} transfers with the counterparty in 60 days were returned.",
     ),
 )
 _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
@@ -151,10 +151,12 @@ _HISTORY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         "CRS-HIS-01",
         "clean_history",
         Family.HISTORY,
-        f"At least {CLEAN_TRANSFERS} transfers over {CLEAN_DAYS} days, none returned.",
+        f"At least {CLEAN_TRANSFERS} transfers over {CLEAN_DAYS} days, none was returned.",
         PROPOSED,
         lambda i: i.transfers >= CLEAN_TRANSFERS and (i.relationship_days or 0) >= CLEAN_DAYS and not i.returns,
-        lambda i, _: f"{i.transfers} transfers with the counterparty over {i.relationship_days} days, none returned.",
+        lambda i, _: (
+            f"{i.transfers} transfers with the counterparty over {i.relationship_days} days, none was returned."
+        ),
         mitigates=True,
     ),
 )

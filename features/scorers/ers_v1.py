@@ -52,7 +52,7 @@ _TRANSFER_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         PROPOSED,
         lambda i: decayed(i.transfer_score, i.transfer_score_days),
         lambda i, left: (
-            f"A transfer of {i.transfer_score_days} days ago scored {i.transfer_score}, which counts for {left} now."
+            f"A transfer {i.transfer_score_days} days ago scored {i.transfer_score}; {left} points remain today."
         ),
         unit="points",
         worked_out=True,
@@ -75,7 +75,7 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         "The entity's verification is not finished.",
         "31 CFR 1020.220 (customer identification program); weight [P]",
         lambda i: i.verification_status not in (None, _VERIFIED, _DENIED),
-        lambda i, _: f"The entity's verification is {i.verification_status}.",
+        lambda i, _: f"The entity's verification is not complete: {i.verification_status}.",
     ),
     Signal(
         "ERS-SCR-01",
@@ -117,8 +117,8 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         PROPOSED,
         _is_stale,
         lambda i, _: (
-            f"The entity was last screened {i.screening_age_days} days ago, over its band's cadence of "
-            f"{i.rescreen_days}."
+            f"The entity was last screened {i.screening_age_days} days ago; its band requires screening every "
+            f"{i.rescreen_days} days."
         ),
     ),
     Signal(
@@ -159,7 +159,7 @@ _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
             and i.returns_30d >= RETURNS_FLOOR
             and i.returns_30d * 100 >= RETURNS_SHARE_PERCENT * i.ach_debits_30d
         ),
-        lambda i, _: f"{i.returns_30d} returns against {i.ach_debits_30d} ACH debits in 30 days.",
+        lambda i, _: f"{i.returns_30d} of {i.ach_debits_30d} ACH debits in 30 days were returned.",
     ),
     Signal(
         "ERS-RET-04",
@@ -182,7 +182,7 @@ _OVERLAPS: Final = (
         "What the entity's identity gave to that transfer's score counts once.",
         PROPOSED,
         lambda i: decayed(i.transfer_identity_points, i.transfer_score_days),
-        lambda points: f"{points} points of the entity's identity are in that transfer's score already.",
+        lambda points: f"{points} points for the entity's identity are already in that transfer's score.",
     ),
     Overlap[EntityInputs](
         "ERS-CAP-04",
@@ -191,7 +191,7 @@ _OVERLAPS: Final = (
         "What the entity's returns gave to that transfer's score counts once.",
         PROPOSED,
         lambda i: decayed(i.transfer_returns_points, i.transfer_score_days),
-        lambda points: f"{points} points of the entity's returns are in that transfer's score already.",
+        lambda points: f"{points} points for the entity's returns are already in that transfer's score.",
     ),
 )
 

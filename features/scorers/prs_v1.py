@@ -59,8 +59,8 @@ def _stands_at(readings: ProgramInputs, name: KriName, status: KriStatus) -> boo
 
 
 def _sentence(reading: KriValue, stand: str) -> str:
-    threshold = "" if reading.threshold is None else f" against a threshold of {reading.threshold:.6g}"
-    return f"{stand} with {reading.value:.6g}{threshold} (n = {reading.n})."
+    threshold = "" if reading.threshold is None else f", threshold {reading.threshold:.6g}"
+    return f"{stand}: {reading.value:.6g}{threshold} (n = {reading.n})."
 
 
 def _signals() -> Iterator[Signal[ProgramInputs]]:

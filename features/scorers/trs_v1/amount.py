@@ -7,10 +7,16 @@ Source  named at each signal; [P] is proposed here, to be tuned on labels
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from clearhold.features.catalogue.thresholds import MICRO_BELOW_CENTS, ROUND_FROM_CENTS, is_round, lines_of
+from clearhold.features.catalogue.thresholds import (
+    MICRO_BELOW_CENTS,
+    ROUND_FROM_CENTS,
+    ROUND_STEP_CENTS,
+    is_round,
+    lines_of,
+)
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import money
+from clearhold.features.core.sentences import counted, money
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.scorecard import CREDIBILITY_K
 from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
@@ -76,8 +82,8 @@ def _spike_percent(v: FeatureVector) -> int | None:
 def _spike_sentence(v: FeatureVector, _: int) -> str:
     numerator, denominator = _usual(v)
     return (
-        f"{money(v.amount_cents or 0)} against a usual {money(numerator // denominator)} (n = {v.entity_n_90d}) "
-        f"and a 95th percentile of {money(v.program_p95_cents or 0)} on the program (n = {v.program_n_90d})."
+        f"{money(v.amount_cents or 0)}; the usual amount is {money(numerator // denominator)} (n = {v.entity_n_90d}) "
+        f"and the program's 95th percentile is {money(v.program_p95_cents or 0)} (n = {v.program_n_90d})."
     )
 
 
@@ -132,8 +138,8 @@ STRUCTURING: Final = Signal[FeatureVector](
     "31 USC 5324 and 31 CFR 1010.314 bar structuring; counts and zone [P]",
     _structures,
     lambda v, _: (
-        f"{v.structuring_count_24h} transfers in 24 h and {v.structuring_window_count} in 7 days "
-        "lie between 80 % and 100 % of one reporting threshold."
+        f"{counted(v.structuring_count_24h, 'transfer')} in 24 hours and {v.structuring_window_count} in 7 days "
+        "at 80 % to 100 % of the same reporting threshold."
     ),
     edges=_zone_edges,
     rails=BUT_CARD,
@@ -142,10 +148,10 @@ JUST_BELOW: Final = Signal[FeatureVector](
     "TRS-AMT-02",
     "just_below_threshold",
     Family.AMOUNT,
-    "The amount lies between 90 % and 100 % of a reporting threshold.",
+    "The amount is 90 % to 100 % of a reporting threshold.",
     "FFIEC BSA/AML Examination Manual, appendix F; zone [P]",
     _is_just_below,
-    lambda v, _: f"{money(v.amount_cents or 0)} lies between 90 % and 100 % of a reporting threshold.",
+    lambda v, _: f"{money(v.amount_cents or 0)} is 90 % to 100 % of a reporting threshold.",
     edges=_just_below_edges,
     rails=BUT_CARD,
 )
@@ -167,7 +173,7 @@ REPEATED: Final = Signal[FeatureVector](
     "At least 5 transfers in 24 h whose amounts are within 10 % of this one, which is not paid regularly.",
     "Count and tolerance: a Tazama preset; weight [P]",
     _repeated_count,
-    lambda v, count: f"{count} transfers in 24 h within 10 % of {money(v.amount_cents or 0)}.",
+    lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     unit="transfers in 24 h",
     edges=_repeated_edges,
     rails=BUT_CHECK_AND_CARD,
@@ -179,7 +185,10 @@ ROUND: Final = Signal[FeatureVector](
     "A multiple of $1,000 from $5,000 on, the third or later in 30 days.",
     "FFIEC BSA/AML Examination Manual, appendix F (large round-dollar transfers); figures [P]",
     _round_count,
-    lambda _, count: f"{count} transfers in 30 days of a multiple of 1,000.00 from 5,000.00 on.",
+    lambda _, count: (
+        f"{counted(count, 'round amount')} in 30 days: multiples of {money(ROUND_STEP_CENTS)}, "
+        f"{money(ROUND_FROM_CENTS)} or more."
+    ),
     unit="transfers in 30 days",
     edges=lambda _v, _: (ROUND_FROM_CENTS,),
     rails=BUT_CHECK_AND_CARD,
@@ -192,8 +201,8 @@ MICRO: Final = Signal[FeatureVector](
     "Nacha Operating Rules, Micro-Entries (originators watch their volume); counts [P]",
     _micro_count,
     lambda v, _: (
-        f"{v.entity_micro_entries_24h} ACH entries under 1.00 of the entity in 24 h "
-        f"and {v.program_micro_entries_24h} of the program, without a debit beside them."
+        f"{counted(v.entity_micro_entries_24h, 'ACH entry')} under {money(MICRO_BELOW_CENTS)} by this "
+        f"entity in 24 hours, {v.program_micro_entries_24h:,} on the program, and no debit that they could verify."
     ),
     unit="entries in 24 h",
     edges=lambda _v, _: (MICRO_BELOW_CENTS,),

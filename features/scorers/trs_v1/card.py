@@ -10,6 +10,7 @@ from typing import Final
 from clearhold.features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_when
+from clearhold.features.core.sentences import counted, money
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.signal import CARD_ONLY, Signal
 
@@ -51,7 +52,10 @@ TESTING: Final = Signal[FeatureVector](
     "At least 3 declines, or 5 attempts under $5, on one card (without its id: on one account) in 1 h.",
     "[P]; card networks charge for attempts after repeated declines",
     _tests_a_card,
-    lambda v, _: f"{v.card_declines_1h or 0} declines and {v.card_small_count_1h or 0} attempts under 5.00 in 1 h.",
+    lambda v, _: (
+        f"{counted(v.card_declines_1h or 0, 'decline')} and {counted(v.card_small_count_1h or 0, 'attempt')} under "
+        f"{money(SMALL_CARD_BELOW_CENTS)} within 1 hour."
+    ),
     of_attempts=True,
     edges=_small_edges,
     rails=CARD_ONLY,
@@ -64,8 +68,8 @@ TESTING_PROGRAM: Final = Signal[FeatureVector](
     "[P]; published attacks show 40-90 % declines against a usual 5 %",
     _tests_many_cards,
     lambda v, _: (
-        f"{v.program_card_declines_1h} of the program's {v.program_card_attempts_1h} card attempts in 1 h were "
-        f"declined, and {v.program_card_small_count_1h} were of at most 5.00."
+        f"{v.program_card_declines_1h} of the program's {v.program_card_attempts_1h} card attempts within 1 hour were "
+        f"declined; {v.program_card_small_count_1h} were of at most {money(SMALL_CARD_BELOW_CENTS)}."
     ),
     of_attempts=True,
     edges=_small_edges,
@@ -80,8 +84,8 @@ DECLINE_MIX: Final = Signal[FeatureVector](
     "[P]",
     _is_declined_for_fraud,
     lambda v, _: (
-        f"{v.program_card_fraud_declines_24h} of the program's {v.program_card_attempts_24h} card attempts in 24 h "
-        f"were declined for fraud, and {v.program_card_fraud_declines_30d} of {v.program_card_attempts_30d} in 30 days."
+        f"{v.program_card_fraud_declines_24h} of the program's {v.program_card_attempts_24h} card attempts in 24 hours "
+        f"were declined for fraud; in 30 days {v.program_card_fraud_declines_30d} of {v.program_card_attempts_30d}."
     ),
     of_attempts=True,
     rails=CARD_ONLY,

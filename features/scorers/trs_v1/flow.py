@@ -13,7 +13,7 @@ from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUA
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import money
+from clearhold.features.core.sentences import counted, money
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
 
@@ -64,11 +64,32 @@ def _fans_out(v: FeatureVector) -> bool:
 
 
 def _fan_out_sentence(v: FeatureVector, _: int) -> str:
-    new = v.fan_out_new_count_24h
-    novelty = "" if new is None else f"; {new} of 24 h were first paid less than 14 days ago"
+    hours, payees = (8, v.fan_out_count_8h) if v.fan_out_count_8h >= FAN_COUNT else (24, v.fan_out_count_24h)
+    payer = "this entity" if pays(v) else "the payer"
+    usual = v.fan_out_usual_week
+    text = f"Paid {counted(payees, 'different payee')} in {hours} hours; {_usually(payer, 'pays', usual)}."
+    new, all_of_day = v.fan_out_new_count_24h, v.fan_out_count_24h
+    if new is None:
+        return text
+    of = "them" if all_of_day == payees else f"the {all_of_day} of 24 hours"
+    return f"{text} {new} of {of} {'was' if new == 1 else 'were'} new."
+
+
+def _fan_in_sentence(v: FeatureVector, _: int) -> str:
+    time, payers = (
+        ("24 hours", v.fan_in_count_24h) if v.fan_in_count_24h >= FAN_COUNT else ("7 days", v.fan_in_count_7d)
+    )
+    receiver = "the payee" if pays(v) else "this entity"
+    usual = _usually(receiver, "receives from", v.fan_in_usual_week)
+    return f"Received from {counted(payers, 'different payer')} in {time}; {usual}."
+
+
+def _gather_scatter_sentence(v: FeatureVector, _: int) -> str:
+    gathered = _usually("it", "receives from", v.gathered_usual_week)
+    scattered = _usually("it", "pays", v.fan_out_usual_week)
     return (
-        f"{v.fan_out_count_8h} payees of the paying side in 8 h and {v.fan_out_count_24h} in 24 h "
-        f"({_usual_text(v.fan_out_usual_week)} payees a week){novelty}."
+        f"Received from {counted(v.gathered_count_7d, 'payer')} in 7 days; {gathered}. "
+        f"Paid {counted(v.fan_out_count_7d, 'payee')} in the same time; {scattered}."
     )
 
 
@@ -146,8 +167,8 @@ def _unusual(count: int, floor: int, usual_week: int | None) -> bool:
     return count >= floor and (usual_week is None or count >= USUAL_WEEK_FACTOR * usual_week)
 
 
-def _usual_text(usual_week: int | None) -> str:
-    return "no usual number of" if usual_week is None else f"a usual {usual_week}"
+def _usually(who: str, verb: str, usual_week: int | None) -> str:
+    return "there is no usual week yet" if usual_week is None else f"{who} usually {verb} {usual_week:,} a week"
 
 
 def _marks_of_a_mule(v: FeatureVector) -> list[str]:
@@ -170,10 +191,7 @@ FAN_IN: Final = Signal[FeatureVector](
     "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual week.",
     "5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
     _fans_in,
-    lambda v, _: (
-        f"{v.fan_in_count_24h} payers of the receiving side in 24 h and {v.fan_in_count_7d} in 7 days "
-        f"({_usual_text(v.fan_in_usual_week)} payers a week)."
-    ),
+    _fan_in_sentence,
     rails=BUT_CHECK_AND_CARD,
 )
 FAN_OUT: Final = Signal[FeatureVector](
@@ -193,7 +211,7 @@ SCATTER_GATHER: Final = Signal[FeatureVector](
     "At least 3 payers of the receiving side had been paid by one common third before, within 7 days.",
     "Shape: IBM AMLSim; count [P]",
     _middles,
-    lambda _, middles: f"{middles} payers of the receiving side in 7 days had been paid by one third side before.",
+    lambda _, middles: f"{middles} payers of the last 7 days had been paid by the same third party.",
     unit="payers in between",
     rails=BUT_CHECK_AND_CARD,
 )
@@ -204,10 +222,7 @@ GATHER_SCATTER: Final = Signal[FeatureVector](
     "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual week.",
     "Shape: IBM AMLSim; counts [P]",
     _gathers_and_scatters,
-    lambda v, _: (
-        f"{v.gathered_count_7d} payers of the paying side in 7 days and {v.fan_out_count_7d} payees "
-        f"({_usual_text(v.gathered_usual_week)} payers and {_usual_text(v.fan_out_usual_week)} payees a week)."
-    ),
+    _gather_scatter_sentence,
     rails=BUT_CHECK_AND_CARD,
 )
 RAPID: Final = Signal[FeatureVector](
@@ -218,8 +233,8 @@ RAPID: Final = Signal[FeatureVector](
     "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
     _sends_on,
     lambda v, _: (
-        f"{money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h, "
-        f"{money(v.entity_new_money_cents_48h or 0)} of it from payers not known for 60 days."
+        f"Received {money(v.entity_in_cents_48h)} in 48 hours and sent {money(v.entity_out_cents_48h)}; "
+        f"{money(v.entity_new_money_cents_48h or 0)} came from payers known for less than 60 days."
     ),
     edges=_passed_on_edges,
     rails=BUT_CARD,
@@ -232,9 +247,9 @@ FUNNEL: Final = Signal[FeatureVector](
     "FinCEN FIN-2014-A005 (funnel accounts) and FIN-2020-A003 (money mules); figures [P]",
     _is_funnel,
     lambda v, _: (
-        f"{v.gathered_count_24h} payers in 24 h and {v.gathered_count_7d} in 7 days, "
-        f"and {money(v.entity_out_cents_48h)} sent of {money(v.entity_in_cents_48h)} received in 48 h; "
-        f"{', '.join(_marks_of_a_mule(v))}."
+        f"Received from {counted(v.gathered_count_24h, 'payer')} in 24 hours and {v.gathered_count_7d} in 7 days; "
+        f"of {money(v.entity_in_cents_48h)} received in 48 hours it sent {money(v.entity_out_cents_48h)}. "
+        f"Also {', '.join(_marks_of_a_mule(v))}."
     ),
     edges=_passed_on_edges,
     hard=True,
@@ -247,7 +262,7 @@ ROUND_TRIP: Final = Signal[FeatureVector](
     "Value left the receiving side and at least 80 % of it comes back within 7 days.",
     "FFIEC BSA/AML Examination Manual, appendix F (funds that return); figures [P]",
     lambda v: v.typology_round_trip is True and v.amount_cents is not None,
-    lambda v, _: f"{money(v.amount_cents or 0)} comes back to where it left within 7 days.",
+    lambda v, _: f"{money(v.amount_cents or 0)} returns to the party that sent it out in the last 7 days.",
     rails=BUT_CARD,
 )
 LAYERING: Final = Signal[FeatureVector](
@@ -257,7 +272,7 @@ LAYERING: Final = Signal[FeatureVector](
     "It ends a chain of at least 3 hops of $1,000 and more; 15 points at 3 hops and 5 for each further one.",
     "[P]",
     _hops,
-    lambda v, hops: f"The last of {hops} hops, each of {money(v.layering_least_cents or 0)} or more.",
+    lambda v, hops: f"Last of {hops} transfers in a chain, each of {money(v.layering_least_cents or 0)} or more.",
     unit="hops",
     edges=lambda _v, _: (LAYERING_FROM_CENTS,),
     rails=BUT_CHECK_AND_CARD,

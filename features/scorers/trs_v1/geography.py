@@ -75,7 +75,7 @@ OTHER_COUNTRY: Final = Signal[FeatureVector](
     "The counterparty's country is not among those that the program declared.",
     "[P]",
     _is_other_country,
-    lambda v, _: f"Country {v.counterparty_country} is not among the program's declared countries.",
+    lambda v, _: f"The counterparty is in {v.counterparty_country}, which the program did not declare.",
     of_attempts=True,
 )
 OTHER_RAIL: Final = Signal[FeatureVector](
@@ -85,7 +85,7 @@ OTHER_RAIL: Final = Signal[FeatureVector](
     "The rail is not among those that the program declared.",
     "[P]",
     _is_other_rail,
-    lambda v, _: f"Rail {v.rail} is not among the program's declared rails.",
+    lambda v, _: f"The rail {v.rail} is not one that the program declared.",
     of_attempts=True,
 )
 

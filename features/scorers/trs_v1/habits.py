@@ -12,7 +12,7 @@ from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.scorecards import CardSignal, points_from, points_when
-from clearhold.features.core.sentences import money, tenths
+from clearhold.features.core.sentences import counted, money, tenths
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.signal import CARD_ONLY, Signal, SignalGroup
 from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT
@@ -158,7 +158,7 @@ OVER_OWN: Final = Signal[FeatureVector](
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _over_own,
     lambda v, _: (
-        f"{money(v.amount_cents or 0)}, where nine of ten amounts of the entity are at most "
+        f"{money(v.amount_cents or 0)}; 90 % of this entity's transfers are at most "
         f"{money(v.entity_p90_cents_90d or 0)}."
     ),
     unit="percent of the entity's 90th percentile",
@@ -171,7 +171,7 @@ OVER_PROGRAM: Final = Signal[FeatureVector](
     "The amount beside the program's median on the rail.",
     "[P]",
     _over_program,
-    lambda v, _: f"{money(v.amount_cents or 0)} against the program's median of {money(v.program_median_cents or 0)}.",
+    lambda v, _: f"{money(v.amount_cents or 0)}; the program's median is {money(v.program_median_cents or 0)}.",
     unit="percent of the program's median",
     edges=lambda v, percents: _edges_of(v.program_median_cents, percents),
 )
@@ -182,7 +182,7 @@ CARD_REPEATED: Final = Signal[FeatureVector](
     "A card amount within 10 % of others of the entity in 24 h.",
     "Tolerance: a Tazama preset; counts [P]",
     _repeated,
-    lambda v, count: f"{count} transfers in 24 h within 10 % of {money(v.amount_cents or 0)}.",
+    lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     unit="transfers in 24 h",
     edges=_repeated_edges,
     rails=CARD_ONLY,
@@ -194,7 +194,9 @@ BURST: Final = Signal[FeatureVector](
     "Several transfers of the entity within an hour.",
     "Tazama counts transfers that follow each other within minutes; figures [P]",
     _in_an_hour,
-    lambda v, count: f"{count} transfers of the entity within 1 h, and {v.entity_count_30d} in 30 days.",
+    lambda v, count: (
+        f"{counted(count, 'transfer')} by this entity within 1 hour; it had {v.entity_count_30d:,} in 30 days."
+    ),
     unit="transfers in 1 h",
 )
 DAY_IN_HOURS: Final = Signal[FeatureVector](
@@ -205,7 +207,7 @@ DAY_IN_HOURS: Final = Signal[FeatureVector](
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _against_a_day,
     lambda v, _: (
-        f"{v.velocity_count_6h} transfers in 6 h against a usual {tenths(v.entity_count_30d, _DAYS_30)} a day "
+        f"{v.velocity_count_6h} transfers in 6 hours; a usual day has {tenths(v.entity_count_30d, _DAYS_30)} "
         f"(n = {v.entity_count_30d})."
     ),
     unit="percent of a usual day's transfers",
@@ -218,7 +220,7 @@ UNUSUAL_HOUR: Final = Signal[FeatureVector](
     "Card networks' guidance on account takeover names activity at odd hours; figures [P]",
     _unusual_hour,
     lambda v, _: (
-        f"{v.entity_usual_hour_percent} % of the entity's newest transfers were within 90 minutes of this hour."
+        f"Only {v.entity_usual_hour_percent} % of this entity's recent transfers were within 90 minutes of this hour."
     ),
     unit="percent of its transfers at other hours",
 )
@@ -230,7 +232,7 @@ NEW_OVER_OWN: Final = Signal[FeatureVector](
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _new_over_own,
     lambda v, _: (
-        f"First payment between the two: {money(v.amount_cents or 0)}, where nine of ten amounts of the entity are at "
+        f"First payment between the two parties: {money(v.amount_cents or 0)}; 90 % of this entity's transfers are at "
         f"most {money(v.entity_p90_cents_90d or 0)}."
     ),
     unit="percent of the entity's 90th percentile",
@@ -244,7 +246,7 @@ NEW_OVER_PROGRAM: Final = Signal[FeatureVector](
     "Tazama rule 030 (a first payment to a creditor); figures [P]",
     _new_over_program,
     lambda v, _: (
-        f"First payment between the two: {money(v.amount_cents or 0)} against the program's median of "
+        f"First payment between the two parties: {money(v.amount_cents or 0)}; the program's median is "
         f"{money(v.program_median_cents or 0)}."
     ),
     unit="percent of the program's median",
@@ -257,7 +259,10 @@ SELDOM_NEW: Final = Signal[FeatureVector](
     "A first payment between two sides, of an entity that seldom deals with a new party that way.",
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _seldom_new,
-    lambda v, percent: f"{percent} % of the entity's {v.entity_n_90d} transfers of 90 days met no new party that way.",
+    lambda v, percent: (
+        f"First payment between the two parties; {percent} % of this entity's {v.entity_n_90d} transfers in 90 days "
+        "were with parties it already knew."
+    ),
     unit="percent of its transfers without a new party",
 )
 NEW_PARTIES: Final = Signal[FeatureVector](
@@ -267,7 +272,7 @@ NEW_PARTIES: Final = Signal[FeatureVector](
     "Several parties within 6 h with whom the entity had never dealt.",
     "FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
     _new_parties,
-    lambda _, count: f"{count} payers and payees of 6 h were new to the entity.",
+    lambda _, count: f"{counted(count, 'counterparty')} of the last 6 hours were new to this entity.",
     unit="parties in 6 h",
 )
 IN_AND_OUT: Final = Signal[FeatureVector](
@@ -277,7 +282,7 @@ IN_AND_OUT: Final = Signal[FeatureVector](
     "Money comes in and leaves again, time and again within 6 h, cards too.",
     "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     _in_and_out,
-    lambda v, _: f"{v.entity_received_count_6h} payments to the entity and {v.entity_paid_count_6h} of it in 6 h.",
+    lambda v, _: f"Received {v.entity_received_count_6h} and made {v.entity_paid_count_6h} payments in 6 hours.",
     unit="payments each way in 6 h",
 )
 PAID_BACK: Final = Signal[FeatureVector](
@@ -288,8 +293,8 @@ PAID_BACK: Final = Signal[FeatureVector](
     "FFIEC BSA/AML Examination Manual, appendix F (funds that return); refund abuse; figures [P]",
     _comes_back,
     lambda v, _: (
-        f"{money(v.amount_cents or 0)}, after {money(v.pair_other_way_cents_24h or 0)} the other way between the two "
-        "within 24 h."
+        f"{money(v.amount_cents or 0)} goes back to a party that paid {money(v.pair_other_way_cents_24h or 0)} within "
+        "24 hours."
     ),
     edges=_back_edges,
 )
@@ -300,7 +305,7 @@ QUICK_HOPS: Final = Signal[FeatureVector](
     "Payments in a row, each within 2 h of the next and whatever their amounts, end at the payer.",
     "FFIEC BSA/AML Examination Manual, appendix F (funds that pass through several accounts quickly); figures [P]",
     _quick_hops,
-    lambda _, hops: f"Money reached the payer over {hops} hops of at most 2 h each.",
+    lambda _, hops: f"The payer received money over {counted(hops, 'hop')}, each within 2 hours of the next.",
     unit="hops",
 )
 CAME_BEFORE: Final = Signal[FeatureVector](
@@ -310,7 +315,7 @@ CAME_BEFORE: Final = Signal[FeatureVector](
     "What the entity received within the 2 h before it pays, beside what it pays.",
     "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     _came_before,
-    lambda v, _: f"{money(v.entity_received_cents_2h or 0)} came in within the 2 h before.",
+    lambda v, _: f"Received {money(v.entity_received_cents_2h or 0)} in the 2 hours before this payment.",
     unit="percent of the amount",
     edges=_came_before_edges,
 )

@@ -30,8 +30,8 @@ CLEAN: Final = Signal[FeatureVector](
     PROPOSED,
     _is_clean,
     lambda v, _: (
-        f"{v.entity_prior_transfers} earlier transfers of the entity, {v.counterparty_n} with this counterparty, "
-        "none returned."
+        f"{v.entity_prior_transfers:,} earlier transfers by this entity, {v.counterparty_n:,} with this counterparty; "
+        "none was returned."
     ),
     of_attempts=True,
     mitigates=True,

@@ -45,7 +45,7 @@ DENIED: Final = Signal[FeatureVector](
     "The entity was denied and moves money.",
     "31 CFR 1020.220 (customer identification program); weight [P]",
     lambda v: v.entity_verification_status == _DENIED,
-    lambda _v, _: "The entity was DENIED and moves money.",
+    lambda _v, _: "This entity failed verification (DENIED) and moves money.",
     hard=True,
 )
 UNVERIFIED: Final = Signal[FeatureVector](
@@ -55,7 +55,7 @@ UNVERIFIED: Final = Signal[FeatureVector](
     "The entity's verification is not finished.",
     "31 CFR 1020.220 (customer identification program); weight [P]",
     lambda v: v.entity_verification_status not in _SETTLED,
-    lambda v, _: f"The entity's verification is {v.entity_verification_status}.",
+    lambda v, _: f"This entity's verification is not complete: {v.entity_verification_status}.",
 )
 DENIED_ATTEMPT: Final = Signal[FeatureVector](
     "TRS-KYC-03",
@@ -64,7 +64,7 @@ DENIED_ATTEMPT: Final = Signal[FeatureVector](
     "The entity was denied and tries to move money: the transfer was declined, rejected or canceled.",
     "31 CFR 1020.220 (customer identification program); weight [P]",
     lambda v: v.entity_verification_status == _DENIED and is_attempt(v),
-    lambda _v, _: "The entity was DENIED, and its transfer failed.",
+    lambda _v, _: "This entity failed verification (DENIED) and tried to move money.",
     of_attempts=True,
 )
 PEP: Final = Signal[FeatureVector](
@@ -111,8 +111,8 @@ SCREENING_STALE: Final = Signal[FeatureVector](
     "[P]",
     _is_stale,
     lambda v, _: (
-        f"The entity was last screened {v.entity_screening_age_days} days ago, over its band's cadence of "
-        f"{v.entity_rescreen_days}."
+        f"This entity was last screened {v.entity_screening_age_days} days ago; its band requires screening every "
+        f"{v.entity_rescreen_days} days."
     ),
     of_attempts=True,
 )

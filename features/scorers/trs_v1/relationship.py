@@ -8,7 +8,7 @@ from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector, is_rare_pair
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import money
+from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
@@ -60,8 +60,9 @@ def _paired_count(v: FeatureVector) -> int:
 
 def _rare_pair_sentence(v: FeatureVector, _: int) -> str:
     return (
-        f"First transfer of a payer with {v.payer_new_payees_90d} new payees in 90 days to a payee with "
-        f"{v.payee_new_payers_90d} new payers; {v.program_rare_pairs_90d} of the program's {_paired_count(v)} are such."
+        f"First transfer between a payer with {counted(v.payer_new_payees_90d or 0, 'new payee')} and a payee with "
+        f"{counted(v.payee_new_payers_90d or 0, 'new payer')} in 90 days; {v.program_rare_pairs_90d:,} of the "
+        f"program's {counted(_paired_count(v), 'transfer')} are between two such parties."
     )
 
 
@@ -93,7 +94,7 @@ ACCOUNT_CHANGED: Final = Signal[FeatureVector](
     "A known name under other account details.",
     "FinCEN FIN-2016-A003 (changed payment instructions); weight [P]",
     lambda v: v.counterparty_account_changed,
-    lambda _v, _: "A counterparty of the same name was paid before under other account details.",
+    lambda _v, _: "This counterparty's account details differ from those it was paid under before.",
 )
 BURST: Final = Signal[FeatureVector](
     "TRS-CPY-04",
@@ -102,7 +103,7 @@ BURST: Final = Signal[FeatureVector](
     "At least 5 counterparties in 24 h whom the program had never dealt with.",
     "[P]",
     lambda v: v.entity_new_counterparties_24h,
-    lambda _, count: f"{count} counterparties of 24 h were new to the program.",
+    lambda _, count: f"{counted(count, 'counterparty')} of the last 24 hours were new to the program.",
     unit="counterparties in 24 h",
     rails=BUT_CARD,
 )
@@ -113,7 +114,7 @@ SHARED: Final = Signal[FeatureVector](
     "At least 3 entities dealt with the same routing number and last four in 30 days.",
     "FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]",
     lambda v: v.counterparty_shared_entities_30d,
-    lambda _, count: f"{count} entities dealt with the same account details in 30 days.",
+    lambda _, count: f"{counted(count, 'entity')} dealt with the same account details in 30 days.",
     unit="entities in 30 days",
     rails=_ACCOUNT_RAILS,
 )

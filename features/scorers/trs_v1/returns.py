@@ -9,7 +9,7 @@ from typing import Final
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money_flow import originates_debit
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import money
+from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.signal import ACH_ONLY, Signal
@@ -82,10 +82,11 @@ def _float_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 
 def _float_sentence(v: FeatureVector, _: int) -> str:
     age = v.entity_age_days
+    aged = "its age is not known" if age is None else f"it is {counted(age, 'day')} old"
     return (
-        f"{money(v.entity_fast_out_cents_2bd)} sent by fast rails of {money(v.entity_pulled_cents_2bd)} pulled by ACH "
-        f"debits in 2 banking days (ACH debits so far: {v.entity_ach_debits_all}, "
-        f"age in days: {'not known' if age is None else age})."
+        f"Collected {money(v.entity_pulled_cents_2bd)} by ACH debit in 2 banking days and sent "
+        f"{money(v.entity_fast_out_cents_2bd)} by fast rails before the debits could be returned. This entity has "
+        f"{counted(v.entity_ach_debits_all, 'ACH debit')} so far, and {aged}."
     )
 
 
@@ -98,8 +99,8 @@ UNAUTHORIZED: Final = Signal[FeatureVector](
     "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weights [P]",
     _unauthorized_count,
     lambda v, _: (
-        f"{v.entity_unauthorized_returns_60d} unauthorized returns on the entity's debits in 60 days, "
-        f"{v.counterparty_unauthorized_returns_60d} on debits with this counterparty."
+        f"{counted(v.entity_unauthorized_returns_60d, 'unauthorized return')} of this entity's debits in 60 days, and "
+        f"{v.counterparty_unauthorized_returns_60d} of debits with this counterparty."
     ),
     unit="returns in 60 days",
     of_attempts=True,
@@ -112,7 +113,7 @@ ABUSE: Final = Signal[FeatureVector](
     "At least 2 returns in 30 days of the ACH debits sent, and as many as a fifth of the debits of that time.",
     "[P]",
     _returned_percent,
-    lambda v, _: f"{v.entity_returns_30d} returns against {v.entity_ach_debits_30d} ACH debits in 30 days.",
+    lambda v, _: f"{v.entity_returns_30d} of {counted(v.entity_ach_debits_30d, 'ACH debit')} in 30 days were returned.",
     unit="percent of the debits of 30 days",
     of_attempts=True,
     rails=ACH_ONLY,
@@ -124,7 +125,7 @@ REDEBIT: Final = Signal[FeatureVector](
     "An ACH debit of a counterparty within 5 days of an R07, R10, R11 or R29.",
     "Nacha Operating Rules limit reinitiation after a return; days [P]",
     _redebit_days,
-    lambda _, days: f"A debit {days} days after this counterparty's R07, R10, R11 or R29.",
+    lambda _, days: f"Debits this counterparty again {counted(days, 'day')} after a return as R07, R10, R11 or R29.",
     unit="days since the return",
     least=0,
     rises=False,
@@ -139,7 +140,7 @@ PROBING: Final = Signal[FeatureVector](
     "R02, R03, R04 or R20 from at least 2 counterparties in 30 days.",
     "Nacha Operating Rules (administrative returns); count [P]",
     lambda v: v.entity_probing_returns_30d,
-    lambda _, count: f"R02, R03, R04 or R20 from {count} counterparties in 30 days.",
+    lambda _, count: f"Returns as R02, R03, R04 or R20 from {counted(count, 'counterparty')} in 30 days.",
     unit="counterparties in 30 days",
     of_attempts=True,
     rails=ACH_ONLY,
@@ -151,7 +152,7 @@ SANCTIONS_RETURN: Final = Signal[FeatureVector](
     "An ACH entry sent to the counterparty came back as R16: its account is frozen, or OFAC ordered the return.",
     "Nacha Operating Rules: R16 (account frozen, or entry returned per OFAC instruction); weight [P]",
     lambda v: v.counterparty_frozen_returns,
-    lambda _, count: f"ACH entries with this counterparty that came back as R16: {count}.",
+    lambda _, count: f"{counted(count, 'ACH entry')} with this counterparty came back as R16.",
     unit="returns",
     of_attempts=True,
     hard=True,

@@ -8,7 +8,7 @@ from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import money, tenths
+from clearhold.features.core.sentences import counted, money, tenths
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.scorecard import CREDIBILITY_K
 from clearhold.features.scorers.signal import Signal
@@ -49,13 +49,11 @@ def _velocity_sentence(v: FeatureVector, _: int) -> str:
     usual_count, cents = _usual_count(v), _usual_cents(v)
     assert usual_count is not None
     count, days = usual_count
-    usual = (
-        f"{tenths(count, days)} a day" if cents is None else f"{tenths(count, days)} and {money(cents // days)} a day"
-    )
+    usual = tenths(count, days) if cents is None else f"{tenths(count, days)} worth {money(cents // days)}"
     return (
-        f"{v.velocity_24h_count} transfers and {money(v.velocity_24h_sum_cents)} in 24 h against a usual {usual} "
-        f"(n = {v.entity_count_30d}; busiest {v.entity_busiest_day_count_35d} and "
-        f"{money(v.entity_busiest_day_cents_35d or 0)})."
+        f"{counted(v.velocity_24h_count, 'transfer')} worth {money(v.velocity_24h_sum_cents)} in 24 hours; a usual day "
+        f"has {usual} (n = {v.entity_count_30d}). The busiest day of 5 weeks had {v.entity_busiest_day_count_35d}, and "
+        f"the largest sum of a day was {money(v.entity_busiest_day_cents_35d or 0)}."
     )
 
 
@@ -147,7 +145,7 @@ DORMANT: Final = Signal[FeatureVector](
     "First transfer after 90 days, and large for the program or with $5,000 in 24 h.",
     "FATF, Virtual Assets Red Flag Indicators, 2020 (previously inactive account); 90 days: Tazama; cents [P]",
     _dormant_days,
-    lambda v, days: f"First transfer after {days} days, with {money(v.velocity_24h_sum_cents)} in 24 h.",
+    lambda v, days: f"First transfer after {days} days; {money(v.velocity_24h_sum_cents)} moved in 24 hours.",
     unit="days of silence",
     edges=_dormant_edges,
 )
