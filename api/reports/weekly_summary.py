@@ -87,7 +87,9 @@ def _transfers(report: WeeklyReport) -> Iterator[str]:
         yield "The bank created no transfers in the week."
         return
     bands, returns = transfers.bands, transfers.returns
-    yield (f"The bank created {counted(transfers.count, 'transfer')} and moved {money(int(transfers.volume_cents))}.")
+    yield (
+        f"The bank created {counted(transfers.count, 'transfer')}, which moved {money(int(transfers.volume_cents))}."
+    )
     yield (
         f"{bands.clear:,} {_was(bands.clear)} scored clear, {bands.review:,} review and {bands.hold:,} hold; "
         f"{bands.unscored:,} {_was(bands.unscored)} not scored."

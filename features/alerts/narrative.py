@@ -16,7 +16,7 @@ from clearhold.features.alerts.evidence_bodies import Evidence, Figure
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD
 from clearhold.features.core.rules import RuleAction
-from clearhold.features.core.sentences import money, money_in
+from clearhold.features.core.sentences import counted, money, money_in
 from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors.detector import ReviewQuestion
 from clearhold.features.detectors.rules import RULE_REVIEW
@@ -87,7 +87,7 @@ ADVICE: Final = {
 
 
 def heading(alert: AlertState) -> str:
-    hardness = "a hard signal" if alert.hard else "not a hard signal"
+    hardness = "hard" if alert.hard else "not hard"
     return f"Alert {alert.id} of detector {alert.detector}, severity {alert.severity}, {hardness}"
 
 
@@ -178,8 +178,8 @@ def _looked_at(e: Evidence) -> str:
     base = "no program baseline" if e.program_n is None else f"a baseline of {e.program_n} program transfers"
     inputs = "some inputs were missing or stale" if e.degraded else "no input was missing"
     return (
-        f"Reviewed: {e.features['entity.priorTransfers']} earlier transfers of the entity, {base}, the program's "
-        f"declaration and {e.earlier_alerts} earlier alerts of this detector on the same subject; {inputs}."
+        f"Reviewed: {e.features['entity.priorTransfers']} earlier transfers of the entity, {base}, the declaration and "
+        f"{counted(e.earlier_alerts, 'earlier alert')}; {inputs}."
     )
 
 
@@ -195,8 +195,8 @@ def _why_close(alert: AlertState, e: Evidence) -> str:
     score = "was not measured" if e.score is None else f"of {e.score} is in band {e.band}"
     clear = ", which is consistent with ordinary activity" if e.band == Band.CLEAR.value else ""
     return (
-        f"Why close: the finding has severity {alert.severity} and no hard signal, and the score {score}{clear}. "
-        f"Open question: {review.unexplained}; on its own it does not justify a hold. "
+        f"Why close: severity {alert.severity}, no hard signal, and the score {score}{clear}. "
+        f"Open question: {review.unexplained}; alone it does not justify a hold. "
         "A hard signal, a higher band or a return would change that."
     )
 
@@ -216,8 +216,9 @@ def _why_not(alert: AlertState, e: Evidence, advice: Recommendation) -> str:
 
 
 def _before(e: Evidence) -> str:
-    repeated = f"This detector alerted on the same subject {e.earlier_alerts} times before"
-    return repeated if e.earlier_alerts else "This is the first such alert on the subject"
+    if not e.earlier_alerts:
+        return "This is the detector's first alert on the subject"
+    return f"The detector opened {counted(e.earlier_alerts, 'earlier alert')} on the subject"
 
 
 _IN_OTHER_PARTS: Final = frozenset(

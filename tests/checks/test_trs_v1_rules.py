@@ -71,29 +71,41 @@ def test_given_what_a_rule_looks_for_when_one_thing_is_missing_then_the_rule_is_
     [
         (
             "amount spike, own median",
-            "600.01 against a usual 200.00 (n = 40) and a 95th percentile of 500.00 on the program (n = 100).",
+            (
+                "USD 600.01; the usual amount is USD 200.00 (n = 40) and the program's 95th percentile is USD 500.00 "
+                "(n = 100)."
+            ),
         ),
         (
             "much, for one that is hardly known",
-            "1 transfers and 3,000.00 in 24 h against a usual 0.7 and 1,000.00 a day (n = 9; busiest 1 and 100.00).",
+            (
+                "1 transfer worth USD 3,000.00 in 24 hours; a usual day has 0.7, worth USD 1,000.00 (n = 9). In 5 weeks "
+                "the busiest day had 1, the largest USD 100.00."
+            ),
         ),
         (
             "often, for one that is hardly known",
-            "5 transfers and 100.00 in 24 h against a usual 0.7 and 79.31 a day (n = 9; busiest 1 and 100.00).",
+            (
+                "5 transfers worth USD 100.00 in 24 hours; a usual day has 0.7, worth USD 79.31 (n = 9). In 5 weeks the "
+                "busiest day had 1, the largest USD 100.00."
+            ),
         ),
         (
             "many payers of one that has no usual yet",
-            "5 payers of the receiving side in 24 h and 1 in 7 days (no usual number of payers a week).",
+            "Received from 5 different payers in 24 hours; there is no usual week yet.",
         ),
         (
             "funnel of a week to a stranger",
-            "0 payers in 24 h and 8 in 7 days, and 800.00 sent of 1,000.00 received in 48 h; the counterparty is new.",
+            (
+                "Received from 0 payers in 24 hours and 8 in 7 days; of USD 1,000.00 received in 48 hours it sent "
+                "USD 800.00. Also the counterparty is new."
+            ),
         ),
         (
             "float of a first debit",
             (
-                "800.01 sent by fast rails of 1,000.01 pulled by ACH debits in 2 banking days "
-                "(ACH debits so far: 1, age in days: not known)."
+                "Collected USD 1,000.01 by ACH debit in 2 banking days and sent USD 800.01 by fast rails before the debits "
+                "could be returned. This entity has 1 ACH debit so far, and its age is not known."
             ),
         ),
     ],

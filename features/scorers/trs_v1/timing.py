@@ -49,11 +49,11 @@ def _velocity_sentence(v: FeatureVector, _: int) -> str:
     usual_count, cents = _usual_count(v), _usual_cents(v)
     assert usual_count is not None
     count, days = usual_count
-    usual = tenths(count, days) if cents is None else f"{tenths(count, days)} worth {money(cents // days)}"
+    usual = tenths(count, days) if cents is None else f"{tenths(count, days)}, worth {money(cents // days)}"
     return (
         f"{counted(v.velocity_24h_count, 'transfer')} worth {money(v.velocity_24h_sum_cents)} in 24 hours; a usual day "
-        f"has {usual} (n = {v.entity_count_30d}). The busiest day of 5 weeks had {v.entity_busiest_day_count_35d}, and "
-        f"the largest sum of a day was {money(v.entity_busiest_day_cents_35d or 0)}."
+        f"has {usual} (n = {v.entity_count_30d}). In 5 weeks the busiest day had {v.entity_busiest_day_count_35d}, the "
+        f"largest {money(v.entity_busiest_day_cents_35d or 0)}."
     )
 
 

@@ -16,7 +16,7 @@ from clearhold.features.core.vocabulary import Band, Route
 from tests.support.reports import WEEK, a_kri, an_empty_week, statuses, transfers
 
 OPENING = "Week 2026-W37 of program prg_1 runs from Monday 2026-09-07 00:00 UTC to Monday 2026-09-14 00:00 UTC."
-UNMEASURED = "is not measured, with 5 indicators of the 3 that it needs"
+UNMEASURED = "is not measured: it has 5 indicators of the 3 that it needs"
 AT = "2026-09-08T14:22:10.000Z"
 
 
@@ -29,7 +29,7 @@ def test_given_an_empty_week_when_summed_up_then_every_part_says_that_nothing_ha
         f"{OPENING} No snapshot of the program's indicators had been taken by its end, so its score is not measured.",
         "No key risk indicator is measured.",
         "The bank created no transfers in the week.",
-        "No alert opened. Nothing came into the hold band: no entity, counterparty or agent, and not the program.",
+        "No alert opened. No entity, counterparty or agent entered the hold band, nor did the program.",
         (
             "No decision was made. No person decided an alert for the first time, so the time to a decision is not "
             "measured."
@@ -67,16 +67,15 @@ def test_given_a_busy_week_when_summed_up_then_every_part_gives_its_figures() ->
         ),
         (
             "Of 4 key risk indicators, 3 were measured: 1 in breach (hold_share), 1 at watch (freeze_events), 1 ok. "
-            "Changed in status: hold_share from watch to breach and card_decline_rate from ok to unmeasured."
+            "Status changes: hold_share from watch to breach and card_decline_rate from ok to unmeasured."
         ),
         (
-            "The bank created 5,397 transfers; those that moved money come to 31,943,304.64 USD. 5,102 stand in the "
-            "band clear, 221 in review, 34 in hold, and 40 were not scored. 61 of them were returned, "
-            "7 as unauthorized."
+            "The bank created 5,397 transfers, which moved USD 31,943,304.64. 5,102 were scored clear, 221 review and "
+            "34 hold; 40 were not scored. 61 of them were returned, 7 as unauthorized."
         ),
         (
             "27 alerts opened: 9 by velocity_spike, 7 by fan_in, 5 by round_trip, 3 by rule:a, 2 by fan_out and 1 by "
-            "other detectors. 4 of them wait for a decision. Into the hold band came entity enti_0 with 78 (n = 64), "
+            "other detectors. 4 of them wait for a decision. Entered the hold band: entity enti_0 with 78 (n = 64), "
             "entity enti_1 with 78 (n = 64), entity enti_2 with 78 (n = 64), entity enti_3 with 78 (n = 64), entity "
             "enti_4 with 78 (n = 64) and 7 others."
         ),
@@ -105,7 +104,7 @@ def test_given_two_scores_when_summed_up_then_the_sentence_compares_them(
     report = an_empty_week(program_score=score, kris=(a_kri("hold_share", "ok", "ok"),))
 
     assert words_of(report)[0] == f"{OPENING} The Program Risk Score {words}"
-    assert words_of(report)[1].endswith("None changed its status over the week.")
+    assert words_of(report)[1].endswith("No status changed during the week.")
 
 
 def test_given_indicators_that_nobody_measured_before_when_summed_up_then_no_change_is_claimed() -> None:
@@ -114,7 +113,7 @@ def test_given_indicators_that_nobody_measured_before_when_summed_up_then_no_cha
 
     assert words_of(an_empty_week(kris=kris))[1] == (
         "Of 2 key risk indicators, 1 was measured: 1 in breach (hold_share), 0 at watch, 0 ok. None was measured "
-        "before the week, so no change of status is known."
+        "before this week, so there is no change of status to report."
     )
 
 

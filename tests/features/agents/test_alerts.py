@@ -65,7 +65,7 @@ def test_given_a_payer_when_its_wallet_is_listed_after_it_paid_then_it_is_in_a_h
     )
     assert evidence["firstAt"] == evidence["lastAt"] == format_instant(T0 + HOUR_US)
 
-    assert "a transfer of 2.50 USD incoming by realtime" in msgspec.json.decode(row.draft or "{}")["narrative"]
+    assert "a transfer, USD 2.50 incoming by realtime" in msgspec.json.decode(row.draft or "{}")["narrative"]
 
     story.profiles(a_profile(LISTED, "clear"), at=T0 + 2 * DAY_US).profiles(
         a_profile(LISTED, "hit"), at=T0 + 3 * DAY_US

@@ -117,7 +117,7 @@ def test_given_a_graver_hit_on_a_transfer_that_was_decided_then_the_new_alert_sa
 
     _, second = story.alerts("high_risk_geography")
     assert evidence_of(second)["earlierAlerts"] == 1
-    assert "It is not the first of its kind here" in msgspec.json.decode(second.draft or "")["narrative"]
+    assert "The detector opened 1 earlier alert on the subject" in msgspec.json.decode(second.draft or "")["narrative"]
 
 
 def to_country(country: str, updated: int) -> bank.Data:

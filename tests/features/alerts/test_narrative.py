@@ -25,7 +25,7 @@ from tests.support.stories import detector_story
 ALL_CASES: Final = [
     pytest.param(case, id=f"{detector}-{name}") for detector, cases in CASES.items() for name, case in cases.items()
 ]
-PARTS: Final = ("Who:", "What and when:", "Where:", "Why it alerted:", "Looked at:")
+PARTS: Final = ("Who:", "What and when:", "Where:", "Why it alerted:", "Reviewed:")
 LENGTHS: Final = {"close": (80, 250), "hold": (150, 500), "escalate": (150, 500)}
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 
@@ -40,7 +40,7 @@ def unfounded(narrative: str, alert: AlertRow) -> set[str]:
     """Figures of the text that are neither of the evidence nor the alert's own id and times."""
     instants = [format_instant(at) for at in (alert.opened_at, alert.due_at) if at is not None]
     known = _FIGURE.findall(" ".join((alert.evidence, alert.id, alert.program_id, alert.subject_id, *instants)))
-    cents = [money(int(figure)) for figure in known if figure.isdigit()]
+    cents = [money(int(figure)).removeprefix("USD ") for figure in known if figure.isdigit()]
     return set(_FIGURE.findall(narrative)) - {*known, *cents}
 
 
@@ -90,7 +90,7 @@ def test_given_many_hits_then_the_draft_names_their_number_their_sum_and_the_new
 
     alert = story.alert("fan_out")
     assert evidence_of(alert)["hits"] == 8
-    assert "8 transfers of 800.00 USD in all" in draft_of(alert)["narrative"]
+    assert "8 transfers worth USD 800.00" in draft_of(alert)["narrative"]
     assert "trf_11" in draft_of(alert)["narrative"]
 
 

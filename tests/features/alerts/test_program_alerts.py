@@ -100,7 +100,9 @@ def test_given_an_alert_that_was_closed_then_its_breach_opens_no_other_but_the_n
     assert (evidence["isRepeat"], evidence["earlierBreaches"], evidence["earlierAlerts"]) == (True, 1, 1)
     assert evidence["firstBreachAt"] == format_instant(T0 + 2 * HOUR)
     assert evidence["actorIds"] == ["bacc_2"]
-    assert second.summary.endswith(f"the program breached it once before, first at {format_instant(T0 + 2 * HOUR)}.")
+    assert second.summary.endswith(
+        f"The program breached this indicator once before, first at {format_instant(T0 + 2 * HOUR)}."
+    )
 
 
 def test_given_a_breach_that_begins_again_while_its_alert_waits_then_there_is_one_alert_and_it_says_so() -> None:
@@ -118,8 +120,8 @@ def test_given_a_breach_that_begins_again_while_its_alert_waits_then_there_is_on
     evidence = evidence_of(alert)
     assert (evidence["isRepeat"], evidence["earlierBreaches"], evidence["earlierAlerts"]) == (True, 1, 0)
     assert (evidence["counterpartyId"], evidence["restsOnCount"]) == ("cpty_0", 2)
-    assert "It is a repeat" in alert.summary
-    assert "It is a repeat" in msgspec.json.decode(alert.draft or "{}")["narrative"]
+    assert "The program breached this indicator" in alert.summary
+    assert "The program breached this indicator" in msgspec.json.decode(alert.draft or "{}")["narrative"]
 
 
 def test_given_the_next_breach_within_the_window_of_a_decided_alert_then_it_opens_an_alert_of_its_own() -> None:

@@ -191,7 +191,7 @@ def test_given_an_alert_on_yen_then_summary_evidence_and_narrative_name_them() -
     assert alert.summary.endswith("The transfer is of JPY 950,000.")
     evidence = json.loads(alert.evidence)
     assert (evidence["currency"], evidence["amountCents"]) == ("JPY", "950000")
-    assert "of JPY 950,000 (USD 9,500.00) outgoing by intl_wire" in json.loads(alert.draft or "{}")["narrative"]
+    assert ", JPY 950,000 (USD 9,500.00) outgoing by intl_wire" in json.loads(alert.draft or "{}")["narrative"]
 
 
 def test_given_another_currency_when_asked_about_then_there_is_no_score_and_the_answer_says_why() -> None:

@@ -293,7 +293,7 @@ def test_given_an_amount_that_nobody_knows_in_us_dollars_then_it_crosses_what_is
     story.wire("enti_1", "cpty_1", 5, 3 * HOUR_US, currency_code="EUR")
     assert breaches(story) == ["entity_daily"]
     (alert,) = story.alerts(BREACH)
-    assert "come to 100.01 or more (its US dollars are not stated) in 3 transfers" in alert.summary
+    assert "come to USD 100.01 or more (its US dollars are not stated) in 3 transfers" in alert.summary
 
     story.program.scores.actors.exchange(0, 70, hard=False)
     hits = proposal(story, 1, 4 * HOUR_US, **euros).limits_hit

@@ -11,9 +11,9 @@ from tests.support.rules import a_condition, a_rule
 @pytest.mark.parametrize(
     ("condition", "sentence"),
     [
-        (("amountCents", "gt", 300_000), "amountCents is over $3,000.00"),
-        (("amountCents", "gte", "5"), "amountCents is at least $0.05"),
-        (("amountCents", "between", (100, "123456")), "amountCents is from $1.00 to $1,234.56"),
+        (("amountCents", "gt", 300_000), "amountCents is over USD 3,000.00"),
+        (("amountCents", "gte", "5"), "amountCents is at least USD 0.05"),
+        (("amountCents", "between", (100, "123456")), "amountCents is from USD 1.00 to USD 1,234.56"),
         (("counterparty.n", "lt", 1_000), "counterparty.n is under 1,000"),
         (("counterparty.n", "lte", 5.0), "counterparty.n is at most 5"),
         (("program.unauthorizedReturnRate60d", "gt", 0.0050), "program.unauthorizedReturnRate60d is over 0.005"),
@@ -41,4 +41,4 @@ def test_given_a_condition_then_its_words_are_the_field_the_operation_and_the_va
 def test_given_several_conditions_then_they_are_joined_in_the_order_of_the_author() -> None:
     rule = a_rule(a_condition("rail", "eq", "wire"), a_condition("amountCents", "gt", 1), name="Ignore all that")
 
-    assert sentence_of(rule) == "rail is wire and amountCents is over $0.01"
+    assert sentence_of(rule) == "rail is wire and amountCents is over USD 0.01"
