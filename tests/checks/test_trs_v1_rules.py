@@ -79,15 +79,15 @@ def test_given_what_a_rule_looks_for_when_one_thing_is_missing_then_the_rule_is_
         (
             "much, for one that is hardly known",
             (
-                "1 transfer worth USD 3,000.00 in 24 hours; a usual day has 0.7, worth USD 1,000.00 (n = 9). In 5 weeks "
-                "the busiest day had 1, the largest USD 100.00."
+                "1 transfer worth USD 3,000.00 in 24 hours; a usual day has 0.7, worth USD 1,000.00 (n = 9). In 5 "
+                "weeks the busiest day had 1, the largest USD 100.00."
             ),
         ),
         (
             "often, for one that is hardly known",
             (
-                "5 transfers worth USD 100.00 in 24 hours; a usual day has 0.7, worth USD 79.31 (n = 9). In 5 weeks the "
-                "busiest day had 1, the largest USD 100.00."
+                "5 transfers worth USD 100.00 in 24 hours; a usual day has 0.7, worth USD 79.31 (n = 9). In 5 weeks "
+                "the busiest day had 1, the largest USD 100.00."
             ),
         ),
         (
@@ -104,8 +104,8 @@ def test_given_what_a_rule_looks_for_when_one_thing_is_missing_then_the_rule_is_
         (
             "float of a first debit",
             (
-                "Collected USD 1,000.01 by ACH debit in 2 banking days and sent USD 800.01 by fast rails before the debits "
-                "could be returned. This entity has 1 ACH debit so far, and its age is not known."
+                "Collected USD 1,000.01 by ACH debit in 2 banking days and sent USD 800.01 by fast rails before the "
+                "debits could be returned. This entity has 1 ACH debit so far, and its age is not known."
             ),
         ),
     ],
