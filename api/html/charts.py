@@ -1,4 +1,4 @@
-"""The two charts of the pages as inline SVG: bars beside their labels, and lines over two axes.
+"""The two charts of all pages as inline SVG: bars beside their labels, and lines over two axes.
 
 Each has a title, and its figures in words for readers who cannot see it.
 
@@ -13,10 +13,9 @@ import htpy as h
 
 WIDTH: Final = 340
 _ROW: Final = 22
-_LABEL_WIDTH: Final = 124
-_TEXT_WIDTH: Final = 84
+_LETTER: Final = 6.3
 _MOST_LETTERS: Final = 22
-_LEFT, _RIGHT, _TOP, _BOTTOM, _TITLE = 54, 14, 16, 20, 12
+_LEFT, _RIGHT, _TOP, _BOTTOM, _TITLE = 54, 20, 16, 20, 12
 _HEIGHT: Final = 150
 
 
@@ -64,20 +63,21 @@ class Axis(NamedTuple):
 def bar_chart(name: str, title: str, bars: Sequence[Bar], *, most: float | None = None) -> h.Element:
     """Bars one below the other, with their labels on the left and their values on the right, up to ``most``."""
     most = most or max((bar.value or 0 for bar in bars), default=0) or 1
-    room = WIDTH - _LABEL_WIDTH - _TEXT_WIDTH
+    labels = [_cut(bar.label) for bar in bars]
+    left = _LETTER * max(map(len, labels), default=0) + 10
+    room = WIDTH - left - _LETTER * max((len(bar.text) for bar in bars), default=0) - 8
     parts: list[h.Element] = []
-    for place, bar in enumerate(bars):
-        top, width = place * _ROW + 4, room * (bar.value or 0) / most
-        middle, end = top + (_ROW - 8) / 2, width
+    for place, (bar, label) in enumerate(zip(bars, labels, strict=True)):
+        top, end = place * _ROW + 4, room * (bar.value or 0) / most
         parts += [
-            _text(_LABEL_WIDTH - 6, top + 11, _cut(bar.label), "label", "end"),
-            _rect(_LABEL_WIDTH, top, width, _ROW - 8, bar.style),
+            _text(left - 6, top + 11, label, "label", "end"),
+            _rect(left, top, end, _ROW - 8, bar.style),
         ]
         if bar.interval is not None:
             low, high = (room * each / most for each in bar.interval)
-            end = max(width, high)
-            parts.append(_line(_LABEL_WIDTH + low, middle, _LABEL_WIDTH + high, middle, "whisker"))
-        parts.append(_text(_LABEL_WIDTH + end + 5, top + 11, bar.text, "value", "start"))
+            end, middle = max(end, high), top + (_ROW - 8) / 2
+            parts.append(_line(left + low, middle, left + high, middle, "whisker"))
+        parts.append(_text(left + end + 5, top + 11, bar.text, "value", "start"))
     words = [f"{bar.label}: {bar.text}" for bar in bars]
     return _figure(name, title, words, max(1, len(bars)) * _ROW + 4, parts)
 
@@ -92,7 +92,7 @@ def line_chart(
         _line(_LEFT, base, WIDTH - _RIGHT, base, "axis"),
         *(_line(_LEFT, frame.down(at), WIDTH - _RIGHT, frame.down(at), "grid") for at, _ in y.marks),
         *(_text(_LEFT - 6, frame.down(at) + 3, mark, "label", "end") for at, mark in y.marks),
-        *(_text(frame.across(at), base + 14, mark, "label", "middle") for at, mark in x.marks),
+        *(frame.mark(at, mark) for at, mark in x.marks),
     ]
     if x.title:
         parts.append(_text((_LEFT + WIDTH - _RIGHT) / 2, height - 4, x.title, "label", "middle"))
@@ -114,6 +114,12 @@ class _Frame(NamedTuple):
 
     def down(self, value: float) -> float:
         return self.base - (self.base - _TOP) * self.y.share(value)
+
+    def mark(self, at: float, words: str) -> h.Element:
+        """Below its place, or ending there where the frame ends too soon."""
+        across = self.across(at)
+        anchor = "middle" if across + _LETTER * len(words) / 2 <= WIDTH else "end"
+        return _text(across, self.base + 14, words, "label", anchor)
 
     def curves(self, line: Line) -> Iterable[h.Element]:
         """A curve for each stretch without a gap."""

@@ -1,26 +1,29 @@
 """A weekly report as a page for an examiner, on the screen and on paper: no scripts, nothing fetched.
 
-All text is escaped by ``api/http/html.py``; names and ids that others chose stand apart from the text around them.
+Names and ids that others chose stand apart from the text around them, in ``bdi``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
 
-import msgspec
+import htpy as h
 
-from clearhold.api.http.html import Html, joined, node
-from clearhold.api.reports.charts import Bar, columns, rows, score_line
-from clearhold.api.reports.page_style import policy_of, style_of
+from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_chart
+from clearhold.api.html.page import Page, printed_page
+from clearhold.api.html.parts import about, columns, section, table, tiles
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS
+from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM
 from clearhold.features.core.entries.kris import KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant
 from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import WAITING, Band
 
 MOST_DETECTORS: Final = 8
+_MOST_SCORE: Final = 100
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _SHAPES: Final = {KriStatus.OK: "●", KriStatus.WATCH: "▲", KriStatus.BREACH: "■", KriStatus.UNMEASURED: "○"}
 _BAND_SHAPES: Final = {Band.CLEAR: "●", Band.REVIEW: "▲", Band.HOLD: "■", Band.UNSCORED: "○"}
 _PERCENT_ENDS: Final = ("_rate", "_share", "_use", "_concentration")
@@ -29,127 +32,111 @@ _MINUS: Final = "\N{MINUS SIGN}"
 _NOTHING: Final = "\N{EN DASH}"
 
 
-class Page(msgspec.Struct, frozen=True):
-    """A page and its Content-Security-Policy."""
-
-    body: bytes
-    policy: str
-
-
 def page_of(week: WeekOfProgram) -> Page:
     report = week.report
-    style = style_of(report.key)
-    title = f"{report.program_name}, week {report.iso_week}"
-    head = node(
-        "head",
-        Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
-        node("title", title),
-        node("style", style),
-    )
-    main = node(
-        "main",
-        node("header", *_title_block(week)),
+    return printed_page(
+        f"{report.program_name}, week {report.iso_week}",
+        report.key,
+        h.header[_title_block(week)],
         _tiles(report),
-        _section("Summary", *(node("p", paragraph) for paragraph in week.paragraphs)),
-        _section("The week in figures", _charts(week)),
-        _section("Key risk indicators", _kris(report.kris)),
-        _section("Into the hold band", _entered_hold(report)),
-        _section("Alerts and decisions", _alerts(report)),
-        node("footer", report.key),
+        section("Summary", (h.p[paragraph] for paragraph in week.paragraphs)),
+        section("The week in figures", _charts(week)),
+        section("Key risk indicators", _kris(report.kris)),
+        section("Into the hold band", _entered_hold(report)),
+        section("Alerts and decisions", _alerts(report)),
+        h.footer[report.key],
     )
-    body = b"<!doctype html>" + node("html", head, node("body", main), lang="en").encode()
-    return Page(body, policy_of(style))
 
 
-def _title_block(week: WeekOfProgram) -> Iterable[Html]:
+def _title_block(week: WeekOfProgram) -> Iterator[h.Node]:
     report = week.report
     start, end = parse_instant(report.from_), parse_instant(report.to)
     assert start is not None
     assert end is not None
     monday, sunday = datetime_of(start), datetime_of(end) - timedelta(days=1)
-    marks = []
-    if report.simulated is True:
-        marks.append(node("span", "Simulated program", class_="mark"))
-    if report.generated_at < report.to:
-        marks.append(node("span", "Week not over", class_="mark"))
-    yield node("p", "Weekly program report", class_="kicker")
-    yield node("h1", node("bdi", report.program_name))
-    yield node("p", f"Week {report.iso_week} · {monday:%A %-d %B} to {sunday:%A %-d %B %Y} · UTC", class_="period")
-    yield node("p", *marks) if marks else Html()
-    about = (
-        ("Program", report.program_id),
-        ("Period", f"{report.from_[:16]}Z to {report.to[:16]}Z"),
-        ("Generated", report.generated_at),
-        ("Scores", ", ".join(week.score_versions)),
-        ("Policies", ", ".join(week.policy_versions)),
-        ("Report", report.key),
+    yield h.p(".kicker")["Weekly program report"]
+    yield h.h1[h.bdi[report.program_name]]
+    yield h.p(".period")[f"Week {report.iso_week} · {monday:%A %-d %B} to {sunday:%A %-d %B %Y} · UTC"]
+    marks = ((report.simulated is True, "Simulated program"), (report.generated_at < report.to, "Week not over"))
+    if any(applies for applies, _ in marks):
+        yield h.p[(h.span(".mark")[words] for applies, words in marks if applies)]
+    yield about(
+        (
+            ("Program", report.program_id),
+            ("Period", f"{report.from_[:16]}Z to {report.to[:16]}Z"),
+            ("Generated", report.generated_at),
+            ("Scores", ", ".join(week.score_versions)),
+            ("Policies", ", ".join(week.policy_versions)),
+            ("Report", report.key),
+        )
     )
-    yield node("dl", *(node("div", node("dt", name), node("dd", text)) for name, text in about), class_="about")
 
 
-def _tiles(report: WeeklyReport) -> Html:
-    score, transfers, alerts, hours = (
-        report.program_score,
-        report.transfers,
-        report.alerts,
-        report.time_to_decision_hours,
-    )
+def _tiles(report: WeeklyReport) -> h.Element:
+    score, transfers, alerts = report.program_score, report.transfers, report.alerts
+    hours = report.time_to_decision_hours.median
     waiting = sum(alerts.by_status[status] for status in WAITING)
     prior = "not measured" if score.prior is None else score.prior
-    median = (
-        "time to a decision not measured" if hours.median is None else f"median {hours.median:,.1f} h to a decision"
-    )
-    return node(
-        "div",
-        _tile(
-            "Program Risk Score",
-            _figure(score.current),
-            f"{_BAND_SHAPES[score.band]} {score.band} · {prior} the week before · n = {score.n}",
-        ),
-        _tile("Transfers", f"{transfers.count:,}", f"{money(int(transfers.volume_cents))} moved"),
-        _tile("Alerts opened", f"{alerts.total:,}", f"{waiting:,} wait for a decision"),
-        _tile(
-            "Decisions", f"{report.dispositions.total:,}", f"{report.dispositions.by_person:,} by persons · {median}"
-        ),
-        class_="tiles",
+    median = "time to a decision not measured" if hours is None else f"median {hours:,.1f} h to a decision"
+    in_band = f"{_BAND_SHAPES[score.band]} {score.band} · {prior} the week before · n = {score.n}"
+    decisions = report.dispositions
+    return tiles(
+        (
+            ("Program Risk Score", _figure(score.current), in_band),
+            ("Transfers", f"{transfers.count:,}", f"{money(int(transfers.volume_cents))} moved"),
+            ("Alerts opened", f"{alerts.total:,}", f"{waiting:,} wait for a decision"),
+            ("Decisions", f"{decisions.total:,}", f"{decisions.by_person:,} by persons · {median}"),
+        )
     )
 
 
-def _tile(head: str, figure: str, small: str) -> Html:
-    parts = (("head", head), ("figure", figure), ("small", small))
-    return node("div", *(node("div", text, class_=style) for style, text in parts), class_="tile")
-
-
-def _charts(week: WeekOfProgram) -> Html:
+def _charts(week: WeekOfProgram) -> h.Element:
     report = week.report
-    names = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-    days = tuple(zip(names, week.days, strict=True))
+    days = tuple(zip(_DAYS, week.days, strict=True))
     bands = report.transfers.bands
-    counts = (("clear", bands.clear), ("review", bands.review), ("hold", bands.hold), ("unscored", bands.unscored))
-    scores = [(f"W{each.number:02d}", None if point is None else point.score) for each, point in week.weeks]
-    charts = (
-        score_line("scores", f"Program Risk Score at the end of the last {len(scores)} weeks", scores),
-        rows(
-            "bands",
-            "Transfers by band",
-            [
-                Bar(f"{_BAND_SHAPES[Band(band)]} {band}", count, _with_share(count, report.transfers.count), band)
-                for band, count in counts
-            ],
-        ),
-        columns(
+    counts = (
+        (Band.CLEAR, bands.clear),
+        (Band.REVIEW, bands.review),
+        (Band.HOLD, bands.hold),
+        (Band.UNSCORED, bands.unscored),
+    )
+    by_band = [
+        Bar(f"{_BAND_SHAPES[band]} {band}", count, _with_share(count, report.transfers.count), band)
+        for band, count in counts
+    ]
+    return columns(
+        _scores([(f"W{each.number:02d}", None if point is None else point.score) for each, point in week.weeks]),
+        bar_chart("bands", "Transfers by band", by_band),
+        bar_chart(
             "transfers", "Transfers by day", [Bar(day, each.transfers, f"{each.transfers:,}") for day, each in days]
         ),
-        columns(
-            "volume", "Volume by day, US dollars", [Bar(day, each.cents, _short(each.cents)) for day, each in days]
-        ),
+        bar_chart("volume", "Volume by day", [Bar(day, each.cents, money(each.cents)) for day, each in days]),
     )
-    return node("div", *charts, class_="columns")
 
 
-def _kris(kris: Sequence[WeeklyKri]) -> Html:
+def _scores(scores: Sequence[tuple[str, int | None]]) -> h.Element:
+    """Scores by week, oldest first, over the lines of the bands; every second week is named, and the last."""
+    last = len(scores) - 1
+    points = [Point(at, score, _figure(score)) for at, (_, score) in enumerate(scores)]
+    edges = [
+        Line((Point(0, edge), Point(last, edge)), f"edge {band}")
+        for edge, band in ((REVIEW_FROM, Band.REVIEW), (HOLD_FROM, Band.HOLD))
+    ]
+    named = [(at, week) for at, (week, _) in enumerate(scores) if (last - at) % 2 == 0]
+    words = [f"{week}: {'not measured' if score is None else score}" for week, score in scores]
+    return line_chart(
+        "scores",
+        f"Program Risk Score at the end of the last {len(scores)} weeks",
+        (*edges, Line(points, has_dots=True)),
+        words,
+        x=Axis(0, last, named),
+        y=Axis(0, _MOST_SCORE, ((0, "0"), (REVIEW_FROM, f"review {REVIEW_FROM}"), (HOLD_FROM, f"hold {HOLD_FROM}"))),
+    )
+
+
+def _kris(kris: Sequence[WeeklyKri]) -> h.Node:
     if not kris:
-        return node("p", "No snapshot of the indicators had been taken by the end of the week.")
+        return h.p["No snapshot of the indicators had been taken by the end of the week."]
     heads = ("Indicator", "Status", "Status before", "Value", "Value before", "Change", "Limit", "n")
     body = [
         (
@@ -166,19 +153,17 @@ def _kris(kris: Sequence[WeeklyKri]) -> Html:
     ]
     legend = ", ".join(f"{shape} {status}" for status, shape in _SHAPES.items())
     words = f"{legend}. Watch is at the line of attention, breach beyond the limit. Values are raw, with their n."
-    return joined([_table(heads, body, numbers=3), node("p", words, class_="note")])
+    return (table(heads, body, numbers=3), h.p(".note")[words])
 
 
-def _entered_hold(report: WeeklyReport) -> Html:
+def _entered_hold(report: WeeklyReport) -> h.Node:
     if not report.entered_hold:
-        return node("p", "Nothing came into the hold band in the week.")
-    body = [
-        (each.type, node("bdi", each.id), each.at, _figure(each.score), str(each.n)) for each in report.entered_hold
-    ]
-    return _table(("What", "Id", "When, UTC", "Score", "n"), body, numbers=3)
+        return h.p["Nothing came into the hold band in the week."]
+    body = [(each.type, h.bdi[each.id], each.at, _figure(each.score), str(each.n)) for each in report.entered_hold]
+    return table(("What", "Id", "When, UTC", "Score", "n"), body, numbers=3)
 
 
-def _alerts(report: WeeklyReport) -> Html:
+def _alerts(report: WeeklyReport) -> h.Node:
     alerts, decisions, hours = report.alerts, report.dispositions, report.time_to_decision_hours
     status = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in alerts.by_status.items())
     returns = report.transfers.returns
@@ -191,43 +176,26 @@ def _alerts(report: WeeklyReport) -> Html:
         f"Hours to a person's first decision: {waits}.",
         f"Transfers of the week that were returned: {returns.any:,}, of which unauthorized: {returns.unauthorized:,}.",
     ]
-    body = [(node("bdi", each.detector), each.route, f"{each.count:,}") for each in alerts.by_detector]
-    parts = [*(node("p", fact) for fact in facts)]
-    if body:
-        listed = _table(("Detector", "Route", "Alerts"), body, numbers=2)
-        parts.append(node("div", _detectors(report), listed, class_="columns"))
-    return joined(parts)
+    body = [(h.bdi[each.detector], each.route, f"{each.count:,}") for each in alerts.by_detector]
+    listed = columns(_detectors(report), table(("Detector", "Route", "Alerts"), body, numbers=2)) if body else None
+    return [*(h.p[fact] for fact in facts), listed]
 
 
-def _detectors(report: WeeklyReport) -> Html:
+def _detectors(report: WeeklyReport) -> h.Node:
     """Most alerts first, routes together."""
     by_detector: dict[str, int] = {}
     for each in report.alerts.by_detector:
         by_detector[each.detector] = by_detector.get(each.detector, 0) + each.count
     most = sorted(by_detector.items(), key=lambda item: (-item[1], item[0]))
-    detectors = [Bar(_cut(detector), count, f"{count:,}") for detector, count in most[:MOST_DETECTORS]]
+    detectors = [Bar(detector, count, f"{count:,}") for detector, count in most[:MOST_DETECTORS]]
     rest = sum(count for _, count in most[MOST_DETECTORS:])
     if rest:
         detectors.append(Bar("all others", rest, f"{rest:,}", "unscored"))
-    return rows("alerts", "Alerts opened, by detector", detectors)
+    return bar_chart("alerts", "Alerts opened, by detector", detectors)
 
 
-def _section(title: str, *content: Html) -> Html:
-    return node("section", node("h2", title), *content)
-
-
-def _table(heads: Sequence[str], body: Iterable[Sequence[str]], *, numbers: int) -> Html:
-    """A table whose columns from ``numbers`` on are figures."""
-    styles = ["text" if place < numbers else "number" for place in range(len(heads))]
-    head = node("tr", *(node("th", each, scope="col", class_=style) for each, style in zip(heads, styles, strict=True)))
-    lines = [
-        node("tr", *(node("td", cell, class_=style) for cell, style in zip(line, styles, strict=True))) for line in body
-    ]
-    return node("div", node("table", node("thead", head), node("tbody", *lines)), class_="wide")
-
-
-def _status(status: KriStatus) -> Html:
-    return node("span", f"{_SHAPES[status]} {status}", class_=f"status {status}")
+def _status(status: KriStatus) -> h.Node:
+    return h.span(class_=f"status {status}")[f"{_SHAPES[status]} {status}"]
 
 
 def _kri_name(name: str) -> str:
@@ -271,19 +239,3 @@ def _hours(hours: float | None) -> str:
 
 def _with_share(count: int, total: int) -> str:
     return f"{count:,} ({100 * count / total:.1f}\N{NO-BREAK SPACE}%)" if total else f"{count:,}"
-
-
-def _short(cents: int) -> str:
-    """An amount in as few characters as a bar has room for."""
-    dollars = cents / 100
-    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if dollars >= size:
-            return f"{dollars / size:.1f}{letter}"
-    return f"{dollars:.0f}"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
-
-
-_LABEL: Final = 24

@@ -5,8 +5,10 @@ Source  SR 26-2 (17 April 2026) carves simple arithmetic out of its definition o
         and effective challenge remain what a reviewer looks for
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
+
+import htpy as h
 
 from clearhold.api.cli.calibration.evaluation import VOLUMES
 from clearhold.api.cli.calibration.fitting import MOST_FITTED_BINS, ROUNDS
@@ -22,124 +24,103 @@ from clearhold.api.cli.calibration.report import (
     ReasonPart,
     Window,
 )
-from clearhold.api.http.html import Html, joined, node
-from clearhold.api.reports.page_style import policy_of, style_of
+from clearhold.api.html.page import printed_page
+from clearhold.api.html.parts import about, columns, section, table, tiles
 from clearhold.features.core.measured import Measured
 
 _NOTHING: Final = "\N{EN DASH}"
 _LEAST_P: Final = 0.0001
-_STYLE: Final = (
-    "polyline,.curve{fill:none;stroke-width:2;stroke:var(--bar)}.curve.two{stroke:var(--hold);stroke-dasharray:6 3}"
-    ".curve.three{stroke:var(--review);stroke-dasharray:2 3}.curve.four{stroke:var(--clear);stroke-dasharray:8 3 2 3}"
-    ".grid{stroke:var(--rule);stroke-width:.5}.edge{stroke:var(--soft)}"
-    ".whisker{stroke:var(--bar);stroke-width:2}.whisker.clear{stroke:var(--clear)}.whisker.review{stroke:var(--review)}"
-    ".whisker.hold{stroke:var(--hold)}.dot.clear{fill:var(--clear)}.dot.review{fill:var(--review)}"
-    ".dot.hold{fill:var(--hold)}.pale{opacity:.4}.wide+.wide{margin-top:1rem}"
-    ".legend span{white-space:nowrap;margin-right:1rem;font-size:.8rem}"
-    "svg.key{display:inline-block;width:24px;height:10px;margin-right:.35rem;vertical-align:middle}"
-    "code{overflow-wrap:anywhere;font-size:.85em}.warning{font-weight:600;list-style:'\u25b2\u00a0\u00a0'}"
-    ".sign td{height:2.6rem}figure{margin-bottom:.8rem}"
-)
 
 
 def page_of(report: CalibrationReport) -> bytes:
-    style = Html(style_of(report.card_sha256[:16]) + _STYLE)
-    title = f"Calibration of {report.card_name}"
-    head = node(
-        "head",
-        Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy_of(style).split("; frame-ancestors")[0]}">'),
-        node("title", title),
-        node("style", style),
+    page = printed_page(
+        f"Calibration of {report.card_name}",
+        report.card_sha256[:16],
+        h.header[_title_block(report)],
+        section("Before anything else", _findings(report), _tiles(report)),
+        section("Purpose and scope", _purpose(report)),
+        section("Data", _data(report)),
+        section("Method", _method(report)),
+        section("The card", _card(report)),
+        section("Outcomes on later time", _outcomes(report)),
+        section("Stability", _stability(report)),
+        section("From the champion's bands to the card's", _migration(report)),
+        section("Limits", _notes(report)),
+        section("Signatures", _signatures()),
+        h.footer[f"sha256 {report.card_sha256}"],
     )
-    main = node(
-        "main",
-        node("header", *_title_block(report)),
-        _section("Before anything else", _findings(report), _tiles(report)),
-        _section("Purpose and scope", *_purpose(report)),
-        _section("Data", *_data(report)),
-        _section("Method", *_method(report)),
-        _section("The card", *_card(report)),
-        _section("Outcomes on later time", *_outcomes(report)),
-        _section("Stability", *_stability(report)),
-        _section("From the champion's bands to the card's", *_migration(report)),
-        _section("Limits", *_notes(report)),
-        _section("Signatures", _signatures()),
-        node("footer", f"sha256 {report.card_sha256}"),
+    return page.body
+
+
+def _title_block(report: CalibrationReport) -> Iterator[h.Node]:
+    yield h.p(".kicker")["Calibration report"]
+    yield h.h1[h.bdi[report.card_name]]
+    yield about(
+        (
+            ("Card", report.card_sha256),
+            ("Scorer", report.scorer),
+            ("Champion", report.champion),
+            ("Generated", report.generated_at),
+            ("Data", report.data.source),
+            ("Programs", ", ".join(report.data.programs) or "all"),
+            ("Features", report.data.feature_version),
+            ("Report", report.report_version),
+            ("Data digest", report.data.sha256),
+        )
     )
-    return b"<!doctype html>" + node("html", head, node("body", main), lang="en").encode()
 
 
-def _title_block(report: CalibrationReport) -> Iterator[Html]:
-    yield node("p", "Calibration report", class_="kicker")
-    yield node("h1", node("bdi", report.card_name))
-    about = (
-        ("Card", report.card_sha256),
-        ("Scorer", report.scorer),
-        ("Champion", report.champion),
-        ("Generated", report.generated_at),
-        ("Data", report.data.source),
-        ("Programs", ", ".join(report.data.programs) or "all"),
-        ("Features", report.data.feature_version),
-        ("Report", report.report_version),
-        ("Data digest", report.data.sha256),
-    )
-    yield node("dl", *(node("div", node("dt", name), node("dd", text)) for name, text in about), class_="about")
-
-
-def _tiles(report: CalibrationReport) -> Html:
+def _tiles(report: CalibrationReport) -> h.Element:
     card, champion = report.rankings[0], report.rankings[1]
     hold = next(each for each in _later(report)[0].bands if each.band == "hold").bad_share
     at = card.at[VOLUMES.index(20)]
     interval = "" if card.low is None else f"{card.low:.3f} to {card.high:.3f}; "
-    tiles = (
-        ("Average precision", f"{card.average_precision:.3f}", f"{interval}champion {champion.average_precision:.3f}"),
-        ("Caught at 20 per 1,000", percent(at.recall), f"precision {percent(at.precision)}, n = {at.precision.n:,}"),
-        ("Bad in the hold band", percent(hold), f"of {hold.n:,} labelled"),
-        ("PSI of the score", f"{report.stability.psi:.2f}", report.stability.verdict),
+    return tiles(
+        (
+            (
+                "Average precision",
+                f"{card.average_precision:.3f}",
+                f"{interval}champion {champion.average_precision:.3f}",
+            ),
+            (
+                "Caught at 20 per 1,000",
+                percent(at.recall),
+                f"precision {percent(at.precision)}, n = {at.precision.n:,}",
+            ),
+            ("Bad in the hold band", percent(hold), f"of {hold.n:,} labelled"),
+            ("PSI of the score", f"{report.stability.psi:.2f}", report.stability.verdict),
+        )
     )
-    styles = ("head", "figure", "small")
-    return node(
-        "div",
-        *(node("div", *map(_div, styles, each), class_="tile") for each in tiles),
-        class_="tiles",
-    )
 
 
-def _div(style: str, text: str) -> Html:
-    return node("div", text, class_=style)
-
-
-def _findings(report: CalibrationReport) -> Html:
+def _findings(report: CalibrationReport) -> h.Node:
     warnings = [each for each in report.findings if each.level == WARNING]
     if not warnings:
-        return node("p", "No check of this report gave a warning.")
-    return node("ul", *(node("li", each.sentence, class_="warning") for each in warnings))
+        return h.p["No check of this report gave a warning."]
+    return h.ul[(h.li(".warning")[each.sentence] for each in warnings)]
 
 
-def _purpose(report: CalibrationReport) -> Iterator[Html]:
-    yield node(
-        "p",
+def _purpose(report: CalibrationReport) -> Iterator[h.Node]:
+    yield h.p[
         f"The card gives integer points to signals of the {report.scorer} scorer. Their sum, from 0 to 100, is the "
         "score of a transfer, and its bands decide what is reviewed (30) and what is held (70). It is proposed in "
         f"place of {report.champion}. The report is one of development and outcomes analysis; activation needs a "
-        "second person, and a report of this exact card that is not older than seven days.",
-    )
-    yield node(
-        "p",
+        "second person, and a report of this exact card that is not older than seven days."
+    ]
+    yield h.p[
         "SR 26-2 leaves simple arithmetic outside of its definition of a model. Whether the bank treats the fitting as "
-        "one is its own decision; the report is written so that it can.",
-    )
+        "one is its own decision; the report is written so that it can."
+    ]
 
 
-def _data(report: CalibrationReport) -> Iterator[Html]:
+def _data(report: CalibrationReport) -> Iterator[h.Node]:
     windows = (("fit", report.data.fit), ("later time", report.data.later))
-    yield _table(
+    yield table(
         ("Window", "From", "To", "Transfers", "Bad", "Ok", "Unscored"),
         (_window(name, window) for name, window in windows),
         numbers=3,
     )
-    yield _table(
+    yield table(
         ("Labels by source", "Bad", "Ok", "Provisional"),
         (
             (each.source, f"{each.bad:,}", f"{each.ok:,}", f"{each.provisional:,}")
@@ -148,8 +129,8 @@ def _data(report: CalibrationReport) -> Iterator[Html]:
         numbers=1,
     )
     matured = report.data.matured
-    yield node("p", f"Matured: {percent(matured)} of {matured.n:,} labels.")
-    yield _table(
+    yield h.p[f"Matured: {percent(matured)} of {matured.n:,} labels."]
+    yield table(
         ("Left out", "Transfers"), ((each.why, f"{each.transfers:,}") for each in report.data.exclusions), numbers=1
     )
 
@@ -159,41 +140,39 @@ def _window(name: str, window: Window) -> tuple[str, ...]:
     return name, window.from_, window.to, *(f"{count:,}" for count in counts)
 
 
-def _method(report: CalibrationReport) -> Iterator[Html]:
+def _method(report: CalibrationReport) -> Iterator[h.Node]:
     fit = report.fit
-    yield node("p", "Each transfer counts with its first scoring, as stored when it was made.")
+    yield h.p["Each transfer counts with its first scoring, as stored when it was made."]
     if fit is None:
-        yield node("p", "The card was given: nothing was fitted, and the first window is there to compare with.")
+        yield h.p["The card was given: nothing was fitted, and the first window is there to compare with."]
     else:
-        yield node(
-            "p",
+        yield h.p[
             f"Fitted were {fit.method}, with {fit.library}: {fit.rounds} rounds at a rate of {fit.learning_rate:g}, "
             f"the number that said most of the newest quarter of its labelled transfers, or {ROUNDS[1]} where that has "
             f"no bad one. A signal gets the sum of its steps, as at most {MOST_FITTED_BINS} bins. "
             f"{fit.points_a_log_odd:.1f} points stand for one unit of log-odds, so that the hold band begins where the "
-            f"fit says {100 * fit.hold_chance:.0f} % bad.",
-        )
+            f"fit says {100 * fit.hold_chance:.0f} % bad."
+        ]
         if fit.left_out:
-            yield node("p", f"Left out on request: {', '.join(fit.left_out)}.")
-    yield node("p", "Everything below is counted with the engine that scores.")
-    yield node("p", "Run again with ", node("code", report.command), ".")
+            yield h.p[f"Left out on request: {', '.join(fit.left_out)}."]
+    yield h.p["Everything below is counted with the engine that scores."]
+    yield h.p["Run again with ", h.code[report.command], "."]
 
 
-def _card(report: CalibrationReport) -> Iterator[Html]:
+def _card(report: CalibrationReport) -> Iterator[h.Node]:
     others = [each for each in report.reasons if each.origin in (FITTED, GIVEN)]
     kept = [each for each in report.reasons if each.origin not in (FITTED, GIVEN)]
     heads = ("Reason", "Measure", "Points", "Transfers", "Bad, fit window", "Bad, later time", "Lift")
-    yield node("p", *_floors(report))
-    yield node(
-        "p",
+    yield h.p[_floors(report)]
+    yield h.p[
         f"{len(others)} signals, {GIVEN if report.fit is None else FITTED}. Lift is of later time: how many times as "
-        "often bad as all. A reason's text may name the line of the default card; what counts are the bins beside it.",
-    )
-    yield _table(heads, (line for each in others for line in _bins(each)), numbers=2)
+        "often bad as all. A reason's text may name the line of the default card; what counts are the bins beside it."
+    ]
+    yield table(heads, (line for each in others for line in _bins(each)), numbers=2)
     if kept:
-        yield node("p", f"{len(kept)} more signals keep the champion's points, or have none and stand here as hard.")
+        yield h.p[f"{len(kept)} more signals keep the champion's points, or have none and stand here as hard."]
         lines = ((_reason(each), _points(each), _firing(each)) for each in kept)
-        yield _table(("Reason", "Points", "Fires, per 1,000, fit and later"), lines, numbers=1)
+        yield table(("Reason", "Points", "Fires, per 1,000, fit and later"), lines, numbers=1)
 
 
 def _floors(report: CalibrationReport) -> Iterator[str]:
@@ -208,7 +187,7 @@ def _cap(points: int | None) -> str:
     return "no limit" if points is None else str(points)
 
 
-def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:
+def _bins(reason: ReasonPart) -> Iterator[tuple[h.Node, ...]]:
     for place, each in enumerate(reason.bins):
         yield (
             _reason(reason) if not place else "",
@@ -221,9 +200,9 @@ def _bins(reason: ReasonPart) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _reason(reason: ReasonPart) -> Html:
+def _reason(reason: ReasonPart) -> h.Node:
     hard = ", hard" if reason.hard else ""
-    return joined([node("strong", f"{reason.id} {reason.name.replace('_', ' ')}{hard}"), f" {reason.meaning}"])
+    return (h.strong[f"{reason.id} {reason.name.replace('_', ' ')}{hard}"], f" {reason.meaning}")
 
 
 def _measure(each: BinPart, unit: str, *, is_check: bool) -> str:
@@ -248,41 +227,38 @@ def _firing(reason: ReasonPart) -> str:
     return f"{1000 * reason.firing_fit:.2f}, {1000 * reason.firing_later:.2f}"
 
 
-def _outcomes(report: CalibrationReport) -> Iterator[Html]:
-    plots = [precision_and_recall(report.rankings), band_shares(_later(report))]
-    yield node("div", *plots, class_="columns")
+def _outcomes(report: CalibrationReport) -> Iterator[h.Node]:
+    yield columns(precision_and_recall(report.rankings), band_shares(_later(report)))
     heads = ("Ranking", "Average precision", *(f"At {each}" for each in VOLUMES))
     lines = []
     for each in report.rankings:
         cells = [f"{percent(at.precision)}, {percent(at.recall)}" for at in each.at]
         interval = "" if each.low is None else f" ({each.low:.3f} to {each.high:.3f})"
         lines.append((each.name, f"{each.average_precision:.3f}{interval}", *cells))
-    yield node(
-        "p",
+    yield h.p[
         "Precision and recall at so many alerts per 1,000 transfers, labelled or not. Equal scores stand in an order "
-        "that is the same for all rankings.",
-    )
-    yield _table(heads, lines, numbers=1)
-    yield _table(
+        "that is the same for all rankings."
+    ]
+    yield table(heads, lines, numbers=1)
+    yield table(
         ("Band", "Window", "Clear", "Review", "Hold", "Unscored", "Rises", "Intervals apart"),
         (_band_line(each) for each in report.bands),
         numbers=2,
     )
     card, champion = map(_alerts, _later(report))
     paired = report.paired
-    yield node(
-        "p",
+    yield h.p[
         f"At 30 points the card alerts on {card} of 1,000 transfers, the champion on {champion}. The card alone was "
         f"right {paired.only_card_right:,} times, the champion alone {paired.only_champion_right:,} times (McNemar's "
-        f"exact test, {_p_value(paired.p_value)}).",
-    )
+        f"exact test, {_p_value(paired.p_value)})."
+    ]
     if report.chance is None:
-        yield node("p", "Chances are not fitted: there are fewer than 50 bad transfers in the fit window.")
+        yield h.p["Chances are not fitted: there are fewer than 50 bad transfers in the fit window."]
         return
     chance = report.chance
-    yield node("div", reliability(chance), _chance_table(report), class_="columns")
+    yield columns(reliability(chance), _chance_table(report))
     skill = _NOTHING if chance.skill is None else f"{chance.skill:.3f}"
-    yield node("p", f"Brier {chance.brier:.4f}, skill {skill}, expected calibration error {chance.ece:.4f}.")
+    yield h.p[f"Brier {chance.brier:.4f}, skill {skill}, expected calibration error {chance.ece:.4f}."]
 
 
 def _alerts(table: BandTable) -> str:
@@ -295,9 +271,9 @@ def _p_value(p_value: float) -> str:
     return "p < 0.0001" if p_value < _LEAST_P else f"p = {p_value:.4f}"
 
 
-def _chance_table(report: CalibrationReport) -> Html:
+def _chance_table(report: CalibrationReport) -> h.Node:
     assert report.chance is not None
-    return _table(
+    return table(
         ("Score", "Chance of bad"), ((str(at), f"{100 * each:.1f} %") for at, each in report.chance.points), numbers=0
     )
 
@@ -311,16 +287,16 @@ def _yes(fact: bool | None) -> str:  # noqa: FBT001 - a word for it
     return _NOTHING if fact is None else "yes" if fact else "no"
 
 
-def _stability(report: CalibrationReport) -> Iterator[Html]:
+def _stability(report: CalibrationReport) -> Iterator[h.Node]:
     steady = report.stability
-    yield node("p", f"PSI of the score from the fit window to later time: {steady.psi:.3f}, {steady.verdict}.")
+    yield h.p[f"PSI of the score from the fit window to later time: {steady.psi:.3f}, {steady.verdict}."]
     drifting = sorted(report.reasons, key=lambda each: (-each.psi, each.id))[:8]
-    table = _table(
+    drift = table(
         ("Reason", "PSI", "Fires, per 1,000, fit and later"),
         ((each.id, f"{each.psi:.3f}", _firing(each)) for each in drifting),
         numbers=1,
     )
-    yield node("div", weeks(steady.weeks), table, class_="columns")
+    yield columns(weeks(steady.weeks), drift)
     lines = (
         (
             each.week,
@@ -334,43 +310,29 @@ def _stability(report: CalibrationReport) -> Iterator[Html]:
         )
         for each in steady.weeks
     )
-    yield _table(("Week", "Transfers", "Clear", "Review", "Hold", "Unscored", "Bad", "PSI"), lines, numbers=1)
+    yield table(("Week", "Transfers", "Clear", "Review", "Hold", "Unscored", "Bad", "PSI"), lines, numbers=1)
 
 
-def _migration(report: CalibrationReport) -> Iterator[Html]:
+def _migration(report: CalibrationReport) -> Iterator[h.Node]:
     lines = (
         (each.champion, each.card, f"{each.transfers:,}", f"{each.bad:,}", f"{each.ok:,}") for each in report.migration
     )
-    yield _table(("Champion", "Card", "Transfers", "Bad", "Ok"), lines, numbers=2)
+    yield table(("Champion", "Card", "Transfers", "Bad", "Ok"), lines, numbers=2)
 
 
-def _notes(report: CalibrationReport) -> Iterator[Html]:
+def _notes(report: CalibrationReport) -> Iterator[h.Node]:
     notes = [each.sentence for each in report.findings if each.level != WARNING]
-    yield node("ul", *(node("li", sentence) for sentence in notes))
+    yield h.ul[(h.li[sentence] for sentence in notes)]
 
 
-def _signatures() -> Html:
-    table = _table(
+def _signatures() -> h.Node:
+    lines = table(
         ("Role", "Name", "Date", "Signature"),
         ((role, "", "", "") for role in ("Developed by", "Reviewed by (effective challenge)", "Approved by")),
         numbers=4,
     )
-    return node("div", table, class_="sign")
+    return h.div(".sign")[lines]
 
 
 def _later(report: CalibrationReport) -> Sequence[BandTable]:
     return [each for each in report.bands if each.window == LATER]
-
-
-def _section(title: str, *content: Html) -> Html:
-    return node("section", node("h2", title), *content)
-
-
-def _table(heads: Sequence[str], body: Iterable[Sequence[str]], *, numbers: int) -> Html:
-    """A table whose columns from ``numbers`` on are figures."""
-    styles = ["text" if place < numbers else "number" for place in range(len(heads))]
-    head = node("tr", *(node("th", each, scope="col", class_=style) for each, style in zip(heads, styles, strict=True)))
-    lines = [
-        node("tr", *(node("td", cell, class_=style) for cell, style in zip(line, styles, strict=True))) for line in body
-    ]
-    return node("div", node("table", node("thead", head), node("tbody", *lines)), class_="wide")

@@ -21,7 +21,7 @@ HOSTILE: Final = "</style></title><script>alert(1)</script><img src=//evil.test 
 KNOWN_TAGS: Final = {
     *("html", "head", "meta", "title", "style", "body", "main", "header", "section", "footer", "div", "span", "p"),
     *("h1", "h2", "bdi", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
-    *("svg", "desc", "line", "rect", "circle", "text"),
+    *("svg", "desc", "line", "polyline", "rect", "circle", "text"),
 }
 
 
@@ -89,15 +89,15 @@ def test_given_a_page_when_its_policy_is_read_then_only_its_own_style_sheet_coun
     assert page.policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; ")
     assert "url(" not in style
     assert "@import" not in style
-    assert b"http" not in page.body
-    assert f"content:'weekly:prg_1:{WEEK}'" in style
+    assert not re.search(rb"https?:", page.body)
+    assert f"content: 'weekly:prg_1:{WEEK}'" in style
 
 
 def test_given_a_key_that_would_end_the_style_sheet_when_shown_then_it_cannot() -> None:
     page = page_of(page_for(an_empty_week(key="weekly:</style>'}*{display:none}:2026-W37")))
 
     assert page.body.count(b"</style>") == 1
-    assert "content:'weekly:styledisplay:none:2026-W37'" in page.body.decode()
+    assert "content: 'weekly:styledisplay:none:2026-W37'" in page.body.decode()
 
 
 def test_given_a_week_when_shown_then_status_is_a_word_and_a_shape_and_every_chart_has_its_figures_in_words() -> None:
