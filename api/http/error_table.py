@@ -49,7 +49,7 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.HTTP_UNREADABLE: ErrorEntry(
         400,
-        "What arrived is no HTTP/1.1 request, or offers an upgrade that is not taken; the connection is closed.",
+        "The bytes are not an HTTP/1.1 request, or offer an unsupported upgrade; the connection is closed.",
         "Use HTTP/1.1 without TLS or WebSocket; a proxy in front terminates TLS.",
     ),
     ErrorCode.TOKEN_MISSING: ErrorEntry(
@@ -58,14 +58,14 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.TOKEN_UNKNOWN: ErrorEntry(
         401,
         "This service issued no such token or key.",
-        "Copy it whole; look whether it belongs to another service; rotate it when it is lost.",
+        "Copy the whole token; check that it belongs to this service; rotate it if it is lost.",
     ),
     ErrorCode.TOKEN_REPLACED: ErrorEntry(
         401, "The operator token was rotated and its overlap has ended.", "Use the token that replaced it."
     ),
     ErrorCode.TOKEN_OF_ANOTHER_KIND: ErrorEntry(
         401,
-        "The token is known, and this route takes another kind.",
+        "The token is valid, but this route needs another kind.",
         "`error` names the kind: the admin token for `/api/admin/*`, else an operator token or an API key.",
     ),
     ErrorCode.KEY_REVOKED: ErrorEntry(401, "The API key was revoked.", "Create another with `POST /api/keys`."),
@@ -77,7 +77,7 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.SIGNATURE_INVALID: ErrorEntry(
         401,
-        "Program, secret, signature and body do not belong together; which of them is wrong is not said.",
+        "Program, secret, signature and body do not match; the answer does not say which of them is wrong.",
         "Sign the raw bytes with HMAC-SHA256, the program's whole ingest secret as the key, and send 64 hex digits.",
     ),
     ErrorCode.SCOPE_MISSING: ErrorEntry(
@@ -88,31 +88,31 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.TENANT_WIDE_REQUIRED: ErrorEntry(
         403,
-        "The answer is of the whole tenant, and the key is of one program or a test key.",
+        "The answer covers the whole tenant; the key is limited to one program, or is a test key.",
         "Use the operator token, or a live key without `programId`.",
     ),
     ErrorCode.TEST_KEY_REQUIRED: ErrorEntry(403, "The sandbox takes test keys only.", "Use a key of mode `test`."),
     ErrorCode.PROGRAM_OUT_OF_REACH: ErrorEntry(
         403,
         "The key may not touch this program: a test key touches simulated programs only, a live key bank-sourced ones, "
-        "a key of one program that one.",
+        "a key with a `programId` only that program.",
         "Use a key of the program's mode, without `programId` or with this one.",
     ),
     ErrorCode.ORIGIN_REFUSED: ErrorEntry(
         403,
-        "A page of a browser calls the connector, or a request on this machine names another host.",
+        "A browser page of another origin calls the connector, or a request on this machine names another host.",
         "Call without Origin and under the service's own name; or list the origin in `CLEARHOLD_CONNECTOR_ORIGINS`.",
     ),
     ErrorCode.METHOD_NOT_ALLOWED: ErrorEntry(
         405, "The path does not take this method.", "The header Allow, and `error`, list the methods."
     ),
-    ErrorCode.BODY_TOO_LARGE: ErrorEntry(413, "The body is longer than its route takes.", "`error` says how much."),
+    ErrorCode.BODY_TOO_LARGE: ErrorEntry(413, "The body is longer than its route takes.", "`error` names the limit."),
     ErrorCode.MEDIA_TYPE_UNSUPPORTED: ErrorEntry(
         415, "The body is not declared as JSON in UTF-8.", "Send `Content-Type: application/json`."
     ),
     ErrorCode.RATE_LIMITED: ErrorEntry(429, "Too many requests of this kind in a second.", TRY_AGAIN),
     ErrorCode.TOO_MANY_AT_ONCE: ErrorEntry(
-        429, "As many as may of these are running for the caller.", "Try again when one of them has finished."
+        429, "The caller has the most requests of this kind in progress.", "Try again when one of them has finished."
     ),
     ErrorCode.HEADERS_TOO_LARGE: ErrorEntry(
         431, "The request line and headers are too long; the connection is closed.", "Send fewer or shorter headers."
@@ -125,7 +125,7 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.SCAN_INDEX_FAILED: ErrorEntry(
         502,
-        "The scan index cannot be reached, or does not answer as it has to; `error` says which.",
+        "The scan index cannot be reached, or its answer is invalid; `error` says which.",
         "Try again when the index answers, as the hourly import does. Imported agents stay.",
     ),
     ErrorCode.UNAVAILABLE: ErrorEntry(
@@ -136,7 +136,7 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.STARTING: ErrorEntry(503, "The program's scorer, or the service, is starting or stopping.", TRY_AGAIN),
     ErrorCode.CATCHING_UP: ErrorEntry(503, "The service is catching up with its log.", TRY_AGAIN),
     ErrorCode.OVERLOADED: ErrorEntry(
-        503, "More is sent at once than the service takes, or its log keeps up with; nothing was stored.", TRY_AGAIN
+        503, "The load is over the limit of the service or of its log; nothing was stored.", TRY_AGAIN
     ),
     ErrorCode.NOT_CONFIRMED: ErrorEntry(
         503,

@@ -39,15 +39,17 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.TRANSFER_NOT_FOUND: ErrorEntry(
         404,
         "The tenant has no transfer of this id.",
-        "Look whether the bank's event was taken in; a transfer can be read within a second of it.",
+        "Check the result of the bank's event; a transfer can be read within a second of it.",
     ),
     ErrorCode.EVENT_NOT_FOUND: ErrorEntry(
-        404, "No delivery under this event id is in the log.", "Look at what the ingest answered, and send it again."
+        404,
+        "No delivery under this event id is in the log.",
+        "Check the answer of the ingest, and send the event again.",
     ),
     ErrorCode.OBJECT_LOST: ErrorEntry(
         404,
-        "The bank's object of the transfer went with a part of the log whose loss was accepted.",
-        "The list of transfers has all of it but `raw`.",
+        "The bank's object of the transfer was in a part of the log whose loss was accepted.",
+        "The list of transfers has everything except `raw`.",
     ),
     ErrorCode.PREFLIGHT_NOT_FOUND: ErrorEntry(404, "The tenant has no such pre-flight.", "Use a `preflightId`."),
     ErrorCode.ALERT_NOT_FOUND: ErrorEntry(404, "The tenant has no such alert.", "`GET /api/alerts` lists them."),
@@ -75,11 +77,11 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.SLUG_TAKEN: ErrorEntry(409, "Another tenant, or program of the tenant, has the slug.", "Choose another."),
     ErrorCode.TOO_MANY_KEYS: ErrorEntry(
-        409, "The tenant has as many API keys as it may.", "Revoke one with `DELETE /api/keys/{keyId}`."
+        409, "The tenant has reached its limit of API keys.", "Revoke one with `DELETE /api/keys/{keyId}`."
     ),
     ErrorCode.TOO_MANY_WEBHOOKS: ErrorEntry(
         409,
-        "The tenant has as many enabled webhook endpoints as it may.",
+        "The tenant has reached its limit of enabled webhook endpoints.",
         "Disable one with `DELETE /api/webhooks/{webhookId}`.",
     ),
     ErrorCode.POLICY_VERSION_EXISTS: ErrorEntry(
@@ -87,33 +89,33 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.POLICY_VERSION_NOT_NEXT: ErrorEntry(
         409,
-        "The version leaves out one: those of a kind are counted from 1 on, over the tenant and its programs.",
+        "The version skips a number: versions of a kind are numbered from 1, over the tenant and its programs.",
         "Take the version that `error` names; `GET /api/policies?prefix=` lists the existing ones.",
     ),
     ErrorCode.TOO_MANY_POLICIES: ErrorEntry(
         409,
-        "The tenant has a thousand versions of policies or rules, or 200 of scorecards, which are kept for good.",
-        "Activate a version that is there; rules can only be paused.",
+        "The tenant has a thousand versions of policies or rules, or 200 of scorecards, which are kept permanently.",
+        "Activate an existing version; rules can only be paused.",
     ),
     ErrorCode.POLICY_IN_FORCE: ErrorEntry(409, "The policy is in force already.", "Nothing is left to do."),
     ErrorCode.RULE_ID_TAKEN: ErrorEntry(
         409,
         "The tenant has or had a rule of this id.",
-        "Choose another id, or write that rule again with `PUT /api/rules/{id}`.",
+        "Choose another id, or change that rule with `PUT /api/rules/{id}`.",
     ),
     ErrorCode.TOO_MANY_RULES: ErrorEntry(
         409,
-        "The tenant has its most rules, or the rules that count are too long for all of its programs together.",
+        "The tenant has reached its limit of rules, or the rules that count are too long for all programs together.",
         "Archive one with `POST /api/rules/{id}/archive`, or shorten some.",
     ),
     ErrorCode.RULE_NOT_TESTED: ErrorEntry(
         409,
-        "The rule, exactly as it is written, has no backtest over 90 days that is less than 24 hours old.",
+        "The rule's current text has no backtest over 90 days that is less than 24 hours old.",
         "Make one with `POST /api/rules/{id}/backtest`, and request the activation again.",
     ),
     ErrorCode.RULE_IN_FORCE: ErrorEntry(
         409,
-        "The rule is in force: as it is written, or in the version before it was written again.",
+        "The rule is in force, with its current or its previous text.",
         "Nothing is left to activate; to archive it, pause it first with `POST /api/rules/{id}/pause`.",
     ),
     ErrorCode.RULE_NOT_ACTIVE: ErrorEntry(
@@ -150,7 +152,7 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.CHANGE_PENDING: ErrorEntry(
         409,
-        "A change of the same thing waits for its approver.",
+        "A change of the same kind waits for its approver.",
         "`GET /api/actions?status=requested` lists it. Another person approves it; its requester's approval ends it.",
     ),
     ErrorCode.AUTONOMY_UNCHANGED: ErrorEntry(
@@ -160,7 +162,7 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.LIMIT_UNCHANGED: ErrorEntry(
         409,
-        "The cap that is requested is in force, or its removal where no cap is set.",
+        "The requested cap is in force, or its removal was requested where no cap is set.",
         "Nothing is left to do; `GET /api/limits/program/{programId}` shows the caps.",
     ),
     ErrorCode.AUTONOMY_NOT_ELIGIBLE: ErrorEntry(
@@ -175,22 +177,22 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.TRANSFER_NOT_RETURNABLE: ErrorEntry(
         409,
-        "The bank could not return this transfer as it stands, which the sentence explains.",
-        "Return an ACH transfer, a check or an international wire that was sent and did not come back yet.",
+        "The bank cannot return this transfer; `error` has the reason.",
+        "Return an ACH transfer, a check or an international wire that was sent and was not returned yet.",
     ),
     ErrorCode.ACTOR_UNSCORED: ErrorEntry(
         409,
-        "The actor has no score, because too little of it was observed.",
-        "Wait for more transfers; an agent is proved with type `agent`, not `entity`.",
+        "The actor has no score, because its history is too short.",
+        "Wait for more transfers; for an agent use type `agent`, not `entity`.",
     ),
     ErrorCode.ROTATION_PENDING: ErrorEntry(
         409,
         "A new signing key of this purpose is announced already, and has not begun to sign.",
-        "Nothing is left to do; `GET /api/admin/signing-keys` shows from when on it signs.",
+        "Nothing is left to do; `GET /api/admin/signing-keys` shows when it begins to sign.",
     ),
     ErrorCode.ISSUER_UNKNOWN: ErrorEntry(
         409,
-        "The service does not know under which address others reach it, and a proof has to name it.",
+        "The service does not know its public address, which a proof must name.",
         "The operator of the service sets `CLEARHOLD_BASE_URL`.",
     ),
     ErrorCode.CHAIN_INCONSISTENT: ErrorEntry(
