@@ -15,29 +15,35 @@ from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.words import about
 from clearhold.store.duck.actions import StoredAction
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``type`` takes the actions on the bank; changes of what the platform may do have routes of their own."""
 
-    program_id: UUID
-    type: Literal[
-        "clear_hold",
-        "cancel_transfer",
-        "pause_card",
-        "suspend_card_account",
-        "freeze_account",
-        "request_to_program",
-        "periodic_review",
+    program_id: Annotated[UUID, about("The program that the target belongs to.")]
+    type: Annotated[
+        Literal[
+            "clear_hold",
+            "cancel_transfer",
+            "pause_card",
+            "suspend_card_account",
+            "freeze_account",
+            "request_to_program",
+            "periodic_review",
+        ],
+        about("The action to take."),
     ]
-    target_type: TargetType
+    target_type: Annotated[TargetType, about("What the action is about; each type of action takes some of these.")]
     target_id: BankId
-    alert_id: UUID | None = None
+    alert_id: Annotated[UUID | None, about("The alert that the action follows from; one of this program.")] = None
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    approver_id: PersonName | None = None
+    approver_id: Annotated[
+        PersonName | None, about("The approver of record, in place of X-Operator; the rules of that header hold.")
+    ] = None
 
 
 class ActionsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -57,20 +63,37 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ``programId`` is null for an action on the whole tenant.
     """
 
-    id: str
+    id: Annotated[str, about("The action's id, minted here, and the bank's idempotency key.")]
     tenant_id: str
-    program_id: str | None
-    alert_id: str | None
-    type: ActionType
-    target_type: str
+    program_id: Annotated[str | None, about("The program; null: the whole tenant.")]
+    alert_id: Annotated[str | None, about("The alert that the action follows from; null for none.")]
+    type: Annotated[
+        ActionType,
+        about(
+            "The action; set_limit, activate_policy, set_autonomy, activate_rule, pause_rule and "
+            "activate_scorecard change what this platform does."
+        ),
+    ]
+    target_type: Annotated[str, about("What the action is about.")]
     target_id: str
-    requested_by: str
-    approved_by: str | None
-    status: ActionStatus
-    change: dict[str, Any] | None
-    bank_response: dict[str, Any] | None
-    error: str | None
-    executed_at: str | None
+    requested_by: Annotated[str, about("Who requested it: the person of X-Operator, or a key.")]
+    approved_by: Annotated[str | None, about("The second person; null without one.")]
+    status: Annotated[
+        ActionStatus, about("requested waits for a second person; approved is being carried out; the others are final.")
+    ]
+    change: Annotated[
+        dict[str, Any] | None,
+        about("What an action of ours changes, as its approver has to know it; null for an action at the bank."),
+    ]
+    bank_response: Annotated[
+        dict[str, Any] | None,
+        about(
+            "How it was carried out: dryRun with its reason, or the request with the bank's status and answer, "
+            "account numbers masked; of a policy or rule the version that is in force since. Null until then."
+        ),
+    ]
+    error: Annotated[str | None, about("Why it failed, in a sentence; null unless it did.")]
+    executed_at: Annotated[str | None, about("When it was carried out; null until then.")]
     prev_hash: str | None
     hash: str
     created_at: str

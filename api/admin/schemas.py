@@ -20,6 +20,7 @@ from clearhold.api.http.fields import (
 from clearhold.api.http.validation import Failure
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail
+from clearhold.features.core.words import about
 from clearhold.store.control.entries import Tenant
 
 Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
@@ -28,6 +29,9 @@ OverlapHours = Annotated[int, msgspec.Meta(ge=0, le=24)]
 
 TEST_KEYS: Final = ("test_", "test-")
 LIVE_KEYS: Final = ("live_", "live-", "prod_", "prod-")
+
+
+_ENTITY_ID: Final = about("The bank's id of the entity that owns the account.")
 
 
 class NewTenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -39,7 +43,9 @@ class NewProgram(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     tenant_id: UUID
     slug: Slug
     name: Name
-    source: ProgramSource = ProgramSource.BANK
+    source: Annotated[ProgramSource, about("bank: real; simulated: for trying out, labelled everywhere.")] = (
+        ProgramSource.BANK
+    )
     webhook_endpoint_id: BankId | None = None
     declared_monthly_volume_cents: CentsText | None = None
     declared_rails: Rails = ()
@@ -61,7 +67,7 @@ class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``overlapHours`` is how long the replaced token or secret stays valid."""
 
-    overlap_hours: OverlapHours = 0
+    overlap_hours: Annotated[OverlapHours, about("How many hours the replaced token or secret stays valid.")] = 0
 
 
 class NewBankKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -74,29 +80,33 @@ class NewBankKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
 
 class NewOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    entity_id: BankId
+    entity_id: Annotated[BankId, _ENTITY_ID]
 
 
 class AccountOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The owner of a program's account as the platform told it."""
 
     program_id: str
-    account_id: str
-    entity_id: str
-    told_by: str
-    told_at: str
+    account_id: Annotated[str, about("The bank's id of the account.")]
+    entity_id: Annotated[str, _ENTITY_ID]
+    told_by: Annotated[str, about("Who told it.")]
+    told_at: Annotated[str, about("When it was stated.")]
 
 
 class TenantCreated(Tenant, frozen=True, kw_only=True, rename="camel"):
-    operator_token: str | None  # None in the answer to a repeat
+    operator_token: Annotated[
+        str | None, about("The tenant's operator token, shown this once; null in the answer to a repeat.")
+    ]  # None in the answer to a repeat
 
 
 class ProgramCreated(Program, frozen=True, kw_only=True, rename="camel"):
-    ingest_secret: str | None
+    ingest_secret: Annotated[
+        str | None, about("The key that signs the program's events, shown this once; null in the answer to a repeat.")
+    ]
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True):
-    token: str | None
+    token: Annotated[str | None, about("The new operator token, shown this once; null in the answer to a repeat.")]
 
 
 class NewSecret(msgspec.Struct, frozen=True, kw_only=True):

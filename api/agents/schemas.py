@@ -9,6 +9,7 @@ from clearhold.api.lists.lists import instant_text
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 from clearhold.features.scorers.scorecard import confidence_of
 from clearhold.store.duck.agents import StoredAgent
 
@@ -24,27 +25,31 @@ class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``full`` reads all settlements from the beginning, and imports again what says what it said last time."""
 
-    full: bool = False
+    full: Annotated[
+        bool, about("Whether all settlements are read from the beginning, and unchanged ones are imported again.")
+    ] = False
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An agent with its newest score. ``name`` is what the agent calls itself."""
 
-    entity_id: str
-    name: str
-    chain_id: int | None
-    agent_id: str | None
-    address: str | None
-    verification_status: str
-    screening_status: str | None
-    last_screened_at: str | None
-    settlements: int
+    entity_id: Annotated[str, about("The entity that the agent is, on the program `agents`.")]
+    name: Annotated[str, about("The name that the agent gives itself, unchecked.")]
+    chain_id: Annotated[int | None, about("The chain of the agent's registry; 8453 is Base.")]
+    agent_id: Annotated[str | None, about("The agent's id within its registry; every chain has an agent 22.")]
+    address: Annotated[str | None, about("The agent's wallet; null when none is set.")]
+    verification_status: Annotated[str, about("UNVERIFIED unless the wallet's profile says otherwise.")]
+    screening_status: Annotated[
+        str | None, about("clear, hit, review or not_covered, of the wallet; null when it was never screened.")
+    ]
+    last_screened_at: Annotated[str | None, about("When the wallet was last screened.")]
+    settlements: Annotated[int, about("Payments imported, without payments that the chain took back.")]
     volume_cents: str
-    score: int | None
-    band_name: Band
-    n: int
-    confidence: float | None
-    version: str | None
+    score: Annotated[int | None, about("The Agent Risk Score, 0 to 100; null below 10 settlements.")]
+    band_name: Annotated[Band, about("clear, review or hold by the score; unscored without one.")]
+    n: Annotated[int, about("How many settlements the score rests on.")]
+    confidence: Annotated[float | None, about("0 to 1; halved while the wallet was never screened.")]
+    version: Annotated[str | None, about("The scorer that gave the score.")]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -52,12 +57,12 @@ class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What one import read, and what of it was new: ``transfers``, ``counterparties`` and ``agentCounterparties``."""
 
     program_id: str
-    agents: int
+    agents: Annotated[int, about("Agents read, each counted once.")]
     profiles: int
     settlements_scanned: int
-    transfers: int
-    counterparties: int
-    agent_counterparties: int
+    transfers: Annotated[int, about("Settlements that are new, as transfers.")]
+    counterparties: Annotated[int, about("Payers that are new, as counterparties.")]
+    agent_counterparties: Annotated[int, about("Payers found to be agents' wallets that were not known as such.")]
 
 
 class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -67,13 +72,16 @@ class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     program_id: str
-    stage: str
-    reading: str | None
-    agents: int
+    stage: Annotated[str, about("begun, done, failed, or none before the first import.")]
+    reading: Annotated[str | None, about("The list that is being read; null when no import is under way.")]
+    agents: Annotated[int, about("Agents read so far, each counted once.")]
     profiles: int
     settlements_scanned: int
-    skipped: dict[str, int]
-    reason: str | None
+    skipped: Annotated[
+        dict[str, int],
+        about("Items left out, by reason: malformed, too_large, unknown_asset, unknown_agent, no_agent, contradicted."),
+    ]
+    reason: Annotated[str | None, about("Why the import failed; null when it did not.")]
     updated_at: str | None
 
 

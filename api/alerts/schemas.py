@@ -16,6 +16,7 @@ from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
+from clearhold.features.core.words import about, minted
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 
@@ -49,25 +50,29 @@ class AlertsQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbi
 class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A finding of a detector, with the state of its decision."""
 
-    id: str
+    id: Annotated[str, minted("alert")]
     tenant_id: str
     program_id: str
     detector: str
     severity: Severity
-    subject_type: SubjectType
-    subject_id: str
-    transfer_id: str | None
+    subject_type: Annotated[SubjectType, about("What the alert is about.")]
+    subject_id: Annotated[str, about("The bank's id of what the alert is about.")]
+    transfer_id: Annotated[str | None, about("The bank's id of the transfer; null when none is concerned.")]
     summary: str
-    evidence: dict[str, Any]
-    score_at_alert: int | None
-    band_at_alert: Band | None
-    hard_signal: bool
-    status: AlertStatus
+    evidence: Annotated[dict[str, Any], about("The finding's figures, and the ids of the transfers that it rests on.")]
+    score_at_alert: Annotated[int | None, about("The subject's score as the alert opened; null without one.")]
+    band_at_alert: Annotated[Band | None, about("Band of that score; null without one.")]
+    hard_signal: Annotated[bool, about("Whether a hard signal is among its reasons, so that a person must decide.")]
+    status: Annotated[
+        AlertStatus, about("open, held and escalated wait for a decision; closed and auto_closed are final.")
+    ]
     route: Route | None
     policy_version: str | None
     opened_at: str
-    closed_at: str | None
-    dedupe_key: str | None
+    closed_at: Annotated[str | None, about("When it was closed; null until then.")]
+    dedupe_key: Annotated[
+        str | None, about("One alert a detector, subject and window: a further finding with the same key joins it.")
+    ]
     due_at: str | None
     escalated_at: str | None
     sla_tier: SlaTier | None
@@ -82,21 +87,27 @@ class AlertPage(ListPage[Alert], frozen=True, kw_only=True, rename="camel"):
 class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An alert with all that a decision needs. ``dispositions`` and ``actions`` are oldest first."""
 
-    alert: Alert
-    transfer: Transfer | None
-    reasons: tuple[Reason, ...]
-    draft: Draft | None
-    dispositions: tuple[Disposition, ...]
-    actions: tuple[Action, ...]
+    alert: Annotated[Alert, about("The alert.")]
+    transfer: Annotated[
+        Transfer | None, about("The transfer that the alert is about, with its score; null when it is about none.")
+    ]
+    reasons: Annotated[
+        tuple[Reason, ...], about("The reasons of the score at which the alert opened; they add up to scoreAtAlert.")
+    ]
+    draft: Annotated[Draft | None, about("A proposed decision, made from the evidence; null without one.")]
+    dispositions: Annotated[tuple[Disposition, ...], about("The decisions so far, oldest first.")]
+    actions: Annotated[tuple[Action, ...], about("The actions so far, oldest first.")]
 
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    decision: AlertDecision
-    narrative: Prose
+    decision: Annotated[
+        AlertDecision, about("close is final; hold keeps the money; release is for a held alert; escalate hands on.")
+    ]
+    narrative: Annotated[Prose, about("Why, in words: it goes on the record.")]
 
 
 class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    reason: Prose
+    reason: Annotated[Prose, about("Why the decision should be looked at again, in words: it goes on the record.")]
 
 
 def to_alert(row: AlertRow, evidence: dict[str, Any]) -> Alert:

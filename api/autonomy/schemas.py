@@ -1,13 +1,16 @@
 """A request for another tier. The autonomy itself is shown as ``features/policy/program_autonomy.py`` has it."""
 
+from typing import Annotated
+
 import msgspec
 
 from clearhold.api.http.fields import Prose
 from clearhold.features.core.entries.autonomy import AutonomyTier
+from clearhold.features.core.words import about
 
 
 class TierRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``note`` says why, for the record and for the second approver."""
 
     tier: AutonomyTier
-    note: Prose
+    note: Annotated[Prose, about("Why, for the record and for the second approver.")]

@@ -1,11 +1,14 @@
 """Decision clocks over HTTP: the alerts that are overdue."""
 
+from typing import Annotated
+
 import msgspec
 
 from clearhold.api.lists.lists import instant_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.words import about, minted
 from clearhold.features.policy.bodies import ClockPolicy
 
 
@@ -16,11 +19,11 @@ class OverdueQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 
 class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    id: str
+    id: Annotated[str, minted("alert")]
     program_id: str
     detector: str
     severity: str
-    status: str
+    status: Annotated[str, about("Where the alert stands.")]
     route: str | None
     sla_tier: str | None
     opened_at: str
@@ -35,9 +38,9 @@ class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """``count`` is of all overdue alerts that match; ``alerts`` are the first of them, oldest due first."""
 
     as_of: str
-    policy: ClockPolicy
-    count: int
-    alerts: tuple[OverdueAlert, ...]
+    policy: Annotated[ClockPolicy, about("The decision clocks in force.")]
+    count: Annotated[int, about("How many there are in all.")]
+    alerts: Annotated[tuple[OverdueAlert, ...], about("The first thousand of them, oldest due first.")]
 
 
 def to_overdue_alert(row: AlertRow) -> OverdueAlert:

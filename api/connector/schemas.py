@@ -1,6 +1,5 @@
 """Arguments of the tools, and the JSON Schemas by which models write them."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -9,75 +8,71 @@ import msgspec
 from clearhold.api.http.fields import ID_LIMIT, IdempotencyKeyText, PageLimit, Prose
 from clearhold.api.openapi.glossary import PROPERTIES
 from clearhold.features.core.vocabulary import ActorType, AlertDecision, Route
+from clearhold.features.core.words import about
 
 WEEK: Final = "^[0-9]{4}-W[0-9]{2}$"
 ACTOR_ID: Final = r"^[^/\x00-\x1f\x7f-\x9f]+$(?!\n)"
 _NOT_SHOWN: Final = frozenset({"title", "default", "description"})
 _NOT_BEFORE_A_NEWLINE: Final = r"(?!\n)"
 
+QueueStatuses = Annotated[tuple[Literal["open", "held", "escalated"], ...], msgspec.Meta(min_length=1, max_length=20)]
+PageCursor = Annotated[str, msgspec.Meta(max_length=512)]
+IsoWeek = Annotated[str, msgspec.Meta(pattern=WEEK)]
+ReportDays = Annotated[int, msgspec.Meta(ge=1, le=365)]
+AlertId = Annotated[UUID, about("The alert's id, as list_queue has it.")]
+_PROGRAM: Final = about("One program, by its id.")
 ActorId = Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LIMIT, pattern=ACTOR_ID)]
 
 
 class QueueArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    status: (
-        Annotated[tuple[Literal["open", "held", "escalated"], ...], msgspec.Meta(min_length=1, max_length=20)] | None
-    ) = None
-    route: Route | None = None
-    program_id: UUID | None = None
-    overdue_only: bool | None = None
-    limit: PageLimit | None = None
-    cursor: Annotated[str, msgspec.Meta(max_length=512)] | None = None
+    status: Annotated[QueueStatuses | None, about("Only alerts in one of these states. Left out: all three.")] = None
+    route: Annotated[Route | None, about("reviewed waits for a person, automated was routed to the policy.")] = None
+    program_id: Annotated[UUID | None, _PROGRAM] = None
+    overdue_only: Annotated[bool | None, about("true: only alerts whose due time has passed.")] = None
+    limit: Annotated[PageLimit | None, about("How many alerts at most. Left out: 25.")] = None
+    cursor: Annotated[
+        PageCursor | None, about("nextCursor of the page before, sent with the same other arguments.")
+    ] = None
 
 
 class AlertArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    alert_id: UUID
+    alert_id: AlertId
 
 
 class DecisionArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    alert_id: UUID
-    decision: AlertDecision
-    narrative: Prose
-    idempotency_key: IdempotencyKeyText | None = None
+    alert_id: AlertId
+    decision: Annotated[
+        AlertDecision,
+        about(
+            "close: explained, nothing is wrong. hold: keep the money back. escalate: somebody with more "
+            "authority is to see it. release: let the held money go. no_action: noted, nothing follows."
+        ),
+    ]
+    narrative: Annotated[
+        Prose, about("Why, in the words of the person who decides. It goes on the record unchanged, and stays.")
+    ]
+    idempotency_key: Annotated[
+        IdempotencyKeyText | None, about("Send the same key with every attempt at the same call: it takes effect once.")
+    ] = None
 
 
 class ProgramArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    program_id: UUID
+    program_id: Annotated[UUID, _PROGRAM]
 
 
 class ActorArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    type: ActorType
-    id: ActorId
-    program_id: UUID | None = None
+    type: Annotated[ActorType, about("What kind of actor.")]
+    id: Annotated[ActorId, about("The bank's id of the actor, as subjectId, entityId or counterpartyId has it.")]
+    program_id: Annotated[UUID | None, about("Needed where several programs have an actor of this id.")] = None
 
 
 class WeekArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    program_id: UUID
-    week: Annotated[str, msgspec.Meta(pattern=WEEK)] | None = None
+    program_id: Annotated[UUID, _PROGRAM]
+    week: Annotated[IsoWeek | None, about("An ISO week, as 2026-W37. Left out: the last full week.")] = None
 
 
 class MetricsArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    days: Annotated[int, msgspec.Meta(ge=1, le=365)] | None = None
-
-
-WORDS: Final[Mapping[str, str]] = {
-    "status": "Only alerts in one of these states. Left out: all three.",
-    "route": "reviewed waits for a person, automated was routed to the policy.",
-    "programId": "One program, by its id.",
-    "overdueOnly": "true: only alerts whose due time has passed.",
-    "limit": "How many alerts at most. Left out: 25.",
-    "cursor": "nextCursor of the page before, sent with the same other arguments.",
-    "alertId": "The alert's id, as list_queue has it.",
-    "decision": "close: explained, nothing is wrong. hold: keep the money back. escalate: somebody with more authority "
-    "is to see it. release: let go what is held. no_action: noted, nothing follows.",
-    "narrative": "Why, in the words of whoever decides. It goes on the record as it is, and cannot be changed.",
-    "idempotencyKey": "Send the same key with every attempt at the same call: it takes effect once.",
-    "ActorArguments.type": "What kind of actor.",
-    "ActorArguments.id": "The bank's id of the actor, as subjectId, entityId or counterpartyId has it.",
-    "ActorArguments.programId": "Needed where several programs have an actor of this id.",
-    "week": "An ISO week, as 2026-W37. Left out: the last full week.",
-    "days": "Of how many UTC days, today included. Left out: 30.",
-}
-"""What an argument means, where the words of the API document do not fit."""
+    days: Annotated[ReportDays | None, about("Of how many UTC days, today included. Left out: 30.")] = None
 
 
 def input_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
@@ -102,12 +97,7 @@ def _inlined(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, A
         flat["items"] = _inlined(flat["items"], definitions)
     if "properties" in flat:
         flat["properties"] = {
-            name: _inlined(each, definitions) | {"description": _words_of(schema["title"], name)}
+            name: _inlined(each, definitions) | {"description": each.get("description") or PROPERTIES[name]}
             for name, each in flat["properties"].items()
         }
     return flat
-
-
-def _words_of(struct: str, name: str) -> str:
-    own = f"{struct}.{name}"
-    return WORDS.get(own) or PROPERTIES.get(own) or WORDS.get(name) or PROPERTIES[name]

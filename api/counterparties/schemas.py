@@ -1,6 +1,6 @@
 """Counterparties as the interface shows them: the other sides of a program's transfers."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -9,6 +9,7 @@ from clearhold.api.lists.lists import instant_text
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow
+from clearhold.features.core.words import about
 
 
 class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -27,11 +28,11 @@ class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tenant_id: str
     program_id: str
     name: str | None
-    routing_number: str | None
-    account_last4: str | None
+    routing_number: Annotated[str | None, about("Routing number of the counterparty's bank; null when unknown.")]
+    account_last4: Annotated[str | None, about("Last four of the account number; null when unknown.")]
     country_code: str | None
     raw: dict[str, Any]
-    first_seen_at: str | None
+    first_seen_at: Annotated[str | None, about("Time of the program's first transfer with it; null before that.")]
     simulated: Simulated = msgspec.UNSET
 
 

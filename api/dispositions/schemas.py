@@ -11,6 +11,7 @@ from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AlertDecision
+from clearhold.features.core.words import about, minted
 from clearhold.store.duck.dispositions import StoredDisposition
 
 
@@ -36,15 +37,15 @@ class DispositionsQuery(DispositionFilters, frozen=True, kw_only=True, rename="c
 class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A decision on an alert: ``hash`` is sha256 over ``prevHash`` and the canonical body, on the tenant's chain."""
 
-    id: str
+    id: Annotated[str, minted("disposition")]
     tenant_id: str
     alert_id: str
     decided_by: str
-    decision: AlertDecision
+    decision: Annotated[AlertDecision, about("What was decided.")]
     narrative: str
     narrative_model: str | None
     recommendation: str | None
-    confidence: float | None
+    confidence: Annotated[float | None, about("The draft's confidence, 0 to 1; null for a person's own decision.")]
     policy_version: str
     overturns_draft: bool | None
     prev_hash: str | None

@@ -1,6 +1,6 @@
 """Entities as the interface shows them: the persons and businesses of a program."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -11,6 +11,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import EntityRow
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+from clearhold.features.core.words import about
 
 
 class EntityQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -25,17 +26,19 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
     tenant_id: str
     program_id: str
-    type: EntityType
+    type: Annotated[EntityType, about("A person or a business.")]
     name: str
-    verification_status: VerificationStatus
-    is_high_risk: bool
-    pep_status: PepStatus
+    verification_status: Annotated[
+        VerificationStatus, about("The bank's verification of the entity; UNVERIFIED when only transfers name it.")
+    ]
+    is_high_risk: Annotated[bool, about("Whether the bank marks it as high risk.")]
+    pep_status: Annotated[PepStatus, about("Whether it is a politically exposed person.")]
     requires_screening: bool
-    review_reasons: tuple[str, ...]
+    review_reasons: Annotated[tuple[str, ...], about("Why the bank reviews it.")]
     last_screened_at: str | None
     country_code: str | None
-    legal_type: str | None
-    expected_payment_rails: tuple[str, ...]
+    legal_type: Annotated[str | None, about("Legal form of a business; null for a person or when unknown.")]
+    expected_payment_rails: Annotated[tuple[str, ...], about("Rails that it said it would use.")]
     raw: dict[str, Any]
     created_at: str
     updated_at: str

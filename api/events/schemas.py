@@ -11,6 +11,7 @@ from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.words import about
 from clearhold.store.duck.events import Consequences
 
 _RESULT_MEANING = " ".join(f"{result}: {meaning}" for result, meaning in MEANING_OF_RESULT.items())
@@ -36,44 +37,40 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 class EventSubject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What an event is about."""
 
-    type: EventSubjectType
-    id: Annotated[str, msgspec.Meta(description="The bank's id of the transfer or party.")]
+    type: Annotated[EventSubjectType, about("What the event is about.")]
+    id: Annotated[str, about("The bank's id of the transfer or party.")]
 
 
 class EventDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One delivery under an event's id that is in the log."""
 
-    received_at: Annotated[str, msgspec.Meta(description="When it was made durable.")]
+    received_at: Annotated[str, about("When it was made durable.")]
     result: Annotated[EventResult, msgspec.Meta(description=_RESULT_MEANING)]
     reason: Annotated[str | None, msgspec.Meta(description=_REASON)]
     path: Annotated[str | None, msgspec.Meta(description=_PATH)]
-    corrects: Annotated[
-        bool, msgspec.Meta(description="True when events under this id came before and none of them took effect.")
-    ]
+    corrects: Annotated[bool, about("True when events under this id came before and none of them took effect.")]
 
 
 class EventSummary(EventDelivery, frozen=True, kw_only=True, rename="camel"):
     """One delivery of an event and what became of it."""
 
-    id: Annotated[str, msgspec.Meta(description="The event's id.")]
-    tenant_id: Annotated[str, msgspec.Meta(description="The tenant.")]
-    program_id: Annotated[str, msgspec.Meta(description="The program that it was sent to.")]
-    type: Annotated[str, msgspec.Meta(description="The event's type.")]
-    created_at: Annotated[str, msgspec.Meta(description="When the bank created it.")]
-    subject: Annotated[EventSubject | None, msgspec.Meta(description="What it is about, where that could be read.")]
+    id: Annotated[str, about("The event's id.")]
+    tenant_id: Annotated[str, about("The tenant.")]
+    program_id: Annotated[str, about("The program that it was sent to.")]
+    type: Annotated[str, about("The event's type.")]
+    created_at: Annotated[str, about("When the bank created it.")]
+    subject: Annotated[EventSubject | None, about("What it is about, where that could be read.")]
     simulated: Simulated = msgspec.UNSET
 
 
 class Event(EventSummary, frozen=True, kw_only=True, rename="camel"):
     """The delivery that took effect, else the newest one, with its consequences and all deliveries under the id."""
 
-    alert_ids: Annotated[tuple[str, ...], msgspec.Meta(description="The alerts that it opened or changed.")]
-    preflight_id: Annotated[
-        str | None, msgspec.Meta(description="The pre-flight that was open on its transfer, if there was one.")
-    ]
+    alert_ids: Annotated[tuple[str, ...], about("The alerts that it opened or changed.")]
+    preflight_id: Annotated[str | None, about("The pre-flight that was open on its transfer, if there was one.")]
     deliveries: Annotated[
         tuple[EventDelivery, ...],
-        msgspec.Meta(description="Newest first, at most 100. An exact repetition is not in the log, and not here."),
+        about("Newest first, at most 100. An exact repetition is not in the log, and not here."),
     ]
 
 

@@ -4,7 +4,7 @@ The headers are stamped in the ``before_send`` hook, because that runs for routi
 """
 
 import re
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Request
@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from clearhold.api.http.rate_limits import rate_headers
 from clearhold.features.core.errors import ErrorCode, FieldError
+from clearhold.features.core.words import about
 from clearhold.store.ids import new_id
 
 INTERFACE_VERSION: Final = "2026-09-17"
@@ -39,10 +40,13 @@ ApiRequest = Request[Any, Any, Any]
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Every answer that is not a 2xx or a 304."""
 
-    error: str
-    code: ErrorCode
-    request_id: str
-    fields: tuple[FieldError, ...] | UnsetType = UNSET  # of a 400
+    error: Annotated[str, about("What went wrong and what to do, in one sentence or two, for people.")]
+    code: Annotated[ErrorCode, about("What went wrong, for programs.")]
+    request_id: Annotated[str, about("The request's id, as in the header X-Request-Id; the service's log has it too.")]
+    fields: Annotated[
+        tuple[FieldError, ...] | UnsetType,
+        about("On a 400, the parts of the request that break a rule; empty when no part is to blame."),
+    ] = UNSET  # of a 400
 
 
 def header_values(scope: Any, name: bytes) -> list[bytes]:

@@ -7,13 +7,14 @@ Limits  ``MOST_EVENTS``; a line is as long as the body of a single event may be
 Errors  InvalidRequestError for a body that is no such batch
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
 from clearhold.features.bank.file_formats import format_fault
 from clearhold.features.core.errors import FieldCode, invalid
+from clearhold.features.core.words import about
 
 MOST_EVENTS: Final = 1_000
 MOST_LINE_BYTES: Final = 1_048_576
@@ -26,12 +27,12 @@ _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
 class LineReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was done with one line; ``error``, with the ``path`` of its field, when it was refused."""
 
-    line: int
+    line: Annotated[int, about("The number of the line, from 1.")]
     received: bool
-    id: str | None = None
+    id: Annotated[str | None, about("The event's id; null when it could not be read.")] = None
     duplicate: bool | None = None
-    error: str | None = None
-    path: str | None = None
+    error: Annotated[str | None, about("Why the line was refused, in a sentence; null when it was not.")] = None
+    path: Annotated[str | None, about("The field that the sentence is about; null when there is none.")] = None
 
 
 def lines_of(raw: bytes) -> list[tuple[int, bytes]]:

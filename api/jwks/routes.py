@@ -1,6 +1,6 @@
 """The public keys of the service's signatures, for those who verify them."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 from litestar import Response, get
@@ -10,6 +10,7 @@ from clearhold.api.area import Area
 from clearhold.api.http.conditional import ETAG, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.operation import Access, Operation
+from clearhold.features.core.words import about
 from clearhold.store.keys.signing_keys import SigningKeys
 
 JWKS: Final = "application/jwk-set+json"
@@ -18,16 +19,16 @@ JWKS: Final = "application/jwk-set+json"
 class Jwk(msgspec.Struct, frozen=True, kw_only=True):
     """An Ed25519 key (RFC 8037); ``kid`` is its thumbprint (RFC 7638), ``x`` the public key in base64url."""
 
-    kty: str = "OKP"
-    crv: str = "Ed25519"
-    x: str
+    kty: Annotated[str, about("Key type (RFC 7517).")] = "OKP"
+    crv: Annotated[str, about("The curve.")] = "Ed25519"
+    x: Annotated[str, about("The public key, in base64url.")]
     kid: str
-    use: str = "sig"
-    alg: str = "EdDSA"
+    use: Annotated[str, about("What the key is for.")] = "sig"
+    alg: Annotated[str, about("The algorithm of the signature.")] = "EdDSA"
 
 
 class Jwks(msgspec.Struct, frozen=True, kw_only=True):
-    keys: tuple[Jwk, ...]
+    keys: Annotated[tuple[Jwk, ...], about("The keys, newest first.")]
 
 
 _READ: Final = Operation(

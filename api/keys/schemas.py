@@ -8,6 +8,7 @@ import msgspec
 from clearhold.api.http.fields import Name
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import KeyMode, KeyScope
+from clearhold.features.core.words import about
 from clearhold.store.control.keys import StoredKey
 
 Scopes = Annotated[
@@ -20,19 +21,21 @@ class NewKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     name: Name
     mode: KeyMode
-    program_id: UUID | None = None
+    program_id: Annotated[
+        UUID | None, about("The one program that the key may touch; left out or null: every program of its mode.")
+    ] = None
     scopes: Scopes = ()
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    id: str
+    id: Annotated[str, about("The key's id, minted here; not its secret.")]
     name: str
     mode: KeyMode
-    prefix: str
-    program_id: str | None
+    prefix: Annotated[str, about("Beginning of the secret, to tell keys apart.")]
+    program_id: Annotated[str | None, about("The one program that the key may touch; null: every program of its mode.")]
     scopes: tuple[KeyScope, ...]
-    last_used_at: str | None
-    revoked_at: str | None
+    last_used_at: Annotated[str | None, about("When it last called; null when never, or not since it was counted.")]
+    revoked_at: Annotated[str | None, about("When it was revoked; null while it is valid.")]
     created_at: str
 
 

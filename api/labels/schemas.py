@@ -1,6 +1,6 @@
 """Labels as the interface takes and shows them: whether a transfer turned out `bad` or `ok`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -11,6 +11,9 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue
+from clearhold.features.core.words import about, minted
+
+_TRANSFER_ID: Final = about("The bank's id of the transfer.")
 
 
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -19,10 +22,12 @@ class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     ``source`` says whose word it is; the label of a return comes from the bank alone.
     """
 
-    transfer_id: BankId
+    transfer_id: Annotated[BankId, _TRANSFER_ID]
     label: LabelValue
     reason: Prose
-    program_id: BankId | None = None
+    program_id: Annotated[
+        BankId | None, about("The transfer's program; required where several programs have a transfer of this id.")
+    ] = None
     source: Literal["person", "dispute", "law_enforcement"] = "person"
 
 
@@ -39,13 +44,13 @@ class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 class Label(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The newest label of a transfer is the one that counts."""
 
-    id: str
-    transfer_id: str
+    id: Annotated[str, minted("label")]
+    transfer_id: Annotated[str, _TRANSFER_ID]
     program_id: str
     label: LabelValue
     reason: str
     source: LabelSource
-    recorded_by: str
+    recorded_by: Annotated[str, about("Who recorded it.")]
     created_at: str
     simulated: Simulated = msgspec.UNSET
 

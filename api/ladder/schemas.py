@@ -1,5 +1,6 @@
 """The limit ladder as the interface shows it, and a proposed transfer that is held against it."""
 
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -11,6 +12,7 @@ from clearhold.api.preflight.schemas import TransferRequest
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 from clearhold.features.policy.bodies import LimitLadder
 from clearhold.store.duck.rescreening import DueEntity
 
@@ -22,15 +24,15 @@ class LadderQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 class LadderInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A ladder and its version."""
 
-    version: str
+    version: Annotated[str, about("Version of the ladder.")]
     ladder: LimitLadder
 
 
 class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A proposed transfer, as a pre-flight takes it."""
 
-    program_id: UUID
-    transfer: TransferRequest
+    program_id: Annotated[UUID, about("The program.")]
+    transfer: Annotated[TransferRequest, about("The proposed transfer, as a pre-flight takes it.")]
 
 
 class RescreenQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -43,12 +45,12 @@ class RescreenDue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An entity that is to be screened again; ``lastScreenedAt`` null: it never was, and has to be."""
 
     program_id: str
-    entity_id: str
-    band: Band
+    entity_id: Annotated[str, about("The bank's id of the entity.")]
+    band: Annotated[Band, about("The entity's band, whose cadence this is.")]
     requires_screening: bool
     cadence_days: int
     last_screened_at: str | None
-    due_at: str | None
+    due_at: Annotated[str | None, about("When it was to be screened again; null when it never was.")]
     simulated: Simulated = msgspec.UNSET
 
 

@@ -27,6 +27,7 @@ from clearhold.features.core.entries.limits import (
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import parse_cents
+from clearhold.features.core.words import about
 
 _KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]
@@ -34,53 +35,77 @@ Cap = str | int | None
 """A cap by its kind: cents, or a count."""
 
 
+_KIND: Final = about(
+    "Cap of which kind; ach_debit_* are the ACH debits that the program originates, and the last two are of one entity."
+)
+_NOTE: Final = about("Why, in the requester's words; null when nothing was said.")
+_REQUESTED_BY: Final = about("Who requested the change.")
+
+
 class NewLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``capCount`` for ``entity_velocity_24h``, else ``capCents``; null removes the cap."""
 
-    kind: CapKind
-    cap_cents: CentsText | None = None
-    cap_count: CapCount | None = None
-    note: Prose | None = None
+    kind: Annotated[CapKind, _KIND]
+    cap_cents: Annotated[
+        CentsText | None,
+        about(
+            "The new cap in integer cents, at most 2^53, for every kind but entity_velocity_24h; null removes the cap."
+        ),
+    ] = None
+    cap_count: Annotated[
+        CapCount | None, about("The new cap of entity_velocity_24h, at most 2^53; null removes the cap.")
+    ] = None
+    note: Annotated[Prose | None, about("Why, in your words.")] = None
 
 
 class LimitValues(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A cap before and after a change."""
 
-    kind: CapKind
-    from_: Cap = msgspec.field(name="from")
-    to: Cap
+    kind: Annotated[CapKind, _KIND]
+    from_: Annotated[
+        Cap, about("The cap in force: cents as a string of digits, a count as an integer, null for no cap.")
+    ] = msgspec.field(name="from")
+    to: Annotated[Cap, about("The cap requested: cents as a string of digits, a count as an integer, null for no cap.")]
 
 
 class LimitAction(Action, frozen=True, kw_only=True, rename="camel"):
-    """The action that waits for a second approver, and what it changes."""
+    """The action that waits for a second approver, and what it changes.
 
-    limit: LimitValues
+    Its type is set_limit, its target the program; alertId, error and bankResponse are null.
+    """
+
+    limit: Annotated[LimitValues, about("The cap before and after.")]
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One kind of cap and its use now; version, names, since and note are of its last change, null without one."""
 
-    kind: CapKind
+    kind: Annotated[CapKind, _KIND]
     cap_cents: str | None
     cap_count: int | None
-    version: str | None
-    requested_by: str | None
-    approved_by: str | None
-    since: str | None
-    observed: Cap
-    n: int
-    note: str | None
+    version: Annotated[
+        str | None,
+        about("Version of the program's caps that the last change of this kind made; null without a change."),
+    ]
+    requested_by: Annotated[str | None, about("Who requested the last change; null without a change.")]
+    approved_by: Annotated[str | None, about("Who approved the last change; null without a change.")]
+    since: Annotated[str | None, about("Since when the cap is in force, or removed; null when there never was one.")]
+    observed: Annotated[
+        Cap, about("The use now: cents in a string of digits, a count as an integer; null when nothing moved.")
+    ]
+    n: Annotated[int, about("How many transfers that is.")]
+    note: Annotated[str | None, _NOTE]
 
 
 class PendingLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A change that waits for its approver."""
 
-    action_id: str
-    kind: CapKind
+    action_id: Annotated[str, about("The action, whose approval puts the cap in force.")]
+    kind: Annotated[CapKind, _KIND]
     cap_cents: str | None
     cap_count: int | None
-    requested_by: str
-    note: str | None
+    requested_by: Annotated[str, _REQUESTED_BY]
+    note: Annotated[str | None, _NOTE]
     created_at: str
 
 
@@ -89,8 +114,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     program_id: str
     as_of: str
-    limits: tuple[Limit, ...]
-    pending: tuple[PendingLimit, ...]
+    limits: Annotated[tuple[Limit, ...], about("All five kinds of cap.")]
+    pending: Annotated[
+        tuple[PendingLimit, ...],
+        about("The changes that wait for an approver, in the order in which they were requested."),
+    ]
 
 
 class LimitHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -101,15 +129,17 @@ class LimitHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 class ChangedLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A change of a cap that was approved; ``at`` is when it came into force."""
 
-    kind: CapKind
-    from_: Cap = msgspec.field(name="from")
-    to: Cap
-    version: str
-    requested_by: str
-    approved_by: str
-    note: str | None
-    at: str
-    action_id: str
+    kind: Annotated[CapKind, _KIND]
+    from_: Annotated[
+        Cap, about("The cap before: cents as a string of digits, a count as an integer, null for no cap.")
+    ] = msgspec.field(name="from")
+    to: Annotated[Cap, about("The cap since: cents as a string of digits, a count as an integer, null for no cap.")]
+    version: Annotated[str, about("Version of the program's caps that this change made.")]
+    requested_by: Annotated[str, _REQUESTED_BY]
+    approved_by: Annotated[str, about("Who approved the change, a person other than the requester.")]
+    note: Annotated[str | None, _NOTE]
+    at: Annotated[str, about("When it came into force.")]
+    action_id: Annotated[str, about("The action, whose approval put the cap in force.")]
 
 
 class LimitHistoryPage(ListPage[ChangedLimit], frozen=True, kw_only=True, rename="camel"):

@@ -4,13 +4,14 @@ Errors  InvalidRequestError for a cursor of another list or of other filters
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Final, Generic, Protocol, Self, TypeVar
+from typing import Annotated, Final, Generic, Protocol, Self, TypeVar
 
 import msgspec
 from anyio import to_thread
 
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.words import about
 
 BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause of some 25 ms.
 
@@ -34,8 +35,8 @@ class ListPage(msgspec.Struct, Generic[Item], frozen=True, kw_only=True, rename=
     """One page of a list; ``next_cursor`` is null on the last one."""
 
     data: tuple[Item, ...]
-    has_more: bool
-    next_cursor: str | None
+    has_more: Annotated[bool, about("Whether there is another page.")]
+    next_cursor: Annotated[str | None, about("The cursor of the next page; null on the last.")]
 
     @classmethod
     def of(cls, items: Sequence[Item], next_cursor: str | None) -> Self:

@@ -10,6 +10,7 @@ from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.measured import Measured
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.words import about
 
 
 class MetricsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -26,75 +27,114 @@ class MetricsHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    clear: Measured
-    review: Measured
-    hold: Measured
-    unscored: Measured
+    clear: Annotated[Measured, about("clear: labelled bad among the labelled transfers that landed in this band.")]
+    review: Annotated[Measured, about("review: labelled bad among the labelled transfers that landed in this band.")]
+    hold: Annotated[Measured, about("hold: labelled bad among the labelled transfers that landed in this band.")]
+    unscored: Annotated[
+        Measured, about("unscored: labelled bad among the labelled transfers that landed in this band.")
+    ]
 
 
 class MetricsCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    transfers: Measured
-    programs: Measured
+    transfers: Annotated[Measured, about("Transfers with a score among all, attempts included.")]
+    programs: Annotated[Measured, about("Programs with a Program Risk Score, as of asOf, among all.")]
 
 
 class HoldBand(msgspec.Struct, frozen=True, kw_only=True):
-    precision: Measured
-    recall: Measured
-    tp: int
-    fp: int
-    fn: int
+    precision: Annotated[Measured, about("Bad among the labelled transfers in hold.")]
+    recall: Annotated[
+        Measured,
+        about(
+            "In hold among the transfers labelled bad. Labels favour alerted transfers, so this is an upper estimate."
+        ),
+    ]
+    tp: Annotated[int, about("In hold and bad.")]
+    fp: Annotated[int, about("In hold and ok.")]
+    fn: Annotated[int, about("Bad and not in hold, unscored ones included.")]
 
 
 class DecisionHours(msgspec.Struct, frozen=True, kw_only=True):
     """Null without a decision."""
 
-    median: float | None
-    p90: float | None
-    n: int
+    median: Annotated[float | None, about("The median, interpolated between two values; null without a decision.")]
+    p90: Annotated[
+        float | None, about("The 90th percentile, interpolated between two values; null without a decision.")
+    ]
+    n: Annotated[int, about("How many decisions.")]
 
 
 class TimeToDecision(msgspec.Struct, frozen=True, kw_only=True):
-    automated: DecisionHours
-    reviewed: DecisionHours
+    automated: Annotated[DecisionHours, about("Decided by the policy alone, which decides as the alert opens.")]
+    reviewed: Annotated[DecisionHours, about("Decided by a person.")]
 
 
 class ApprovedWithoutWaiting(msgspec.Struct, frozen=True, kw_only=True):
-    count: int
-    cents: str
-    n: int
+    count: Annotated[int, about("How many; attempts that the bank declined are among them.")]
+    cents: Annotated[str, about("US cents of the transfers that moved money, as a string of digits.")]
+    n: Annotated[int, about("How many transfers have a score.")]
 
 
 class FamilyCount(msgspec.Struct, frozen=True, kw_only=True):
     family: str
-    result: EventResult
-    count: int
+    result: Annotated[EventResult, about("Their result.")]
+    count: Annotated[int, about("How many deliveries.")]
 
 
 class EventCoverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Null without an event."""
 
-    value: float | None
-    n: int
-    seen: tuple[str, ...]
-    by_family: tuple[FamilyCount, ...]
+    value: Annotated[
+        float | None, about("Families that are read, of the families that the bank sent; null when it sent nothing.")
+    ]
+    n: Annotated[int, about("How many families the bank sent.")]
+    seen: Annotated[tuple[str, ...], about("The families that the bank sent, in order.")]
+    by_family: Annotated[
+        tuple[FamilyCount, ...], about("Deliveries by family and result, on the days of the events' own created_at.")
+    ]
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Null where nothing was measured, never 0."""
 
-    as_of: str
-    window_days: int
-    from_: str = msgspec.field(name="from")
-    to: str
-    calibration: Calibration
-    label_maturity: Measured
-    coverage: MetricsCoverage
-    hold_band: HoldBand
-    auto_closed: Measured
-    overturned: Measured
+    as_of: Annotated[str, about("When the figures were taken.")]
+    window_days: Annotated[int, about("How many UTC days are covered; the last may not be over.")]
+    from_: Annotated[str, about("The midnight at which the first day begins.")] = msgspec.field(name="from")
+    to: Annotated[str, about("The midnight at which the last day ends.")]
+    calibration: Annotated[
+        Calibration,
+        about(
+            "By band, how many transfers went bad. The band is that of the score with which a transfer landed, "
+            "however it was scored again since."
+        ),
+    ]
+    label_maturity: Annotated[
+        Measured,
+        about(
+            "Final labels among all. A label ok is provisional on the transfers of the last day covered and of "
+            "the 60 days before it, which may yet come back as unauthorized."
+        ),
+    ]
+    coverage: Annotated[MetricsCoverage, about("Transfers and programs with a score.")]
+    hold_band: Annotated[
+        HoldBand, about("How right the hold band was, by labels and the score with which a transfer landed.")
+    ]
+    auto_closed: Annotated[
+        Measured, about("Closed by the policy as they opened, among the alerts opened in the window.")
+    ]
+    overturned: Annotated[
+        Measured,
+        about(
+            "Decisions of persons against the draft or against a close by the policy, among all on alerts with "
+            "one of them; an appeal has neither."
+        ),
+    ]
     time_to_decision_hours: TimeToDecision
-    approved_without_waiting: ApprovedWithoutWaiting
-    event_coverage: EventCoverage
+    approved_without_waiting: Annotated[
+        ApprovedWithoutWaiting, about("Transfers in the band clear that no alert was opened or written with.")
+    ]
+    event_coverage: Annotated[
+        EventCoverage, about("Which families of events the bank sent, and which of them are read.")
+    ]
     simulated: Simulated = msgspec.UNSET
 
 

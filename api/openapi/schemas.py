@@ -14,7 +14,7 @@ from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.fields import MIDNIGHT, MOMENT, URL
 from clearhold.api.http.operation import Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.openapi.glossary import ADMIN_PROPERTIES, PROPERTIES
+from clearhold.api.openapi.glossary import PROPERTIES
 from clearhold.features.core.errors import ErrorCode
 
 REFS: Final = "#/components/schemas/{name}"
@@ -71,7 +71,7 @@ class Schemas(msgspec.Struct, frozen=True):
     def without(self, names: Iterable[str]) -> dict[str, Any]:
         """The components but for these, as they are shown."""
         left = {name: schema for name, schema in self.components.items() if name not in set(names)}
-        return {name: simplified(_described(name, schema)) for name, schema in left.items()}
+        return {name: simplified(_described(schema)) for name, schema in left.items()}
 
 
 def schemas_of(operations: Iterable[Operation]) -> Schemas:
@@ -83,7 +83,7 @@ def schemas_of(operations: Iterable[Operation]) -> Schemas:
     known = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(known, ref_template=REFS)
     components["ErrorCode"] |= {
-        "description": "What went wrong. The list grows; a code never changes its meaning.",
+        "description": "The kind of error. The list grows; a code never changes its meaning.",
         "x-enumDescriptions": {code: f"{entry.status}. {entry.meaning} {entry.cure}" for code, entry in ERRORS.items()},
         "enum": list(ErrorCode),
     }
@@ -116,32 +116,27 @@ def in_words(value: Any) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _described(component: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a Struct with what each property means; that of an enumeration as it is."""
     if "properties" not in schema:
         return schema
     is_request = schema.get("additionalProperties") is False
-    properties = {
-        name: _property(component, name, value, is_request=is_request) for name, value in schema["properties"].items()
-    }
+    properties = {name: _property(name, value, is_request=is_request) for name, value in schema["properties"].items()}
     return schema | {"properties": properties}
 
 
-def _property(component: str, name: str, schema: dict[str, Any], *, is_request: bool) -> dict[str, Any]:
-    """The words of the Struct itself go first. A reference stands beside its description: OpenAPI 3.1 allows it."""
+def _property(name: str, schema: dict[str, Any], *, is_request: bool) -> dict[str, Any]:
+    """Its words are beside its field, or those of its name: KeyError for a property that has neither.
+
+    A reference stands beside its description: OpenAPI 3.1 allows it.
+    """
     described = dict(schema)
-    words = schema.get("description") or _words_of(component, name)
+    words = schema.get("description") or PROPERTIES[name]
     if is_request and "default" in described:
         default = described.pop("default")
         words += "" if default is None else f" Left out: {in_words(default)}."
     described["description"] = words
     return described if is_request else _with_format(name, described)
-
-
-def _words_of(component: str, name: str) -> str:
-    """Its meaning; KeyError for a property that the glossary does not have."""
-    known = {**PROPERTIES, **ADMIN_PROPERTIES}
-    return known.get(f"{component}.{name}") or known[name]
 
 
 def _with_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,13 @@ TAGS: Final[Mapping[str, str]] = {
     "preflight": "A score before the money moves.",
     "programs": "The businesses that bank on the tenant.",
     "transfers": "Transfers with their scores and reasons.",
-    "events": "What became of each event of the bank.",
+    "events": "Each event of the bank, with its result.",
     "entities": "The persons and businesses of a program.",
     "counterparties": "The other sides of a program's transfers.",
     "agents": "On-chain agents, imported from a public scan index.",
     "alerts": "Findings that wait for a decision, and their decisions.",
     "dispositions": "Every decision, on the record.",
-    "actions": "What is done at the bank, with a second person where two must agree.",
+    "actions": "Actions at the bank, with a second person where two must agree.",
     "labels": "Whether a transfer turned out bad or ok.",
     "clocks": "Decisions that are overdue.",
     "policies": "Versioned rules of routing, clocks and caps.",
@@ -25,7 +25,7 @@ TAGS: Final[Mapping[str, str]] = {
     "limits": "Caps that a program may not cross.",
     "ladder": "Caps of entities and counterparties by band, and when each is screened again.",
     "keys": "API keys, for operators.",
-    "proofs": "Scores of actors, signed, for whoever has to believe them elsewhere.",
+    "proofs": "Scores of actors, signed, for readers elsewhere.",
     "webhooks": "Endpoints of the bank's own that events are delivered to, signed.",
     "record": "The tamper-evident record: verification, exports, checkpoints, proofs.",
     "kris": "Key risk indicators of a program.",
@@ -36,5 +36,5 @@ TAGS: Final[Mapping[str, str]] = {
     "operations": "Health and this document.",
 }
 ADMIN_TAGS: Final[Mapping[str, str]] = {
-    "administration": "Tenants, programs, tokens and secrets, by whoever runs the platform.",
+    "administration": "Tenants, programs, tokens and secrets, for the operators of the platform.",
 }

@@ -107,7 +107,7 @@ IDEMPOTENCY_KEY: Final = {
     "in": "header",
     "required": False,
     "description": "Makes the request safe to repeat. The same request under the same key is answered with the stored "
-    "status and body; another one is a 409. Keys are kept for 24 hours at least, for each caller and path apart.",
+    "status and body; a different one is a 409. Keys are kept for 24 hours at least, for each caller and path apart.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
 DEADLINE: Final = {
@@ -123,7 +123,7 @@ IF_MATCH_PARAMETER: Final = {
     "name": IF_MATCH,
     "in": "header",
     "required": True,
-    "description": "The ETag of what is replaced, as it was read; `*` replaces whatever is there.",
+    "description": "The ETag of the version that is replaced; `*` replaces any version.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 1024},
 }
 EXAMPLE_SENTENCES: Final[Mapping[ErrorCode, str]] = {

@@ -8,6 +8,7 @@ import msgspec
 
 from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.words import about, minted
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
 from clearhold.features.policy.bodies import RulesBody
 from clearhold.features.policy.seeds import policy_id_of
@@ -37,7 +38,9 @@ VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``body`` is what the prefix of ``version`` says: policy, clock, ladder, thresholds, kri or retention."""
 
-    version: VersionText
+    version: Annotated[
+        VersionText, about("The next version of its kind, as in clock-v2; its prefix says what kind it is.")
+    ]
     program_id: UUID | None = None
     body: dict[str, Any]
 
@@ -57,10 +60,10 @@ class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Versioned data, not code. The prefix of ``version`` says what ``body`` is; ``programId`` null is tenant-wide."""
 
-    id: str
+    id: Annotated[str, minted("policy")]
     tenant_id: str
-    program_id: str | None
-    version: str
+    program_id: Annotated[str | None, about("The one program that the policy is for; null: the whole tenant.")]
+    version: Annotated[str, about("Version of the policy; its prefix says what kind it is.")]
     body: Annotated[dict[str, Any], msgspec.Meta(title="AnyBody")]  # generated clients have a PolicyBody
     active: bool
     created_at: str

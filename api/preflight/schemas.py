@@ -27,13 +27,16 @@ from clearhold.features.core.entries.preflight import Preflight, ProposedTransfe
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
+from clearhold.features.core.words import about
 
 
 class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     name: Text
-    routing_number: RoutingNumber | None = None
-    account_last4: AccountLast4 | None = None
-    country_code: CountryCode | None = None
+    routing_number: Annotated[RoutingNumber | None, about("Routing number of the counterparty's bank.")] = None
+    account_last4: Annotated[AccountLast4 | None, about("Last four of the account number.")] = None
+    country_code: Annotated[
+        CountryCode | None, about("ISO 3166-1 alpha-2, as in US. Without it an international wire is degraded.")
+    ] = None
 
 
 class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -42,25 +45,44 @@ class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     amount_cents: CentsText
     type: AchType | None = None
     currency: CurrencyCode = "USD"
-    entity_id: BankId | None = None
-    counterparty_id: BankId | None = None
-    counterparty: CounterpartyRequest | None = None
-    effective_on: Moment | None = None
-    description: Text | None = None
+    entity_id: Annotated[
+        BankId | None, about("The entity on the program's side, or one of its accounts, whose owner counts.")
+    ] = None
+    counterparty_id: Annotated[
+        BankId | None,
+        about("The other side, when the bank has it on file: on book the receiving account, on card the merchant."),
+    ] = None
+    counterparty: Annotated[
+        CounterpartyRequest | None, about("The other side when it is not on file, or what the transfer will say of it.")
+    ] = None
+    effective_on: Annotated[
+        Moment | None, about("When the transfer is to move: a date, or a date-time with an offset.")
+    ] = None
+    description: Annotated[Text | None, about("The statement's text, as the originator writes it.")] = None
 
 
 class PreflightRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    transfer: TransferRequest
-    program_id: UUID | None = None
-    program_slug: Slug | None = None
-    idempotency_key: IdempotencyKeyText | None = None
+    transfer: Annotated[TransferRequest, about("The transfer that is asked about.")]
+    program_id: Annotated[UUID | None, about("The program; give exactly one of programId and programSlug.")] = None
+    program_slug: Annotated[
+        Slug | None, about("The program's slug; give exactly one of programId and programSlug.")
+    ] = None
+    idempotency_key: Annotated[
+        IdempotencyKeyText | None,
+        about("The caller's key: with it, the same program gets the recorded answer for good."),
+    ] = None
 
 
 class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
     """The answer as it was given, with the request, the matched transfer and the time."""
 
-    request: dict[str, Any]
-    matched_transfer_id: str | None
+    request: Annotated[
+        dict[str, Any],
+        about("The request as sent, with the caller (operator) and the parties that it was about (resolved)."),
+    ]
+    matched_transfer_id: Annotated[
+        str | None, about("The transfer that landed as proposed within 24 hours; null while none has.")
+    ]
     created_at: str
 
 
@@ -78,40 +100,48 @@ class DecisionCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class LatencySummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Null without a pre-flight."""
 
-    p50: float | None
-    p90: float | None
-    n: int
+    p50: Annotated[float | None, about("Median; null without a pre-flight.")]
+    p90: Annotated[float | None, about("90th percentile; null without a pre-flight.")]
+    n: Annotated[int, about("How many pre-flights were measured.")]
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A part of ``n``, between 0 and 1; null when ``n`` is 0."""
 
-    value: float | None
-    n: int
+    value: Annotated[float | None, about("0 to 1; null when there was nothing to measure.")]
+    n: Annotated[int, about("How many pre-flights the share is of.")]
 
 
 class PreflightGrades(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Decisions against labels. ``hold_precision`` is null without a hold, ``hold_recall`` without a bad transfer."""
 
-    n: int
-    hold_and_bad: int
-    hold_and_ok: int
-    not_hold_and_bad: int
-    not_hold_and_ok: int
-    hold_precision: float | None
-    hold_recall: float | None
+    n: Annotated[int, about("How many pre-flights have a labelled transfer.")]
+    hold_and_bad: Annotated[int, about("Held, and the transfer is labelled bad.")]
+    hold_and_ok: Annotated[int, about("Held, and the transfer is labelled ok.")]
+    not_hold_and_bad: Annotated[int, about("Not held, and the transfer is labelled bad.")]
+    not_hold_and_ok: Annotated[int, about("Not held, and the transfer is labelled ok.")]
+    hold_precision: Annotated[float | None, about("Of the graded holds, the share that is bad; null without one.")]
+    hold_recall: Annotated[
+        float | None, about("Of the transfers labelled bad, the share that was held; null without one.")
+    ]
 
 
 class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What pre-flights answered, and how that turned out."""
 
-    window_days: int
-    count: int
-    by_decision: DecisionCounts
-    latency_ms: LatencySummary
-    matched: Share
-    degraded: Share
-    graded: PreflightGrades
+    window_days: Annotated[int, about("How many days back they were asked.")]
+    count: Annotated[int, about("How many pre-flights there were; repeats under a key are not counted.")]
+    by_decision: Annotated[DecisionCounts, about("How many were decided how.")]
+    latency_ms: Annotated[
+        LatencySummary,
+        about(
+            "Milliseconds from a request's arrival to its durable write, which the record cannot hold; the "
+            "metrics have the whole."
+        ),
+    ]
+    matched: Annotated[Share, about("Share whose transfer landed as proposed.")]
+    degraded: Annotated[Share, about("Share whose answer lacked facts.")]
+    graded: Annotated[PreflightGrades, about("Decisions against the newest label of the transfer that landed.")]
 
 
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:

@@ -1,7 +1,7 @@
 """Proofs as the interface shows them: the claims that are signed, and the result of a verification."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from clearhold.api.http.fields import BankId
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 
 
 class ProofSubject(StrEnum):
@@ -34,45 +35,58 @@ class Fault(StrEnum):
 class NewProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` is required if several programs have an actor of that id."""
 
-    type: ProofSubject
-    id: BankId
-    program_id: UUID | None = None
+    type: Annotated[ProofSubject, about("What the actor is; on the program `agents` it is an agent.")]
+    id: Annotated[BankId, about("The bank's id of the actor.")]
+    program_id: Annotated[
+        UUID | None, about("The actor's program; required where several programs have an actor of this id.")
+    ] = None
 
 
 class ProofClaims(msgspec.Struct, frozen=True, kw_only=True):
     """What is signed: the actor's newest score when the token was made."""
 
-    iss: str
-    sub: str
-    tenant: str
-    program: str | None
-    score: int
+    iss: Annotated[str, about("The platform's public address; its keys are at /.well-known/jwks.json.")]
+    sub: Annotated[str, about("The actor: its type, a colon, and the bank's id of it.")]
+    tenant: Annotated[str, about("Slug of the bank.")]
+    program: Annotated[str | None, about("Id of the program on which the actor was observed.")]
+    score: Annotated[int, about("0 to 100, when the token was made.")]
     band: Band
     version: str
     n: int
     confidence: float | None
-    reasons: tuple[str, ...]
+    reasons: Annotated[tuple[str, ...], about("Ids of the reasons, as in ERS-KYC-02; docs/reasons.md lists them all.")]
     simulated: Simulated = msgspec.UNSET
-    iat: int
-    exp: int
-    jti: str
+    iat: Annotated[int, about("When the token was made, in seconds since 1970.")]
+    exp: Annotated[int, about("When it ends, in seconds since 1970: 24 hours after iat.")]
+    jti: Annotated[str, about("Id of the score record. Proofs of the same record share it.")]
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    token: str
+    token: Annotated[str, about("The proof: a compact JWS, to be handed to its readers.")]
     claims: ProofClaims
 
 
 class TokenToVerify(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whatever stands in ``token`` has a verdict, also what is no string."""
 
-    token: Any = None
+    token: Annotated[
+        Any, about("The proof. Left out, null or empty: token required; any value but a string is malformed.")
+    ] = None
 
 
 class ProofVerification(msgspec.Struct, frozen=True, kw_only=True):
     """``reason`` is there unless ``valid``; ``claims`` only when the signature holds."""
 
-    valid: bool
-    reason: Fault | msgspec.UnsetType = msgspec.UNSET
+    valid: Annotated[bool, about("Whether the token is a proof of this service that still holds.")]
+    reason: Annotated[
+        Fault | msgspec.UnsetType,
+        about(
+            "The first check that failed: token required, malformed, unsupported alg, unknown kid, bad "
+            "signature, expired or no score in claims. Left out when valid."
+        ),
+    ] = msgspec.UNSET
     claims: ProofClaims | msgspec.UnsetType = msgspec.UNSET
-    expired: Literal[True] | msgspec.UnsetType = msgspec.UNSET
+    expired: Annotated[
+        Literal[True] | msgspec.UnsetType,
+        about("true when the signature holds and the 24 hours are over; left out otherwise."),
+    ] = msgspec.UNSET

@@ -11,6 +11,7 @@ from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
 from clearhold.features.core.canonical import Chain, LineKind
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.words import about
 from clearhold.store.duck.shown_rows import RowsCheck
 from clearhold.store.record.checkpoints import InclusionProof
 from clearhold.store.record.rows import RecordCheckpointRow
@@ -57,10 +58,12 @@ class ChainBreak(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     chain: Chain
     seq: int
-    id: str | None
-    expected: str | None
-    found: str | None
-    created_at: str | None
+    id: Annotated[str | None, about("Id of the object whose link breaks the chain; null when it cannot be read.")]
+    expected: Annotated[
+        str | None, about("The value that should be there: a hash in hex, or a root in base64; null for nothing.")
+    ]
+    found: Annotated[str | None, about("The value that is there; null for nothing.")]
+    created_at: Annotated[str | None, about("When the broken link was written; null when that cannot be read.")]
 
 
 class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -73,8 +76,8 @@ class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class ChainStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Both chains, whichever was requested."""
 
-    dispositions: ChainState
-    actions: ChainState
+    dispositions: Annotated[ChainState, about("The chain of decisions.")]
+    actions: Annotated[ChainState, about("The chain of actions.")]
 
 
 class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -82,9 +85,9 @@ class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     has and the table has not, ``unrecorded`` for the opposite.
     """
 
-    table: str
-    id: str
-    columns: tuple[str, ...]
+    table: Annotated[str, about("The table that the row is of.")]
+    id: Annotated[str, about("The row's id.")]
+    columns: Annotated[tuple[str, ...], about("The columns that differ; missing or unrecorded for a whole row.")]
 
 
 class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -92,9 +95,9 @@ class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     the first rows that are not.
     """
 
-    ok: bool
-    checked: int
-    differences: tuple[RowDifference, ...]
+    ok: Annotated[bool, about("Whether every checked row is what the record says.")]
+    checked: Annotated[int, about("How many rows were checked.")]
+    differences: Annotated[tuple[RowDifference, ...], about("The first rows that are not.")]
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -104,18 +107,18 @@ class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     ok: bool
     checked: int
-    first_break_at: ChainBreak | None
-    chains: ChainStates
-    rows: RowStates
+    first_break_at: Annotated[ChainBreak | None, about("Where it first is not what it should be; null when it holds.")]
+    chains: Annotated[ChainStates, about("Both chains, whichever was requested.")]
+    rows: Annotated[RowStates, about("Whether the rows that the interface shows are what the record says.")]
 
 
 class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A line of an export. Cited policies and alerts have no chain, seq and hashes."""
 
-    kind: LineKind
+    kind: Annotated[LineKind, about("What the line is.")]
     chain: Chain | None
     seq: int | None
-    body: dict[str, Any]
+    body: Annotated[dict[str, Any], about("The hashed content, in canonical form.")]
     prev_hash: str | None
     hash: str | None
 
@@ -124,10 +127,10 @@ class RecordCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     """``root`` in base64, ``note`` as it was signed."""
 
     chain: Chain
-    size: int
-    root: str
+    size: Annotated[int, about("How many links it covers, from the first.")]
+    root: Annotated[str, about("Root of the tree over them (RFC 6962), in base64.")]
     note: str
-    created_at: str
+    created_at: Annotated[str, about("When it was signed.")]
 
 
 class CheckpointPage(ListPage[RecordCheckpoint], frozen=True, kw_only=True, rename="camel"):
@@ -137,10 +140,10 @@ class CheckpointPage(ListPage[RecordCheckpoint], frozen=True, kw_only=True, rena
 class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """RFC 6962: with the link's hash as leaf, ``hashes``, in base64, lead to the root in the note ``checkpoint``."""
 
-    leaf_index: int
-    tree_size: int
-    hashes: tuple[str, ...]
-    checkpoint: str
+    leaf_index: Annotated[int, about("Position of the link in the tree.")]
+    tree_size: Annotated[int, about("How many links the tree has.")]
+    hashes: Annotated[tuple[str, ...], about("The hashes that lead from the leaf to the root, in base64.")]
+    checkpoint: Annotated[str, about("The signed note that names the root.")]
 
 
 def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None) -> ChainReport:

@@ -1,6 +1,6 @@
 """Reports as the interface shows them: of an actor, of a program, of a program's week."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -9,8 +9,14 @@ from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route
+from clearhold.features.core.words import about, minted
 
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+
+
+_N: Final = about("How many indicators were measured.")
+_NAME: Final = about("Name of the indicator.")
+_N_OF_KRI_DELTA: Final = about("How many observations the value rests on.")
 
 
 class ActorQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -41,11 +47,11 @@ class CurrentScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: str
     reasons: tuple[Reason, ...]
     hard: bool
-    scored_at: str
+    scored_at: Annotated[str, about("The time of the record.")]
 
 
 class ScoreSignal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    code: str
+    code: Annotated[str, about("Code of the signal, as in velocity_spike.")]
     weight: int
     hard: bool = False
     detail: str | None = None
@@ -66,20 +72,20 @@ class BandTransition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A score record with another band than the record before it."""
 
     at: Instant
-    from_: Band = msgspec.field(name="from")
-    to: Band
+    from_: Annotated[Band, about("The band before.")] = msgspec.field(name="from")
+    to: Annotated[Band, about("The band from then on.")]
     score: int | None
     n: int
 
 
 class SignalTrend(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    count: int
-    prior: int
+    count: Annotated[int, about("How many score records of the period.")]
+    prior: Annotated[int, about("How many of the period of equal length before it.")]
 
 
 class ReturnCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    any: int
-    unauthorized: int
+    any: Annotated[int, about("For any reason.")]
+    unauthorized: Annotated[int, about("ACH debits of the program, with a code of unauthorized entries.")]
 
 
 class TransferBands(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -92,16 +98,16 @@ class TransferBands(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class TransfersSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Transfers by the bank's time of creation, as they stand now."""
 
-    count: int
+    count: Annotated[int, about("How many, attempts included.")]
     volume_cents: str
-    returns: ReturnCounts
+    returns: Annotated[ReturnCounts, about("How many of them were returned, and still are.")]
     bands: TransferBands
 
 
 class ActorAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    id: str
+    id: Annotated[str, minted("alert")]
     detector: str
-    status: AlertStatus
+    status: Annotated[AlertStatus, about("Where the alert stands now.")]
     route: Route | None
     opened_at: str
     summary: str
@@ -110,7 +116,7 @@ class ActorAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class ActorDisposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     alert_id: str
     decided_by: str
-    decision: AlertDecision
+    decision: Annotated[AlertDecision, about("What was decided.")]
     overturns_draft: bool | None
     created_at: str
 
@@ -118,101 +124,139 @@ class ActorDisposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 class ActorReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An entity, counterparty or agent over a period of whole days."""
 
-    kind: Literal["actor"]
-    type: ActorType
-    id: str
-    name: str | None
+    kind: Annotated[Literal["actor"], about("Always actor.")]
+    type: Annotated[ActorType, about("What the actor is.")]
+    id: Annotated[str, about("The bank's id of the actor.")]
+    name: Annotated[str | None, about("The name that the bank gave last; null when it gave none.")]
     program_id: str
     generated_at: str
     current: CurrentScore | None
-    history: tuple[SkoorPoint, ...]
+    history: Annotated[tuple[SkoorPoint, ...], about("The newest 200 score records of the period, oldest first.")]
     transitions: tuple[BandTransition, ...]
-    signal_trends: dict[str, SignalTrend] | None
+    signal_trends: Annotated[
+        dict[str, SignalTrend] | None,
+        about(
+            "By code of a signal, how many score records carried it; null without a record in the period and in "
+            "the one of equal length before it."
+        ),
+    ]
     transfers: TransfersSummary
-    alerts: tuple[ActorAlert, ...]
-    dispositions: tuple[ActorDisposition, ...]
+    alerts: Annotated[
+        tuple[ActorAlert, ...],
+        about("The newest 200 alerts of the period on the actor, on its accounts and on its transfers, newest first."),
+    ]
+    dispositions: Annotated[
+        tuple[ActorDisposition, ...],
+        about("The newest 200 decisions of the period on such alerts, whenever those opened, newest first."),
+    ]
     simulated: Simulated = msgspec.UNSET
 
 
 class ProgramPoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The program's score in one snapshot of its indicators."""
 
-    as_of: str
-    program_score: int | None
+    as_of: Annotated[str, about("The instant of the snapshot.")]
+    program_score: Annotated[
+        int | None, about("The Program Risk Score, 0 to 100; null below three measured indicators.")
+    ]
     band: Band
-    n: int
+    n: Annotated[int, _N]
 
 
 class KriDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An indicator at both ends of the period; ``delta`` is null where it was not measured at one of them."""
 
-    name: str
-    from_: float | None = msgspec.field(name="from")
-    to: float | None
+    name: Annotated[str, _NAME]
+    from_: Annotated[
+        float | None, about("The value in the last snapshot before the period; null when not measured.")
+    ] = msgspec.field(name="from")
+    to: Annotated[
+        float | None, about("The value in the last snapshot before the end of the period; null when not measured.")
+    ]
     delta: float | None
-    status_from: KriStatus
-    status_to: KriStatus
-    n: int
+    status_from: Annotated[KriStatus, about("The status before the period; unmeasured without a snapshot.")]
+    status_to: Annotated[KriStatus, about("The status at its end.")]
+    n: Annotated[int, _N_OF_KRI_DELTA]
 
 
 class ProgramRank(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    rank: int
-    of: int
-    n: int
+    rank: Annotated[int, about("1 is the highest score, so the highest risk; equal scores share the lower number.")]
+    of: Annotated[int, about("How many programs of the same source, within the caller's reach, had a score.")]
+    n: Annotated[int, _N]
 
 
 class DetectorCount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     detector: str
     route: Route
-    count: int
+    count: Annotated[int, about("How many alerts.")]
 
 
 class ProgramReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A program over a period of whole days."""
 
-    kind: Literal["program"]
-    id: str
+    kind: Annotated[Literal["program"], about("Always program.")]
+    id: Annotated[str, minted("program")]
     name: str
     generated_at: str
     current: CurrentScore | None
-    history: tuple[ProgramPoint, ...]
+    history: Annotated[
+        tuple[ProgramPoint, ...],
+        about("The snapshots of the period, oldest first; of more than 200 the last of each of 200 equal parts of it."),
+    ]
     transitions: tuple[BandTransition, ...]
-    kris: dict[str, KriValue]
-    kri_deltas: tuple[KriDelta, ...]
-    rank: ProgramRank | None
+    kris: Annotated[
+        dict[str, KriValue],
+        about("The key risk indicators of the last snapshot before the end of the period, by name."),
+    ]
+    kri_deltas: Annotated[
+        tuple[KriDelta, ...], about("The same indicators against the last snapshot before the period.")
+    ]
+    rank: Annotated[
+        ProgramRank | None,
+        about("Place of the program's score among those of its tenant's programs; null while unscored."),
+    ]
     transfers: TransfersSummary
-    alerts_by_detector: tuple[DetectorCount, ...]
+    alerts_by_detector: Annotated[
+        tuple[DetectorCount, ...],
+        about("The alerts that opened in the period, by detector and the route that they now have."),
+    ]
     simulated: Simulated = msgspec.UNSET
 
 
 class WeeklyScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    current: int | None
-    prior: int | None
+    current: Annotated[
+        int | None, about("The score of the last snapshot by the end of the week; null when not measured.")
+    ]
+    prior: Annotated[int | None, about("The score of the last snapshot before the week; null when not measured.")]
     band: Band
-    n: int
+    n: Annotated[int, _N]
 
 
 class WeeklyKri(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    name: str
-    value: float | None
-    prior: float | None
+    name: Annotated[str, _NAME]
+    value: Annotated[float | None, about("As measured, never smoothed; null when not measured.")]
+    prior: Annotated[float | None, about("The value before the week began; null when not measured.")]
     delta: float | None
-    status: KriStatus
-    prior_status: KriStatus
-    n: int
+    status: Annotated[
+        KriStatus, about("watch at its line of attention, breach beyond the threshold, unmeasured without a value.")
+    ]
+    prior_status: Annotated[KriStatus, about("The status before the week began; unmeasured without a snapshot.")]
+    n: Annotated[int, _N_OF_KRI_DELTA]
     unit: KriUnit
     threshold: float | None
 
 
 class WeeklyAlerts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     total: int
-    by_detector: tuple[DetectorCount, ...]
-    by_status: dict[str, int]
+    by_detector: Annotated[
+        tuple[DetectorCount, ...], about("By detector and the route that the alerts now have, most alerts first.")
+    ]
+    by_status: Annotated[dict[str, int], about("By where they stand now.")]
 
 
 class EnteredHold(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    type: str
-    id: str
+    type: Annotated[str, about("entity, counterparty, agent or program.")]
+    id: Annotated[str, about("The bank's id of it, or the program's id.")]
     score: int | None
     n: int
     at: Instant
@@ -220,34 +264,47 @@ class EnteredHold(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class WeeklyDispositions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     total: int
-    by_platform: int
-    by_person: int
-    overturned: int
+    by_platform: Annotated[int, about("By the policy alone.")]
+    by_person: Annotated[int, about("By persons.")]
+    overturned: Annotated[int, about("Decisions against a draft or an earlier automatic close.")]
 
 
 class PersonDecisionHours(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    median: float | None
-    p90: float | None
-    n: int
+    median: Annotated[float | None, about("Half took no longer; null without a decision.")]
+    p90: Annotated[float | None, about("Nine in ten took no longer; null without a decision.")]
+    n: Annotated[int, about("How many first decisions of persons.")]
 
 
 class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A program over an ISO week, Monday 00:00 UTC to the next."""
 
-    kind: Literal["weekly"]
+    kind: Annotated[Literal["weekly"], about("Always weekly.")]
     key: str
     program_id: str
-    program_name: str
-    iso_week: str
-    from_: Instant = msgspec.field(name="from")
-    to: Instant
+    program_name: Annotated[str, about("The program's name.")]
+    iso_week: Annotated[str, about("The ISO week, as in 2026-W37.")]
+    from_: Annotated[Instant, about("Monday 00:00 UTC.")] = msgspec.field(name="from")
+    to: Annotated[Instant, about("The next Monday 00:00 UTC; in the current week figures go up to generatedAt.")]
     generated_at: str
-    program_score: WeeklyScore
-    kris: tuple[WeeklyKri, ...]
-    alerts: WeeklyAlerts
-    entered_hold: tuple[EnteredHold, ...]
-    dispositions: WeeklyDispositions
+    program_score: Annotated[
+        WeeklyScore, about("The Program Risk Score at the end of the week and of the week before.")
+    ]
+    kris: Annotated[
+        tuple[WeeklyKri, ...],
+        about(
+            "The key risk indicators of the last snapshot by the end of the week, against the last one before it began."
+        ),
+    ]
+    alerts: Annotated[WeeklyAlerts, about("The alerts that opened in the week, as they stand now.")]
+    entered_hold: Annotated[
+        tuple[EnteredHold, ...],
+        about(
+            "Actors that entered the hold band in the week: entities, counterparties, agents and the program itself, "
+            "each once with its last time, oldest first, at most 200."
+        ),
+    ]
+    dispositions: Annotated[WeeklyDispositions, about("The decisions of the week.")]
     time_to_decision_hours: PersonDecisionHours
     transfers: TransfersSummary
-    summary: str
+    summary: Annotated[str, about("The report in sentences from a template, with ids and numbers only.")]
     simulated: Simulated = msgspec.UNSET

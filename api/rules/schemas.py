@@ -8,10 +8,11 @@ import msgspec
 
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramIds, Prose
 from clearhold.api.http.validation import Failure
-from clearhold.features.core.backtests import MOST_DAYS
+from clearhold.features.core.backtests import MOST_DAYS, MOST_SAMPLED
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleScope, RuleStatus
 from clearhold.features.core.vocabulary import Severity
+from clearhold.features.core.words import about, minted
 from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
 from clearhold.features.rules.language import faults_of
 
@@ -26,31 +27,36 @@ TOO_LONG: Final = f"must be shorter: a rule is at most {MAX_RULE_BYTES} bytes"
 class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A rule without a status: it begins as a draft. ``programId`` null is every program of the tenant."""
 
-    id: str
+    id: Annotated[str, about("By which the author knows the rule: lower-case letters and digits with inner - and _.")]
     name: str
     scope: RuleScope = RuleScope.TRANSFER
-    program_id: UUID | None = None
+    program_id: Annotated[UUID | None, about("The program that it is for; null is every program of the tenant.")] = None
     when: tuple[RuleCondition, ...]
     action: RuleAction
-    severity: Severity
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    severity: Annotated[Severity, about("Of the alerts that it opens; those of high need the longest look.")]
+    note: Annotated[str | msgspec.UnsetType, about("What its author writes beside it.")] = msgspec.UNSET
 
 
 class WrittenRule(NewRule, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A rule as it was read, and changed. Whatever ``status`` says, it is a draft again."""
 
-    status: RuleStatus | msgspec.UnsetType = msgspec.UNSET
+    status: Annotated[RuleStatus | msgspec.UnsetType, about("As read; it is ignored.")] = msgspec.UNSET
 
 
 class RuleChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    note: Prose | None = None
+    note: Annotated[
+        Prose | None,
+        about("Why. It stands on the record with the activation or pause; of an archiving, in the log alone."),
+    ] = None
 
 
 class BacktestRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``full`` reads every transfer of the window; without it, the newest 1,000."""
 
-    days: Annotated[int, msgspec.Meta(ge=1, le=MOST_DAYS)] = MOST_DAYS
-    full: bool = False
+    days: Annotated[int, msgspec.Meta(ge=1, le=MOST_DAYS), about("How many days back to look.")] = MOST_DAYS
+    full: Annotated[
+        bool, about(f"Whether every transfer of the window is read, and not the newest {MOST_SAMPLED} alone.")
+    ] = False
 
 
 class RulesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -69,24 +75,24 @@ class RuleField(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A field that a condition may name, with the operations that it has."""
 
     field: str
-    type: FieldKind
-    ops: tuple[RuleOp, ...]
+    type: Annotated[FieldKind, about("What its values are.")]
+    ops: Annotated[tuple[RuleOp, ...], about("The operations that it has.")]
 
 
 class RuleFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    fields: tuple[RuleField, ...]
-    ops: tuple[RuleOp, ...]
+    fields: Annotated[tuple[RuleField, ...], about("The fields that conditions may name.")]
+    ops: Annotated[tuple[RuleOp, ...], about("All operations.")]
 
 
 class RulesVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The rules that were in force together, each as it was when it was activated."""
 
-    id: str
-    version: str
-    rules: tuple[Rule, ...]
+    id: Annotated[str, minted("version")]
+    version: Annotated[str, about("rules-v and a number, counted by tenant.")]
+    rules: Annotated[tuple[Rule, ...], about("The rules in force, each as activated.")]
     created_at: str
     active: bool
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    note: Annotated[str | msgspec.UnsetType, about("The words of the person who requested the change.")] = msgspec.UNSET
 
 
 FIELDS: Final = RuleFields(

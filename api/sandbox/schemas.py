@@ -16,6 +16,7 @@ from clearhold.features.core.bands import band_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
+from clearhold.features.core.words import about
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder
 from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
 from clearhold.features.sandbox.scenarios import SCENARIOS
@@ -30,10 +31,23 @@ BOOK_INCOMING: Final = "must be outgoing on book, which the bank reports from th
 class ScenarioListing(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A scenario, and the detectors of the alerts that it must open: of exactly these, or of none."""
 
-    name: ScenarioName
-    description: str
-    rails: tuple[Rail, ...]
-    expects: tuple[str, ...]
+    name: Annotated[ScenarioName, about("By which the scenario is run.")]
+    description: Annotated[str, about("What happens in it.")]
+    rails: Annotated[
+        tuple[Rail, ...],
+        about(
+            "The rails of its transfers. A program that declares its rails without them opens one more alert, "
+            "rail_outside_declared."
+        ),
+    ]
+    expects: Annotated[
+        tuple[str, ...],
+        about(
+            "The detectors of the alerts that every run opens, by name; empty: it opens none. Alerts that "
+            "snapshots of key risk indicators open on the program are not among them, nor those of caps that you "
+            "set."
+        ),
+    ]
 
 
 LISTINGS: Final = msgspec.convert(tuple(SCENARIOS.values()), tuple[ScenarioListing, ...], from_attributes=True)
@@ -42,9 +56,15 @@ LISTINGS: Final = msgspec.convert(tuple(SCENARIOS.values()), tuple[ScenarioListi
 class ScenarioRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``seed`` fixes names and amounts, ``count`` is how often it happens, each time to other people."""
 
-    scenario: ScenarioName
-    seed: Annotated[int, msgspec.Meta(ge=0, le=MOST_SEED)] = 0
-    count: Annotated[int, msgspec.Meta(ge=1, le=MOST_REPETITIONS)] = 1
+    scenario: Annotated[ScenarioName, about("The scenario that is run.")]
+    seed: Annotated[
+        int,
+        msgspec.Meta(ge=0, le=MOST_SEED),
+        about("Names and amounts follow from the program and the seed. Every run has fresh ids and happens again."),
+    ] = 0
+    count: Annotated[
+        int, msgspec.Meta(ge=1, le=MOST_REPETITIONS), about("How often it happens, each time to other people.")
+    ] = 1
 
 
 class SandboxTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -53,23 +73,47 @@ class SandboxTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     rail: Rail
     direction: Direction
     amount_cents: CentsText
-    type: AchType | None = None
-    entity_id: BankId | None = None
-    counterparty: CounterpartyRequest | None = None
+    type: Annotated[
+        AchType | None, about("Required on ach, and left out on every other rail: CREDIT pushes money, DEBIT pulls it.")
+    ] = None
+    entity_id: Annotated[
+        BankId | None,
+        about(
+            "The entity on the program's side, or one of its accounts; left out, an account of the sandbox "
+            "without an owner."
+        ),
+    ] = None
+    counterparty: Annotated[
+        CounterpartyRequest | None,
+        about("The other side; the same details are the same counterparty. Left out, one that is always the same."),
+    ] = None
 
 
 class EventRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """An event of the bank: its type, and its object as the bank would send it."""
 
-    type: Annotated[str, msgspec.Meta(min_length=1, max_length=255)]
-    data: dict[str, Any]
+    type: Annotated[
+        str,
+        msgspec.Meta(min_length=1, max_length=255),
+        about("A type that the bank sends, as in account.frozen. docs/events.md lists them."),
+    ]
+    data: Annotated[
+        dict[str, Any],
+        about("The bank's object. It is stored unchanged, and GET /api/events/{id} has the result."),
+    ]
 
 
 class ReturnRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``returnCode`` is an ACH return code, or the letter of a check; an international wire comes back without one."""
 
-    transfer_id: BankId
-    return_code: Annotated[str, msgspec.Meta(min_length=1, max_length=3)] | None = None
+    transfer_id: Annotated[BankId, about("The bank's id of the transfer that comes back.")]
+    return_code: Annotated[
+        Annotated[str, msgspec.Meta(min_length=1, max_length=3)] | None,
+        about(
+            "An ACH return code, as in R01, or the return reason of a check, as in A; left out for an "
+            "international wire."
+        ),
+    ] = None
 
 
 class SandboxScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -86,11 +130,28 @@ class SandboxScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class SandboxResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The events that were stored, and what they led to as far as that is ``committed``."""
 
-    events: tuple[str, ...]
-    transfer_id: str | msgspec.UnsetType = msgspec.UNSET
-    alert_ids: tuple[str, ...]
-    score: SandboxScore | None
-    committed: bool = False
+    events: Annotated[
+        tuple[str, ...], about("Ids of the events that were stored, in their order; GET /api/events/{id} has each.")
+    ]
+    transfer_id: Annotated[
+        str | msgspec.UnsetType,
+        about("The transfer that it is about, of several the last one; absent when it is about none."),
+    ] = msgspec.UNSET
+    alert_ids: Annotated[
+        tuple[str, ...],
+        about(
+            "The alerts that these events opened or changed, without the alerts that a snapshot of key risk "
+            "indicators opened on the program."
+        ),
+    ]
+    score: Annotated[SandboxScore | None, about("The present score of that transfer; null without one.")]
+    committed: Annotated[
+        bool,
+        about(
+            "false when the events are stored and their results were not complete within 5 seconds: alertIds "
+            "and score then lack later results."
+        ),
+    ] = False
     simulated: Simulated = msgspec.UNSET
 
 

@@ -12,6 +12,7 @@ from clearhold.api.http.validation import Failure, failures_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
+from clearhold.features.core.words import about
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.scorers.card_check import faults_of
 from clearhold.features.scorers.cards import score_version
@@ -27,7 +28,9 @@ TOO_LONG: Final = f"must be shorter: a card is at most {MAX_CARD_BYTES} bytes"
 class NewScorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` null is every program of the tenant."""
 
-    program_id: UUID | None = None
+    program_id: Annotated[
+        UUID | None, about("The one program that the card is for; left out or null: the whole tenant.")
+    ] = None
     card: Scorecard
 
 
@@ -65,34 +68,36 @@ _REPORTS: Final = jsonschema_rs.validator_for(_REPORT_SCHEMA)
 class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` is for trs-v1 and tenant alone; any other card has its place since it was proposed."""
 
-    program_id: UUID | None = None
-    note: Prose | None = None
+    program_id: Annotated[
+        UUID | None, about("The program that goes back to trs-v1 or to the tenant's card; else left out.")
+    ] = None
+    note: Annotated[Prose | None, about("Why; it stands on the record.")] = None
 
 
 class ScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A report as it was sent in. ``report`` is left out where several cards are listed."""
 
-    report_sha256: str
+    report_sha256: Annotated[str, about("Digest of the report.")]
     card_sha256: str
-    made_at: str
-    received_at: str
-    sent_by: str
+    made_at: Annotated[str, about("When the report was made, by its own word; its age counts from here.")]
+    received_at: Annotated[str, about("When it was sent in.")]
+    sent_by: Annotated[str, about("Who sent it in.")]
     report: Annotated[dict[str, Any], msgspec.Meta(title="CalibrationReport")] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ScorecardVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A card with its state. ``card`` is left out where several are listed."""
 
-    version: str
-    score_version: str
-    program_id: str | None
-    name: str
+    version: Annotated[str, about("scorecard-v and a number, counted by tenant; trs-v1 is the default card.")]
+    score_version: Annotated[str, about("What scores of this card have in their scoreVersion.")]
+    program_id: Annotated[str | None, about("The one program that the card is for; null: the whole tenant.")]
+    name: Annotated[str, about("By which its author knows it.")]
     card_sha256: str
-    active: bool
-    was_active: bool
-    in_shadow: bool
-    created_at: str | None
-    reports: tuple[ScorecardReport, ...]
+    active: Annotated[bool, about("Whether it scores transfers now.")]
+    was_active: Annotated[bool, about("Whether it scores transfers or did before; going back to it needs no report.")]
+    in_shadow: Annotated[bool, about("Whether it runs beside the card in force.")]
+    created_at: Annotated[str | None, about("When it was proposed; null for the default card.")]
+    reports: Annotated[tuple[ScorecardReport, ...], about("The newest reports on it, without their content.")]
     card: Scorecard | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -1,23 +1,29 @@
 """Signing keys as the platform's administration sees them: never the private half."""
 
+from typing import Annotated
+
 import msgspec
 
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.words import about
 from clearhold.store.keys.key_schedule import KeyPurpose, KeyState, SigningKey
 
 
 class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    purpose: KeyPurpose
+    purpose: Annotated[KeyPurpose, about("What the key is to sign.")]
 
 
 class SigningKeyState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """``signsFrom`` may lie ahead: until then the key is announced."""
 
     kid: str
-    purpose: KeyPurpose
-    state: KeyState
+    purpose: Annotated[KeyPurpose, about("What the key signs; never both.")]
+    state: Annotated[
+        KeyState,
+        about("announced: published, not used yet; signing; retired: published for what it signed; expired; removed."),
+    ]
     created_at: str
-    signs_from: str
+    signs_from: Annotated[str, about("From when on the key signs.")]
 
 
 def to_signing_key(key: SigningKey, state: KeyState) -> SigningKeyState:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Response, get
@@ -15,16 +15,17 @@ from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
 from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.words import about
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    status: str
+    status: Annotated[str, about("ok, while the process runs.")]
 
 
 class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
     """The report of a service that cannot serve yet, or not any more: an error like every other."""
 
-    status: str
+    status: Annotated[str, about("Always unavailable.")]
     components: dict[str, str]
     replay: Replay | UnsetType = UNSET
     degraded_work: Sequence[str] | UnsetType = UNSET

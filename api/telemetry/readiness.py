@@ -3,12 +3,13 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import Final, Self
+from typing import Annotated, Final, Self
 
 import msgspec
 from anyio import to_thread
 
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.words import about
 
 KEPT_S: Final = 1.0
 UP: Final = "up"
@@ -26,10 +27,12 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     An instant is that at which an entry came into the log; None before the first.
     """
 
-    shards: int
-    shards_behind: int
-    replayed_until: str | None
-    log_until: str
+    shards: Annotated[int, about("How many shards there are.")]
+    shards_behind: Annotated[int, about("How many of them are not at the end of the log yet.")]
+    replayed_until: Annotated[
+        str | None, about("When the last replayed entry came in, of the shard furthest behind; null before the first.")
+    ]
+    log_until: Annotated[str, about("When the last entry of the log came in.")]
 
     @classmethod
     def of(cls, shards: int, shards_behind: int, replayed_until: int, log_until: int) -> Self:
@@ -47,7 +50,7 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     replayed after a start, and ``degraded_work`` only while background work is degraded.
     """
 
-    status: str
+    status: Annotated[str, about("ready, or unavailable.")]
     components: dict[str, str]
     replay: Replay | msgspec.UnsetType = msgspec.UNSET
     degraded_work: Sequence[str] | msgspec.UnsetType = msgspec.UNSET

@@ -13,6 +13,7 @@ from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -42,8 +43,10 @@ class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 class ScoringCard(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The scorecard that gave a score, as ``GET /api/scorecards`` has it."""
 
-    version: str
-    sha256: str | None
+    version: Annotated[str, about("trs-v1 for the default card, else scorecard-v and a number.")]
+    sha256: Annotated[
+        str | None, about("Digest of the card; of trs-v1 that of the running version of the service. Null: not known.")
+    ]
 
 
 class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -52,12 +55,20 @@ class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ``paths`` names the transfers of a round trip or of layering hops, oldest first; lists and exports leave it out.
     """
 
-    card: ScoringCard
-    feature_version: str
-    features: dict[str, Any]
+    card: Annotated[
+        ScoringCard, about("The scorecard that gave the score; GET /api/scorecards/{version} has it whole.")
+    ]
+    feature_version: Annotated[str, about("Version of the features.")]
+    features: Annotated[
+        dict[str, Any],
+        about("Every feature by name; docs/features.md has units, windows and meanings. null is not measured."),
+    ]
     reasons: tuple[Reason, ...]
     degraded: bool
-    paths: dict[str, list[str]] | None = None
+    paths: Annotated[
+        dict[str, list[str]] | None,
+        about("The transfers of a round trip or of layering hops, oldest first, by feature."),
+    ] = None
 
 
 class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -71,23 +82,29 @@ class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     type: str | None
     amount_cents: str
     currency: str
-    status: str
-    entity_id: str | None
-    account_id: str | None
-    counterparty_id: str | None
-    counterparty_country: str | None
-    sec_code: str | None
-    return_code: str | None
-    returned_at: str | None
-    effective_at: str | None
-    bank_created_at: str
+    status: Annotated[str, about("The bank's status word, in capitals.")]
+    entity_id: Annotated[
+        str | None, about("The bank's id of the person or business on the program's side; null while unknown.")
+    ]
+    account_id: Annotated[str | None, about("The bank's id of the program's account that the transfer is on.")]
+    counterparty_id: Annotated[str | None, about("The bank's id of the other side; null when it has none on file.")]
+    counterparty_country: Annotated[str | None, about("ISO 3166-1 alpha-2; null when unknown.")]
+    sec_code: Annotated[str | None, about("ACH entry class, as in PPD, CCD, WEB; null on other rails.")]
+    return_code: Annotated[str | None, about("ACH return code, as in R01; null unless returned.")]
+    returned_at: Annotated[str | None, about("When it was returned; null unless it was.")]
+    effective_at: Annotated[str | None, about("The bank's effective date; null when it states none.")]
+    bank_created_at: Annotated[str, about("When the bank created it, never later than its arrival here.")]
     score: int | None
-    score_band: Band | None
-    score_version: str | None
-    score_n: int | None
-    score_confidence: float | None
-    score_inputs: ScoreInputs | None
-    scored_at: str | None
+    score_band: Annotated[Band | None, about("Band of the score; unscored when it is null.")]
+    score_version: Annotated[str | None, about("Which scorer gave the score, as in trs-v1.")]
+    score_n: Annotated[int | None, about("How many observations the score's baselines rest on.")]
+    score_confidence: Annotated[
+        float | None, about("0 to 1: how far the baselines can be trusted; null when the score is null.")
+    ]
+    score_inputs: Annotated[
+        ScoreInputs | None, about("What the score was made from, as of the transfer's time; null while unscored.")
+    ]
+    scored_at: Annotated[str | None, about("When the score was given; null until then.")]
     updated_at: str
     simulated: Simulated = msgspec.UNSET
 

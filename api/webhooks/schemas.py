@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from clearhold.api.http.fields import URL
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.words import about, minted
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
 from clearhold.features.webhooks.event_types import SUBSCRIBABLE, EventType
 from clearhold.store.control.webhooks import Endpoint
@@ -36,28 +37,39 @@ OverlapHours = Annotated[int, msgspec.Meta(ge=0, le=72)]
 DeliveryLimit = Annotated[int, msgspec.Meta(ge=1, le=100)]
 
 
+_PROGRAM_ID: Final = about("The one program whose events it takes; null: every program of the tenant.")
+_DESCRIPTION: Final = about("What it is for, in your words; null when nothing was said.")
+_SECRET: Final = about("Signs every delivery: the whole text, whsec_ and all. Shown this once.")
+_URL: Final = about(
+    "Where events are sent: https, on port 443 or from 1024 on, at a public address. Beside what the "
+    "pattern shows, a host outside ASCII and a public IP address are taken."
+)
+
+
 class NewWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Without ``events`` it hears of every event, without ``programId`` of every program of the tenant."""
 
-    url: UrlText
+    url: Annotated[UrlText, _URL]
     events: Events = ()
-    program_id: UUID | None = None
-    description: Description | None = None
+    program_id: Annotated[UUID | None, _PROGRAM_ID] = None
+    description: Annotated[Description | None, about("What it is for, in your words.")] = None
 
 
 class WebhookChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What is left out stays as it is; null empties the description."""
 
     enabled: bool | UnsetType = UNSET
-    url: UrlText | UnsetType = UNSET
+    url: Annotated[UrlText | UnsetType, _URL] = UNSET
     events: Events | UnsetType = UNSET
-    description: Description | UnsetType | None = UNSET
+    description: Annotated[Description | UnsetType | None, _DESCRIPTION] = UNSET
 
 
 class WebhookRotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``overlapHours`` is how long the replaced secret signs beside the new one."""
 
-    overlap_hours: OverlapHours = DEFAULT_OVERLAP_HOURS
+    overlap_hours: Annotated[OverlapHours, about("How many hours the replaced secret signs beside the new one.")] = (
+        DEFAULT_OVERLAP_HOURS
+    )
 
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -68,55 +80,59 @@ class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class WebhookCreated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    id: str
+    id: Annotated[str, minted("endpoint")]
     url: str
     events: tuple[EventType, ...]
-    secret: str
+    secret: Annotated[str, _SECRET]
 
 
 class WebhookSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    id: str
-    secret: str
+    id: Annotated[str, minted("endpoint")]
+    secret: Annotated[str, _SECRET]
 
 
 class WebhookEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """No secret of it is ever shown again."""
 
-    id: str
-    program_id: str | None
+    id: Annotated[str, minted("endpoint")]
+    program_id: Annotated[str | None, _PROGRAM_ID]
     url: str
     events: tuple[EventType, ...]
     enabled: bool
-    description: str | None
-    created_by: str
+    description: Annotated[str | None, _DESCRIPTION]
+    created_by: Annotated[str, about("Who registered it: the person of X-Operator, or a key.")]
     created_at: str
 
 
 class WebhookPayload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What was sent; ``data`` is as the event's type has it."""
 
-    id: str
-    type: EventType
-    created_at: str
-    tenant: str
-    program: str | None
-    data: dict[str, Any]
+    id: Annotated[str, about("The event's id.")]
+    type: Annotated[EventType, about("The name of the event.")]
+    created_at: Annotated[str, about("When it happened.")]
+    tenant: Annotated[str, about("The tenant's slug.")]
+    program: Annotated[str | None, about("The program; null: the whole tenant.")]
+    data: Annotated[dict[str, Any], about("Ids, words, scores and amounts of the event; each type has its fields.")]
 
 
 class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An event on its way to one endpoint. The payload's bytes never change between attempts."""
 
-    id: str
-    endpoint_id: str
-    event: EventType
-    event_id: str
-    payload: WebhookPayload
-    status: DeliveryStatus
-    attempts: int
-    next_attempt_at: str
-    last_status_code: int | None
-    last_error: AttemptError | None
-    delivered_at: str | None
+    id: Annotated[str, about("The delivery's id, which the header Score-Delivery has.")]
+    endpoint_id: Annotated[str, about("The endpoint that it is for.")]
+    event: Annotated[EventType, about("The name of the event; ping is sent by a test alone.")]
+    event_id: Annotated[
+        str, about("The event's id, the same to every endpoint and at every attempt: for finding repeats.")
+    ]
+    payload: Annotated[WebhookPayload, about("The payload, word for word.")]
+    status: Annotated[
+        DeliveryStatus, about("pending and failed are attempted when nextAttemptAt comes; exhausted are not any more.")
+    ]
+    attempts: Annotated[int, about("How many attempts there were.")]
+    next_attempt_at: Annotated[str, about("When the next attempt is due, or the last one was.")]
+    last_status_code: Annotated[int | None, about("The status of the receiver's last answer; null without one.")]
+    last_error: Annotated[AttemptError | None, about("Why the last attempt failed; null when it did not.")]
+    delivered_at: Annotated[str | None, about("When the receiver accepted it; null until then.")]
     created_at: str
     simulated: Simulated = msgspec.UNSET
 
@@ -124,8 +140,8 @@ class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 class WebhookEvents(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The names of all events, with one payload of each."""
 
-    events: tuple[EventType, ...]
-    examples: dict[str, WebhookPayload]
+    events: Annotated[tuple[EventType, ...], about("The names of all events.")]
+    examples: Annotated[dict[str, WebhookPayload], about("One payload of each event, by its name.")]
 
 
 _PAYLOAD: Final = msgspec.json.Decoder(WebhookPayload)

@@ -1,8 +1,11 @@
 """A draft: the decision that is proposed of an alert, with its narrative."""
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+
+from clearhold.features.core.words import about
 
 
 class Recommendation(StrEnum):
@@ -16,5 +19,5 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     narrative: str
     recommendation: Recommendation
-    confidence: float | None = None
+    confidence: Annotated[float | None, about("0 to 1; null for a draft made from a template.")] = None
     narrative_model: str | None = None

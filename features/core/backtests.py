@@ -5,11 +5,12 @@ Unit    instants, days and weeks are texts, UTC; money is US cents as a string o
 Null    a share of nothing and a figure over no day are null, never 0
 """
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from clearhold.features.core.measured import Measured
+from clearhold.features.core.words import about, minted
 
 MOST_DAYS: Final = 90
 """As far back as a backtest goes, and as far as the one behind an activation has to go."""
@@ -21,21 +22,27 @@ MOST_EXAMPLES: Final = 20
 MOST_CAUGHT: Final = 100
 
 
+_EXAMPLES: Final = about(f"The newest of them, at most {MOST_EXAMPLES}.")
+_FALSE_POSITIVES: Final = about(f"Matched, and labelled ok; the newest, at most {MOST_EXAMPLES}.")
+_MATCHED: Final = about("Transfers that it matched.")
+_PRECISION: Final = about("Bad among the labelled transfers that matched.")
+
+
 class DailyVolume(msgspec.Struct, frozen=True, kw_only=True):
     """Matches a day, over the ``n`` days from that of the first transfer to that of the backtest."""
 
-    mean: float | None
-    p95: int | None
-    max: int | None
-    n: int
+    mean: Annotated[float | None, about("The mean; null over no day.")]
+    p95: Annotated[int | None, about("The 95th percentile; null over no day.")]
+    max: Annotated[int | None, about("The most; null over no day.")]
+    n: Annotated[int, about("Over how many days.")]
 
 
 class BacktestWeek(msgspec.Struct, frozen=True, kw_only=True):
     """One ISO week, such as 2026-W37."""
 
-    week: str
+    week: Annotated[str, about("The ISO week, as in 2026-W37.")]
     scanned: int
-    matched: int
+    matched: Annotated[int, _MATCHED]
 
 
 class CaughtTransfers(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -43,9 +50,9 @@ class CaughtTransfers(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     without an amount in US dollars the cents are not known, and not in the sum.
     """
 
-    count: int
-    cents: str
-    transfer_ids: tuple[str, ...]
+    count: Annotated[int, about("How many.")]
+    cents: Annotated[str, about("Their sum in US cents, those without an amount in US dollars left out.")]
+    transfer_ids: Annotated[tuple[str, ...], about(f"The newest of them, at most {MOST_CAUGHT}.")]
 
 
 class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,13 +61,15 @@ class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Precision and recall are over labelled transfers. ``preflights_held`` is over pre-flights whose transfer landed.
     """
 
-    precision: Measured
-    recall: Measured
-    false_positive_transfer_ids: tuple[str, ...]
-    volume_a_day: DailyVolume
-    by_week: tuple[BacktestWeek, ...]
-    preflights_held: Measured
-    caught: CaughtTransfers
+    precision: Annotated[Measured, _PRECISION]
+    recall: Annotated[Measured, about("Matched among the transfers labelled bad.")]
+    false_positive_transfer_ids: Annotated[tuple[str, ...], _FALSE_POSITIVES]
+    volume_a_day: Annotated[DailyVolume, about("Matches a day.")]
+    by_week: Annotated[tuple[BacktestWeek, ...], about("By ISO week, the oldest first.")]
+    preflights_held: Annotated[
+        Measured, about("Of the pre-flights whose transfer landed, the share that matches a rule whose action is hold.")
+    ]
+    caught: Annotated[CaughtTransfers, about("The past transfers that the rule would have caught.")]
 
 
 class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -68,29 +77,35 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     whatever was written since.
     """
 
-    key: str
+    key: Annotated[str, minted("backtest")]
     rule_id: str
     rule_sha256: str
-    program_id: str | None
-    at: str
-    days: int
+    program_id: Annotated[
+        str | None, about("The program that the rule was of when it was tested; null is every program.")
+    ]
+    at: Annotated[str, about("When it was made; it looks at the days before.")]
+    days: Annotated[int, about("How many days before were read.")]
     scanned: int
-    sampled: bool
-    matched: int
+    sampled: Annotated[
+        bool, about(f"Whether the window has more than {MOST_SAMPLED} transfers, of which the newest were read.")
+    ]
+    matched: Annotated[int, _MATCHED]
     matched_share: float | None
-    would_hold: int
-    would_alert: int
+    would_hold: Annotated[int, about("Matches of a rule whose action is hold.")]
+    would_alert: Annotated[int, about("Matches of a rule whose action opens an alert: alert, hold or review.")]
     overlap_with_existing_alerts: int
     by_band: dict[str, int]
-    sample_transfer_ids: tuple[str, ...]
-    full: FullBacktest | msgspec.UnsetType = msgspec.UNSET
+    sample_transfer_ids: Annotated[tuple[str, ...], _EXAMPLES]
+    full: Annotated[
+        FullBacktest | msgspec.UnsetType, about("What only a backtest of every transfer in its window says.")
+    ] = msgspec.UNSET
 
 
 class ShadowDay(msgspec.Struct, frozen=True, kw_only=True):
     """One day, such as 2026-09-09."""
 
-    day: str
-    matched: int
+    day: Annotated[str, about("The day, UTC.")]
+    matched: Annotated[int, about("Transfers that it matched on that day.")]
 
 
 class ShadowReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -102,14 +117,14 @@ class ShadowReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     rule_id: str
     rule_sha256: str
-    version: str | None
-    since: str | None
+    version: Annotated[str | None, about("The version of the rules that has it; null for a rule that is not counted.")]
+    since: Annotated[str | None, about("Since when it is counted as it is written; null for a rule that is not.")]
     scanned: int | None
-    matched: int | None
+    matched: Annotated[int | None, _MATCHED]
     matched_share: float | None
     by_band: dict[str, int] | None
-    by_day: tuple[ShadowDay, ...] | None
+    by_day: Annotated[tuple[ShadowDay, ...] | None, about("Matches by day, UTC.")]
     overlap_with_existing_alerts: int | None
-    precision: Measured
-    sample_transfer_ids: tuple[str, ...]
-    false_positive_transfer_ids: tuple[str, ...]
+    precision: Annotated[Measured, _PRECISION]
+    sample_transfer_ids: Annotated[tuple[str, ...], _EXAMPLES]
+    false_positive_transfer_ids: Annotated[tuple[str, ...], _FALSE_POSITIVES]

@@ -4,17 +4,20 @@ Unit    instants are texts, UTC; shares are of 1; ``psi`` is a sum over scores b
 Null    a share of nothing, and a test without a decision that differs, are null, never 0
 """
 
+from typing import Annotated
+
 import msgspec
 
 from clearhold.features.core.measured import Measured
+from clearhold.features.core.words import about
 
 
 class BandMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Transfers that the champion has in one band and the challenger in another or the same."""
 
-    champion_band: str
-    band: str
-    transfers: int
+    champion_band: Annotated[str, about("The band by the champion's score.")]
+    band: Annotated[str, about("The band by the challenger's score.")]
+    transfers: Annotated[int, about("How many transfers are in both.")]
 
 
 class CardFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -23,12 +26,14 @@ class CardFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ``precision`` is over matured labels, ``recall`` over all bad ones, however young.
     """
 
-    to_review: int
-    per_thousand: float | None
-    hold: int
-    unscored: int
-    precision: Measured
-    recall: Measured
+    to_review: Annotated[int, about("Transfers in review and hold.")]
+    per_thousand: Annotated[float | None, about("The same of a thousand transfers.")]
+    hold: Annotated[int, about("Transfers in hold.")]
+    unscored: Annotated[int, about("Transfers without a score.")]
+    precision: Annotated[
+        Measured, about("The share of bad ones among those in review and hold that have a matured label.")
+    ]
+    recall: Annotated[Measured, about("The share of those in review and hold among all that are labelled bad.")]
 
 
 class PairedTest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -37,25 +42,38 @@ class PairedTest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     Right is a bad transfer in review or hold, and an ok one in neither. ``p_value`` is two-sided.
     """
 
-    labelled: int
-    only_champion_right: int
-    only_challenger_right: int
-    p_value: float | None
+    labelled: Annotated[int, about("Transfers with a matured label.")]
+    only_champion_right: Annotated[
+        int, about("Of them, transfers that the champion decides right and the challenger wrong.")
+    ]
+    only_challenger_right: Annotated[
+        int, about("Of them, transfers that the challenger decides right and the champion wrong.")
+    ]
+    p_value: Annotated[
+        float | None,
+        about("How likely so uneven a split is when both are equally often right; null without a difference."),
+    ]
 
 
 class ShadowComparison(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The newest scoring of each transfer since the card came into shadow."""
 
-    version: str
-    champion_versions: tuple[str, ...]
-    since: str | None
-    transfers: int
-    moves: tuple[BandMove, ...]
-    champion: CardFigures
-    challenger: CardFigures
-    psi: float | None
-    labelled_bad: int
-    labelled_ok: int
-    provisional_bad: int
-    provisional_ok: int
-    mc_nemar: PairedTest
+    version: Annotated[str, about("The scorecard that ran in shadow.")]
+    champion_versions: Annotated[tuple[str, ...], about("The versions of the scores that it ran beside.")]
+    since: Annotated[str | None, about("When it last came into shadow, or 90 days ago; null when it never did.")]
+    transfers: Annotated[int, about("Transfers that both scored, each with its newest scoring.")]
+    moves: Annotated[tuple[BandMove, ...], about("How many transfers the two cards have in which bands.")]
+    champion: Annotated[CardFigures, about("The card in force.")]
+    challenger: Annotated[CardFigures, about("The card in shadow.")]
+    psi: Annotated[
+        float | None, about("Population stability index of the scores by tens: from 0.10 on look, from 0.25 on act.")
+    ]
+    labelled_bad: Annotated[int, about("Transfers labelled bad that are at least 60 days old.")]
+    labelled_ok: Annotated[int, about("Transfers labelled ok that are at least 60 days old.")]
+    provisional_bad: Annotated[
+        int, about("Younger transfers labelled bad; of the figures they count for recall alone.")
+    ]
+    provisional_ok: Annotated[
+        int, about("Younger transfers labelled ok, which may still turn bad; they count for nothing yet.")
+    ]
+    mc_nemar: Annotated[PairedTest, about("McNemar's test: whether one card is right more often than the other.")]

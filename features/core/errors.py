@@ -5,8 +5,11 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
+
+from clearhold.features.core.words import about
 
 
 class ErrorCode(StrEnum):
@@ -141,7 +144,7 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     path: str
-    code: FieldCode
+    code: Annotated[FieldCode, about("The rule that it breaks.")]
 
 
 class RiskError(Exception):

@@ -1,10 +1,11 @@
 """A share with what it rests on: how many observations, and the interval that holds the true share with 95 %."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
 from clearhold.features.core.wilson import wilson_interval
+from clearhold.features.core.words import about
 
 _DECIMALS: Final = 6
 
@@ -12,10 +13,10 @@ _DECIMALS: Final = 6
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """A share of ``n`` observations, and the interval of Wilson that holds the true one with 95 %."""
 
-    value: float | None
-    n: int
-    low: float | None
-    high: float | None
+    value: Annotated[float | None, about("The share; null without an observation.")]
+    n: Annotated[int, about("How many observations.")]
+    low: Annotated[float | None, about("The lower end of the 95 % interval (Wilson); null without an observation.")]
+    high: Annotated[float | None, about("The upper end of the 95 % interval (Wilson); null without an observation.")]
 
 
 def measured(part: int, n: int) -> Measured:

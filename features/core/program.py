@@ -1,12 +1,13 @@
 """A program: a business that banks on a tenant, with what it declared it would do."""
 
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.core.words import about, minted
 
 Simulated = Literal[True] | msgspec.UnsetType
 """A field that is true on what belongs to a simulated program, and absent on all else."""
@@ -15,7 +16,7 @@ Simulated = Literal[True] | msgspec.UnsetType
 class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The Program of the interface, as answered and as written to the log."""
 
-    id: str
+    id: Annotated[str, minted("program")]
     tenant_id: str
     slug: str
     name: str
@@ -24,7 +25,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     declared_rails: tuple[str, ...] = ()
     declared_countries: tuple[str, ...] = ("US",)
     program_reserve_account_id: str | None = None
-    source: ProgramSource = ProgramSource.BANK
+    source: Annotated[ProgramSource, about("bank: real; simulated: for trying out, labelled everywhere.")] = (
+        ProgramSource.BANK
+    )
     created_at: str = format_instant(0)
 
 

@@ -1,19 +1,22 @@
 """Signals, reasons and scores: what every scorer answers with."""
 
+from typing import Annotated
+
 import msgspec
 
 from clearhold.features.core.bands import band_of
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A signal that fired, with its sentence for people. ``sentence`` holds ids and numbers only, never names."""
 
-    id: str
-    signal: str
+    id: Annotated[str, about("Stable id of the reason, as in TRS-ENT-01. docs/reasons.md lists them all.")]
+    signal: Annotated[str, about("Code of the signal, as in velocity_spike.")]
     weight: int
     hard: bool
-    sentence: str
+    sentence: Annotated[str, about("The reason in words, with ids and numbers only.")]
     detail: str | None = None
 
 

@@ -7,12 +7,13 @@ Unit    money in values is integer cents, as a number or as a string of digits
 """
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.vocabulary import Severity
+from clearhold.features.core.words import about
 
 
 class RuleScope(StrEnum):
@@ -71,22 +72,33 @@ class RuleCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     """One comparison of a field; ``value`` is left out for ``is_null`` and ``not_null``."""
 
     field: str
-    op: RuleOp
-    value: RuleValue | msgspec.UnsetType = msgspec.UNSET
+    op: Annotated[RuleOp, about("How the field is compared with the value.")]
+    value: Annotated[
+        RuleValue | msgspec.UnsetType,
+        about(
+            "A single value; a list for in and not_in, two bounds that both count for between; left out for "
+            "is_null and not_null. Money is integer cents, as a number or a string of digits."
+        ),
+    ] = msgspec.UNSET
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """All conditions of ``when`` have to hold. ``program_id`` None: every program of the tenant."""
 
-    id: str
+    id: Annotated[str, about("By which the author knows the rule: lower-case letters and digits with inner - and _.")]
     name: str
     scope: RuleScope = RuleScope.TRANSFER
-    program_id: str | None = None
+    program_id: Annotated[str | None, about("The program that it is for; null is every program of the tenant.")] = None
     when: tuple[RuleCondition, ...]
     action: RuleAction
-    severity: Severity
-    status: RuleStatus
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    severity: Annotated[Severity, about("Of the alerts that it opens; those of high need the longest look.")]
+    status: Annotated[
+        RuleStatus,
+        about(
+            "draft has no effect; testing is counted in live shadow; active is in force; paused and archived are not."
+        ),
+    ]
+    note: Annotated[str | msgspec.UnsetType, about("What its author writes beside it.")] = msgspec.UNSET
 
 
 def rule_hash(rule: Rule) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
+from clearhold.features.core.words import about
 
 MAX_SIGNALS: Final = 100
 MAX_BINS: Final = 12
@@ -25,34 +26,47 @@ Floor = Annotated[int, Meta(ge=1, le=1_000_000)]
 class Bin(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The points of one stretch of a measure."""
 
-    at_least: Measure
-    below: Measure | None = None
-    points: Points
+    at_least: Annotated[Measure, about("The stretch begins here.")]
+    below: Annotated[Measure | None, about("It ends just under this; null: it has no end.")] = None
+    points: Annotated[Points, about("What a measure in the stretch is worth.")]
 
 
 class CardSignal(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A signal that counts, by the id of its reason. Bins rise and do not overlap."""
 
-    id: Annotated[str, Meta(min_length=1, max_length=20)]
-    bins: Annotated[tuple[Bin, ...], Meta(min_length=1, max_length=MAX_BINS)]
+    id: Annotated[
+        str,
+        Meta(min_length=1, max_length=20),
+        about("The id of the signal's reason, as in TRS-CPY-02. docs/reasons.md lists them all."),
+    ]
+    bins: Annotated[
+        tuple[Bin, ...],
+        Meta(min_length=1, max_length=MAX_BINS),
+        about("Stretches of the measure, rising and without holes; outside of them there are no points."),
+    ]
 
 
 class CardCap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The most points that the signals of one family add."""
 
     family: str
-    points: Annotated[int, Meta(ge=0, le=MOST_POINTS)]
+    points: Annotated[int, Meta(ge=0, le=MOST_POINTS), about("The most points that the signals of the family add.")]
 
 
 class Scorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """One scorer's card. ``floor`` is the least n that is scored; of trs, ``program_floor`` is that of the program."""
 
-    scorer: str
-    name: Annotated[str, Meta(min_length=1, max_length=200)]
-    floor: Floor
-    program_floor: Floor | None = None
-    caps: Annotated[tuple[CardCap, ...], Meta(max_length=20)]
-    signals: Annotated[tuple[CardSignal, ...], Meta(min_length=1, max_length=MAX_SIGNALS)]
+    scorer: Annotated[str, about("What it scores: trs, for transfers.")]
+    name: Annotated[str, Meta(min_length=1, max_length=200), about("By which its author knows it.")]
+    floor: Annotated[Floor, about("The least number of earlier transfers of the entity that is scored.")]
+    program_floor: Annotated[
+        Floor | None,
+        about("The least number of the program's transfers in 90 days that is scored where the entity has fewer."),
+    ] = None
+    caps: Annotated[tuple[CardCap, ...], Meta(max_length=20), about("The most points that families of signals add.")]
+    signals: Annotated[
+        tuple[CardSignal, ...], Meta(min_length=1, max_length=MAX_SIGNALS), about("The signals that count.")
+    ]
 
 
 def scorecard_sha256(card: Scorecard) -> str:

@@ -6,7 +6,7 @@ Window  day and month of the calendar (UTC) up to the instant, the transfer itse
 Errors  none: an amount that is not known in US dollars is a cent (``whole_cents``), which crosses a cap that is used up
 """
 
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,7 @@ from clearhold.features.core.bands import band_of
 from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitHit
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
@@ -37,7 +38,7 @@ class LadderBands(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The bands that the caps were taken from; None for a side that the request does not name."""
 
     entity: Band | None
-    counterparty: Band | None
+    counterparty: Annotated[Band | None, about("The counterparty's.")]
 
 
 class Rescreen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -49,13 +50,21 @@ class Rescreen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     cadence_days: int
     last_screened_at: str | None
-    due_at: str | None
-    overdue: bool | None
+    due_at: Annotated[str | None, about("When it is to be screened again; null when it never was.")]
+    overdue: Annotated[
+        bool | None,
+        about(
+            "Whether its screening is over the cadence by a whole day, or was never done although it is "
+            "required; null when the bank has reported nothing."
+        ),
+    ]
 
 
 class RescreenOfBoth(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     entity: Rescreen | None
-    counterparty: Rescreen | None
+    counterparty: Annotated[
+        Rescreen | None, about("The counterparty's; the bank reports no screening of counterparties.")
+    ]
 
 
 def bands_of(program: ProgramState, parties: LadderParties) -> LadderBands:

@@ -3,6 +3,8 @@
 Window  all windows end at the instant of the request
 """
 
+from typing import Annotated
+
 import msgspec
 
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
@@ -10,6 +12,7 @@ from clearhold.features.core.money import USD, usd_cents_of
 from clearhold.features.core.rail_classes import class_of
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.core.words import about
 from clearhold.features.landing.subject_builder import build_subject
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
 from clearhold.features.limits.ladder import (
@@ -108,10 +111,12 @@ def assess_proposed(
 class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The ladder held against a proposed transfer; ``hard`` when any hit is."""
 
-    hits: tuple[LimitHit, ...]
-    hard: bool
+    hits: Annotated[tuple[LimitHit, ...], about("Caps that the amount would cross.")]
+    hard: Annotated[bool, about("Whether any hit is hard.")]
     bands: LadderBands
-    rescreen: RescreenOfBoth
+    rescreen: Annotated[
+        RescreenOfBoth, about("When each side is to be screened again; null for a side that the request does not name.")
+    ]
     ladder: LimitLadder
 
 

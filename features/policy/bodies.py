@@ -19,6 +19,7 @@ from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.words import about
 
 POLICY: Final = "policy"
 CLOCK: Final = "clock"
@@ -45,30 +46,48 @@ DetectorIds = Annotated[tuple[str, ...], Meta(max_length=200, extra_json_schema=
 class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The alerts that the platform may close without a person."""
 
-    version: str
-    auto_closable_detectors: DetectorIds
-    auto_close_bands: Annotated[tuple[Band, ...], Meta(extra_json_schema=_UNIQUE)]
-    min_program_n: Annotated[int, Meta(ge=0, le=MAX_INTEGER)]
-    always_reviewed: DetectorIds
-    two_approver_actions: Annotated[tuple[ActionType, ...], Meta(extra_json_schema=_UNIQUE)]
-    hold_band_auto_hold: bool
+    version: Annotated[str, about("The policy's own version.")]
+    auto_closable_detectors: Annotated[DetectorIds, about("Detectors whose alerts may be closed without a person.")]
+    auto_close_bands: Annotated[
+        tuple[Band, ...],
+        Meta(extra_json_schema=_UNIQUE),
+        about("Bands in which an alert may be closed without a person."),
+    ]
+    min_program_n: Annotated[
+        int,
+        Meta(ge=0, le=MAX_INTEGER),
+        about("Transfers that the program's baseline must have before anything is closed without a person."),
+    ]
+    always_reviewed: Annotated[DetectorIds, about("Detectors whose alerts always go to a person.")]
+    two_approver_actions: Annotated[
+        tuple[ActionType, ...],
+        Meta(extra_json_schema=_UNIQUE),
+        about("Actions that need a second person, beside the actions that always do."),
+    ]
+    hold_band_auto_hold: Annotated[bool, about("Whether an alert in the hold band is held before anyone decides.")]
 
 
 class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """How long an alert may wait for its decision, by tier."""
 
-    auto_hours: Hours
-    standard_hours: Hours
-    complex_hours: Hours
-    appeal_hours: Hours
+    auto_hours: Annotated[Hours, about("Hours for an automated alert.")]
+    standard_hours: Annotated[Hours, about("Hours for a reviewed alert.")]
+    complex_hours: Annotated[Hours, about("Hours for a complex one.")]
+    appeal_hours: Annotated[Hours, about("Hours for an appeal.")]
 
 
 class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The most that an actor in one band may move out."""
 
-    per_transaction_cents: Cents | None
-    daily_cents: Cents | None
-    monthly_cents: Cents | None
+    per_transaction_cents: Annotated[
+        Cents | None, about("The most that one outgoing transfer may be, in integer cents; null: no cap.")
+    ]
+    daily_cents: Annotated[
+        Cents | None, about("The most that may go out in a day (UTC), in integer cents; null: no cap.")
+    ]
+    monthly_cents: Annotated[
+        Cents | None, about("The most that may go out in a calendar month (UTC), in integer cents; null: no cap.")
+    ]
 
 
 class Ladder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -92,9 +111,9 @@ class RescreenDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Caps of counterparties and entities by band, and how often each band is screened again."""
 
-    counterparty: Ladder
-    entity: Ladder
-    rescreen_days: RescreenDays
+    counterparty: Annotated[Ladder, about("Caps of counterparties by band.")]
+    entity: Annotated[Ladder, about("Caps of entities by band.")]
+    rescreen_days: Annotated[RescreenDays, about("Days after which an actor is screened again, by band.")]
 
 
 class CountryList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

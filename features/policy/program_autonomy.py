@@ -1,11 +1,13 @@
 """The autonomy of a program as the interface shows it, with the evidence on each detector."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
 
 from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier, DetectorTally
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.words import about
 from clearhold.features.policy.autonomy import as_left_by, closable_detectors
 from clearhold.features.policy.autonomy_book import AutonomyBook
 from clearhold.features.policy.bodies import PolicyBody
@@ -20,27 +22,39 @@ class DetectorEligibility(msgspec.Struct, frozen=True, kw_only=True, rename="cam
     up; ``objections`` are empty for an eligible detector.
     """
 
-    detector: str
-    closable: bool
-    eligible: bool
-    objections: tuple[Objection, ...]
-    alerts: int
-    labelled: int
-    bad: int
-    bad_rate_bound: float | None
-    reviewed: int
-    overturned: int
-    overturn_rate: float | None
-    recently_reviewed: int
-    recently_overturned: int
+    detector: Annotated[str, about("The detector.")]
+    closable: Annotated[bool, about("Whether its alerts may be closed alone on the program now.")]
+    eligible: Annotated[bool, about("Whether its evidence lets its alerts be closed alone.")]
+    objections: Annotated[
+        tuple[Objection, ...],
+        about(
+            "The reasons against that: always_reviewed; bad_rate_bound (over 2 %, or too few labels); "
+            "reviewed_too_few (under 50); overturn_rate (over 2 %); overturned_recently (over 5 % of 20 or more "
+            "in 30 days)."
+        ),
+    ]
+    alerts: Annotated[int, about("Its alerts that were closed alone, or could have been but for the detector or tier.")]
+    labelled: Annotated[
+        int, about("How many of them have a label: bad counts at once, ok from 60 days after the transfer.")
+    ]
+    bad: Annotated[int, about("How many of those have a transfer that is labelled bad.")]
+    bad_rate_bound: Annotated[
+        float | None,
+        about("Upper end of the one-sided 95 % interval of the share of bad ones, rounded up; null without labels."),
+    ]
+    reviewed: Annotated[int, about("How many of the alerts a person decided.")]
+    overturned: Annotated[int, about("How many of those the person held or escalated at first.")]
+    overturn_rate: Annotated[float | None, about("The share of those; null without reviews.")]
+    recently_reviewed: Annotated[int, about("How many were reviewed in the last 30 days.")]
+    recently_overturned: Annotated[int, about("How many of those were overturned.")]
 
 
 class AutonomyRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A version of a program's autonomy; the newest is active."""
 
-    version: str
+    version: Annotated[str, about("The version, counted by program.")]
     created_at: str
-    body: AutonomyBody
+    body: Annotated[AutonomyBody, about("What the version says.")]
     active: bool
 
 
@@ -52,13 +66,17 @@ class ProgramAutonomy(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
     program_id: str
     tier: AutonomyTier
-    version: str | None
+    version: Annotated[str | None, about("The version in force; null while the policy holds as it stands.")]
     granted: tuple[str, ...]
-    effective: PolicyBody
-    eligibility: tuple[DetectorEligibility, ...]
-    last_change_at: str | None
-    next_change_allowed_at: str | None
-    history: tuple[AutonomyRecord, ...]
+    effective: Annotated[
+        PolicyBody, about("The policy in force on the program: the alerts that may be closed there alone.")
+    ]
+    eligibility: Annotated[tuple[DetectorEligibility, ...], about("The evidence on each detector, by its id.")]
+    last_change_at: Annotated[str | None, about("When the autonomy last changed; null when it never did.")]
+    next_change_allowed_at: Annotated[
+        str | None, about("From when it may be widened again, 7 days after the last time; null when it never was.")
+    ]
+    history: Annotated[tuple[AutonomyRecord, ...], about("Every version, the newest first.")]
 
 
 def program_autonomy(

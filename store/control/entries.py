@@ -1,7 +1,7 @@
 """The entries of the control streams, one stream a tenant: their kinds and the bodies that they carry."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -9,6 +9,7 @@ from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.principal import KeyMode, KeyScope
 from clearhold.features.core.program import Program
 from clearhold.features.core.rules import Rule
+from clearhold.features.core.words import minted
 from clearhold.features.webhooks.event_types import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
@@ -39,7 +40,7 @@ class ControlKind(StrEnum):
 class Tenant(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A bank."""
 
-    id: str
+    id: Annotated[str, minted("tenant")]
     slug: str
     name: str
     created_at: str

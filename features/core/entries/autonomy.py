@@ -4,9 +4,11 @@
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+
+from clearhold.features.core.words import about
 
 
 class AutonomyTier(StrEnum):
@@ -27,11 +29,14 @@ class AutonomyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     them or they were granted. ``note`` says why: what the person wrote, or the rule that narrowed by itself.
     """
 
-    version: str
+    version: Annotated[str, about("The version, counted by program.")]
     tier: AutonomyTier
     granted: tuple[str, ...]
-    withdrawn: tuple[str, ...]
-    note: str
+    withdrawn: Annotated[
+        tuple[str, ...],
+        about("Detectors that may not be closed alone here, although the policy has them or they were granted."),
+    ]
+    note: Annotated[str, about("Why: in the words of the person, or by which rule it narrowed by itself.")]
 
 
 class AutonomyVersion(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,12 @@ start ─▶ step ─▶ … ─▶ done. Every step carries the whole progress,
 """
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from clearhold.features.core.reason import Score
+from clearhold.features.core.words import about
 
 Value = int | float | str | bool | None
 
@@ -70,9 +72,9 @@ class Strongest(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
     """How many subjects have been evaluated. Agents are counted among the entities too."""
 
-    entities: int
-    counterparties: int
-    agents: int
+    entities: Annotated[int, about("How many entities were scored again.")]
+    counterparties: Annotated[int, about("How many counterparties were scored again.")]
+    agents: Annotated[int, about("How many of them are agents.")]
 
 
 class ActorRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

@@ -4,9 +4,11 @@ Source  the interface's KriSnapshot and KriValue
 """
 
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+
+from clearhold.features.core.words import about
 
 WINDOW_DAYS: Final = 60
 """The longest window of an indicator, and so of a snapshot."""
@@ -60,12 +62,16 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``n`` counts what the value is made of; ``threshold`` is the line of its breach.
     """
 
-    value: float | None
-    n: int
+    value: Annotated[float | None, about("As measured, never smoothed; null when not measured.")]
+    n: Annotated[int, about("How many observations the value rests on.")]
     unit: KriUnit
     threshold: float | None
-    status: KriStatus
-    note: str | msgspec.UnsetType = msgspec.UNSET
+    status: Annotated[
+        KriStatus, about("watch at its line of attention, breach beyond the threshold, unmeasured without a value.")
+    ]
+    note: Annotated[str | msgspec.UnsetType, about("What the figure leaves open; absent where that is nothing.")] = (
+        msgspec.UNSET
+    )
 
 
 class SnapshotCause(StrEnum):

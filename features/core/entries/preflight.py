@@ -1,12 +1,13 @@
 """Pre-flight: the request before money moves, the recorded answer, and the rules of its decision."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
+from clearhold.features.core.words import about
 
 HARD_HIT: Final = "hard"
 SOFT_HIT: Final = "soft"
@@ -43,14 +44,22 @@ class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ``severity`` is hard when the actor itself is in the hold band (ruling 15).
     """
 
-    limit: str
-    actor: str
-    actor_id: str
-    band: Band
-    cap: str
-    observed: str
-    proposed: str
-    severity: str
+    limit: Annotated[str, about("Which cap.")]
+    actor: Annotated[str, about("Whose cap: entity or counterparty.")]
+    actor_id: Annotated[
+        str, about("The bank's id of the actor; not_on_file for a counterparty that the bank has given none.")
+    ]
+    band: Annotated[Band, about("The actor's band, whose cap this is.")]
+    cap: Annotated[str, about("The cap, in cents or as a count, in a string of digits.")]
+    observed: Annotated[str, about("The amount or count moved in the cap's period, in a string of digits.")]
+    proposed: Annotated[
+        str,
+        about(
+            "This amount in integer cents, in a string of digits; 1, the least that it can be, where its US "
+            "dollars are not known."
+        ),
+    ]
+    severity: Annotated[str, about("soft goes to review, hard is held.")]
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -65,21 +74,33 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The answer, as the interface shows it."""
 
     preflight_id: str
-    decision: Decision
+    decision: Annotated[
+        Decision,
+        about(
+            "hold on the hold band, a hard signal or a hard limit; review on review, unscored or a soft limit; "
+            "else clear."
+        ),
+    ]
     score: int | None
     band: Band
     version: str
     n: int
     confidence: float | None
     reasons: tuple[Reason, ...]
-    limits_hit: tuple[LimitHit, ...]
+    limits_hit: Annotated[tuple[LimitHit, ...], about("Caps that the amount would cross.")]
     degraded: bool
-    degraded_reasons: tuple[str, ...]
-    latency_ms: int  # from the request's arrival; the recorded answer without its own durable write
-    idempotent: bool
+    degraded_reasons: Annotated[tuple[str, ...], about("Which facts were missing; docs/api-guide.md lists the words.")]
+    latency_ms: Annotated[
+        int, about("Milliseconds from the request's arrival to the answer, the durable write included.")
+    ]  # from the request's arrival; the recorded answer without its own durable write
+    idempotent: Annotated[
+        bool, about("Whether this is the recorded answer of an earlier request with the same idempotencyKey.")
+    ]
     program_id: str
     simulated: Simulated = msgspec.UNSET
-    scoring_us: int | None = None  # None where nothing was scored
+    scoring_us: Annotated[int | None, about("Microseconds of the scoring alone; null where nothing was scored.")] = (
+        None  # None where nothing was scored
+    )
 
 
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
