@@ -23,6 +23,7 @@ from clearhold.api.client.answers import (
     refusal_of,
     signed_headers,
 )
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.rules import Rule
 
@@ -51,11 +52,6 @@ def _lines_in(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield line + b"\n"
     if rest:
         yield rest
-
-
-def pause_after(failures: int) -> float:
-    """Seconds to wait after this many failures in a row: doubled each time, up to a limit."""
-    return float(min(FIRST_PAUSE_S * 2 ** min(failures - 1, 16), MAX_PAUSE_S))
 
 
 def _written(rule: Rule) -> dict[str, Any]:
@@ -303,5 +299,5 @@ class ClearholdClient:
                     return answer
                 if answer.status_code != _SERVICE_UNAVAILABLE or failures == tries:
                     raise refusal_of(answer.status_code, answer.content)
-            self._pause(pause_after(failures))
+            self._pause(pause_after(failures, FIRST_PAUSE_S, MAX_PAUSE_S))
         raise AssertionError("the last try returns or raises")

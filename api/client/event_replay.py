@@ -14,8 +14,9 @@ from typing import Final
 import msgspec
 
 from clearhold.api.client.answers import TRY_AGAIN_STATUSES, Posted, RefusedError, UnreachableError, is_http
-from clearhold.api.client.client import ClearholdClient, pause_after
+from clearhold.api.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
+from clearhold.features.core.backoff import pause_after
 
 DEFAULT_BATCH: Final = 500
 MOST_IN_BATCH: Final = 1_000  # what the batch route takes
@@ -141,7 +142,7 @@ class EventReplay:
                         f"The service took nothing after {failures} tries ({sentence}); "
                         f"line {lines[0].number} and the lines after it are not posted."
                     ) from error
-            self._pause(pause_after(failures))
+            self._pause(pause_after(failures, FIRST_PAUSE_S, MAX_PAUSE_S))
             self.tally.retried += len(lines)
         raise AssertionError("the last try returns or raises")
 

@@ -16,7 +16,8 @@ import httpx
 import msgspec
 
 from clearhold.api.client.answers import TRY_AGAIN_STATUSES, Delivery, RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient, pause_after
+from clearhold.api.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.webhooks.signature import delivery_headers
 from clearhold.features.webhooks.urls import LISTENED_URL
 from clearhold.store.clock import Clock
@@ -126,7 +127,7 @@ def heard(
             failures += 1
             if failures == 1:
                 on_trouble(f"{error} Trying again.")
-            pause(pause_after(failures))
+            pause(pause_after(failures, FIRST_PAUSE_S, MAX_PAUSE_S))
             continue
         if failures:
             failures = 0

@@ -9,9 +9,11 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US
 
 MAX_ATTEMPTS: Final = 10
+FIRST_PAUSE_US: Final = 2 * MINUTE_US
 LONGEST_PAUSE_US: Final = 6 * HOUR_US
 DISABLED_AFTER_US: Final = 5 * DAY_US
 SPREAD_US: Final = 10 * SECOND_US
@@ -75,15 +77,6 @@ def answered(status_code: int) -> Attempt:
     return Attempt(status_code, AttemptError.REDIRECT if status_code in _REDIRECTS else AttemptError.HTTP_STATUS)
 
 
-def pause_after(attempts: int) -> int:
-    """How long the next attempt is put off after so many.
-
-    >>> [pause_after(attempts) // MINUTE_US for attempts in (1, 2, 8, 9, 10)]
-    [2, 4, 256, 360, 360]
-    """
-    return min((1 << min(attempts, MAX_ATTEMPTS)) * MINUTE_US, LONGEST_PAUSE_US)
-
-
 def settled(state: DeliveryState, attempt: Attempt, *, now: int) -> DeliveryState:
     """The delivery after one more attempt."""
     attempts = state.attempts + 1
@@ -98,7 +91,8 @@ def settled(state: DeliveryState, attempt: Attempt, *, now: int) -> DeliveryStat
         return msgspec.structs.replace(changed, status=DeliveryStatus.DELIVERED, delivered_at=now)
     if attempts >= MAX_ATTEMPTS or attempt.is_gone:
         return msgspec.structs.replace(changed, status=DeliveryStatus.EXHAUSTED)
-    return msgspec.structs.replace(changed, status=DeliveryStatus.FAILED, next_attempt_at=now + pause_after(attempts))
+    due_at = now + pause_after(attempts, FIRST_PAUSE_US, LONGEST_PAUSE_US)
+    return msgspec.structs.replace(changed, status=DeliveryStatus.FAILED, next_attempt_at=due_at)
 
 
 def redelivered(state: DeliveryState, *, now: int) -> DeliveryState:

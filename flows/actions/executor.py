@@ -12,7 +12,7 @@ Errors  none: what fails is tried again, and counted
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -84,11 +84,10 @@ class ActionExecutor:
         clock: Clock,
         new_id: IdFactory,
         counts: ActionCounts,
-        retry_after_s: Sequence[float] = RETRY_AFTER_S,
     ) -> None:
         self._bank, self._table, self._registry, self._tenancy = bank, table, registry, registry.tenancy
         self._appender, self._waiter, self._shards = appender, waiter, shards
-        self._clock, self._new_id, self._retry_after_s = clock, new_id, retry_after_s
+        self._clock, self._new_id, self._retry_after_s = clock, new_id, RETRY_AFTER_S
         self._rules = RuleRegistry(registry, clock=clock)
         self._scorecards = ScorecardRegistry(registry, clock=clock)
         self._changes: Mapping[str, Callable[[ActionRow], Awaitable[ExecutionOutcome]]] = {

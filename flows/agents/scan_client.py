@@ -15,6 +15,7 @@ from typing import Final
 import httpx
 import msgspec
 
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.flows.running.bank_http import PASSING, body_of, retry_after_us
 from clearhold.store.clock import Clock
@@ -93,7 +94,8 @@ class ScanClient:
             except _Again as failure:
                 if attempt == RETRIES:
                     raise ScanError(f"{failure} It was asked {RETRIES + 1} times.") from None
-                await self._sleep(min(failure.after_s or FIRST_BACKOFF_S * 2**attempt, MAX_BACKOFF_S))
+                pause_s = failure.after_s or pause_after(attempt + 1, FIRST_BACKOFF_S, MAX_BACKOFF_S)
+                await self._sleep(min(pause_s, MAX_BACKOFF_S))
         raise AssertionError("the last attempt returns or raises")
 
     async def _answer(self, kind: str, params: dict[str, str]) -> ScanPage:

@@ -5,6 +5,7 @@ Unit    instants and durations in microseconds; every instant is handed in
 
 from typing import Final
 
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 
 FIRST_BACKOFF_US: Final = SECOND_US
@@ -12,7 +13,6 @@ MAX_BACKOFF_US: Final = 300 * SECOND_US
 MAX_RETRY_AFTER_US: Final = HOUR_US
 PAUSE_US: Final = 1300 * SECOND_US
 MAX_TURNS_AHEAD: Final = 8  # more than are waited for at once, unless the clock stepped back
-_MAX_DOUBLINGS: Final = 10
 
 
 class TenantPace:
@@ -55,8 +55,8 @@ class TenantPace:
         is_first = not self._failures
         backoff_us = 0
         if now >= self._ready_at:
-            backoff_us = min(FIRST_BACKOFF_US << min(self._failures, _MAX_DOUBLINGS), MAX_BACKOFF_US)
             self._failures += 1
+            backoff_us = pause_after(self._failures, FIRST_BACKOFF_US, MAX_BACKOFF_US)
         wait_us = max(backoff_us, min(retry_after_us or 0, MAX_RETRY_AFTER_US))
         self._ready_at = max(self._ready_at, now + wait_us)
         return is_first

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.entries.directory import PartyKey
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.store.duck.directory import DueParty
@@ -59,7 +60,7 @@ class WaitingParties:
         """Let a party that failed wait longer each time, so that one that always fails is in nobody's way."""
         failures = self._failures.get(party[0], 0)
         self._failures[party[0]] = failures + 1
-        self._retries[party] = now + min(FIRST_RETRY_US << min(_DOUBLINGS * failures, 32), MAX_RETRY_US)
+        self._retries[party] = now + pause_after(1 + _DOUBLINGS * failures, FIRST_RETRY_US, MAX_RETRY_US)
 
     def forget(self, key: PartyKey) -> None:
         """A party was fetched, and the fetch is committed."""

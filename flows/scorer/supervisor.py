@@ -19,6 +19,7 @@ import msgspec
 import redis
 import structlog
 
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.shard.questions import Owner
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
@@ -123,7 +124,7 @@ class ScorerProcess:
 
     def look_after(self, commits: Commits) -> None:
         """Keep a scorer running until told to close; the thread's whole life."""
-        pause = AGAIN_AFTER_S
+        failures = 1
         while not self._ending.is_set() and not self.gave_up:
             began = monotonic()
             try:
@@ -137,8 +138,8 @@ class ScorerProcess:
             self.restarts += 1
             self.gave_up = self._failed_starts >= MOST_FAILED_STARTS
             log.error("scorer_ended", scorer=self.number, error=self.failure, restarts=self.restarts)
-            pause = AGAIN_AFTER_S if monotonic() - began > LONGEST_PAUSE_S else min(2 * pause, LONGEST_PAUSE_S)
-            self._ending.wait(pause)
+            failures = 1 if monotonic() - began > LONGEST_PAUSE_S else failures + 1
+            self._ending.wait(pause_after(failures, AGAIN_AFTER_S, LONGEST_PAUSE_S))
         self.drained.set()
         self.ended.set()
 

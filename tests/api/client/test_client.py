@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from clearhold.api.client.answers import RefusedError, UnreachableError, is_http, sign
-from clearhold.api.client.client import ClearholdClient, pause_after
+from clearhold.api.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.api.rules.examples import NEW_RULE
+from clearhold.features.core.backoff import pause_after
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 
 TEST_VECTOR_BODY = (
@@ -131,7 +132,7 @@ def test_given_a_token_and_an_operator_when_asked_then_both_are_sent_and_the_ans
 
 
 def test_given_any_number_of_failures_when_pausing_then_the_pause_grows_to_its_limit_and_no_further() -> None:
-    pauses = [pause_after(failures) for failures in range(1, 200)]
+    pauses = [pause_after(failures, FIRST_PAUSE_S, MAX_PAUSE_S) for failures in range(1, 200)]
 
     assert pauses == sorted(pauses)
     assert pauses[0] == 0.1
