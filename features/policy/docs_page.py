@@ -120,8 +120,8 @@ def _thresholds() -> str:
         )
     )
     return (
-        f"Reporting thresholds that amounts are split to stay under: {lines} (31 CFR 1010.311, 1010.410, 1020.410).\n"
-        "A threshold that comes into force counts the amounts of the seven days before it too.\n\n"
+        f"Reporting thresholds that structured amounts stay under: {lines} (31 CFR 1010.311, 1010.410, 1020.410).\n"
+        "A new threshold also counts the amounts of the seven days before its activation.\n\n"
         f"| list | as of | countries | source |\n|---|---|---|---|\n{lists}"
     )
 
