@@ -120,7 +120,7 @@ def _thresholds() -> str:
         )
     )
     return (
-        f"Reporting thresholds that structured amounts stay under: {lines} (31 CFR 1010.311, 1010.410, 1020.410).\n"
+        f"Reporting thresholds, against structuring: {lines} (31 CFR 1010.311, 1010.410, 1020.410).\n"
         "A new threshold also counts the amounts of the seven days before its activation.\n\n"
         f"| list | as of | countries | source |\n|---|---|---|---|\n{lists}"
     )
