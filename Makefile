@@ -5,7 +5,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-CODE := $(wildcard clearhold/*.py features store flows api tests demo bench docs/notebooks)
+CODE := $(wildcard clearhold/*.py features store flows api tests demo bench docs/notebooks docs/pages)
 
 help:
 	@echo "make setup   .venv with the pinned dependencies"
@@ -63,7 +63,7 @@ format: setup
 	$(PY) -m ruff check --fix $(CODE)
 
 docs: setup
-	$(PY) -m clearhold.api.cli.docs docs
+	$(PY) -m docs.pages docs
 
 bench: setup
 	$(PY) -m bench

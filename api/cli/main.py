@@ -17,6 +17,7 @@ from clearhold.api.cli import (
     explain,
     lake,
     listen,
+    openapi,
     rebuild,
     replay,
     rules,
@@ -24,7 +25,6 @@ from clearhold.api.cli import (
     subject,
     verify,
 )
-from clearhold.api.cli.docs import openapi_text
 from clearhold.api.settings import MOST_SCORERS, Settings
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
 from clearhold.demo import command as demo
@@ -68,6 +68,7 @@ demo.register(app)
 explain.register(app)
 lake.register(app)
 listen.register(app)
+openapi.register(app)
 rebuild.register(app)
 replay.register(app)
 rules.register(app)
@@ -137,15 +138,6 @@ def serve(
     # Everything is closed by now; freeing gigabytes of state object by object would take longer than a stop may take.
     sys.stderr.flush()
     os._exit(0)
-
-
-@app.command()
-def openapi(
-    *,
-    admin: Annotated[bool, typer.Option("--admin", help="The document of the administrative routes instead.")] = False,
-) -> None:
-    """Print the OpenAPI document of this version, the one served at /openapi.json."""
-    print(openapi_text(administration=admin), end="")
 
 
 def main() -> None:

@@ -10,10 +10,10 @@ from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.features.detectors.docs_page import markdown
 from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER
+from docs.pages.detectors import markdown
 from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, ENTITY, DetectorCase
 from tests.checks.detector_cases import CASES, a_usual
 from tests.support.alert_rows import evidence_of, grade_of

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from clearhold.api.cli.docs import PAGES, write_pages
 from clearhold.api.cli.main import app
+from docs.pages.__main__ import PAGES, write_pages
 
 DOCS = Path(__file__).parents[3] / "docs"
 

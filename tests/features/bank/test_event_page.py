@@ -7,7 +7,6 @@ from typing import Final
 import jsonschema_rs
 import pytest
 
-from clearhold.features.bank.docs_page import markdown
 from clearhold.features.bank.event_examples import EXAMPLES
 from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
 from clearhold.features.bank.event_schema import EVENT_SCHEMA
@@ -15,6 +14,7 @@ from clearhold.features.bank.event_states import LISTED_TYPES, STATES
 from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.events import EventRow
+from docs.pages.events import markdown
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
 

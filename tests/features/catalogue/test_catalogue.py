@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from clearhold.features.catalogue.docs_page import markdown
 from clearhold.features.catalogue.features import FEATURES
 from clearhold.features.catalogue.vector import FeatureVector
+from docs.pages.features import markdown
 
 RULE_FIELDS = """amountCents rail direction type status counterpartyCountry cardDecisionReason entity.verificationStatus
 entity.pepStatus entity.isHighRisk entity.requiresScreening entity.screeningAgeDays entity.count30d velocity24hCount

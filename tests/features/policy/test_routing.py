@@ -9,11 +9,11 @@ from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.vocabulary import AlertStatus, Band, Route, Severity, SlaTier
 from clearhold.features.policy.bodies import ClockPolicy, PolicyBody, policy_sha256
-from clearhold.features.policy.docs_page import markdown
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.policy.routing import RoutingInput, hours_us, route, tier_of
 from clearhold.features.policy.seeds import CLOCK_V1, POLICY_V1, SEEDS, seeded_policies
 from clearhold.features.state.program import ProgramState
+from docs.pages.policies import markdown
 
 
 def a_policy(**over: Any) -> PolicyBody:

@@ -11,10 +11,10 @@ import pytest
 
 from clearhold.features.catalogue.features import FEATURES, values_by_name
 from clearhold.features.core.rules import Rule
-from clearhold.features.rules.docs_page import markdown
 from clearhold.features.rules.examples import EXAMPLES, RuleExample
 from clearhold.features.rules.language import faults_of
 from clearhold.features.rules.predicate import compiled
+from docs.pages.rules import markdown
 from tests.support.builders import a_vector
 from tests.support.rule_agreement import disagreements
 from tests.support.rules import interpreted

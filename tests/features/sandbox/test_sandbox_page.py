@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from clearhold.features.sandbox.docs_page import markdown
 from clearhold.features.sandbox.scenarios import SCENARIOS
+from docs.pages.sandbox import markdown
 
 
 def test_given_the_page_then_it_is_that_of_the_code_and_has_every_scenario() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.scorers.cards import DEFAULTS
-from clearhold.features.scorers.docs_page import markdown
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from docs.pages.reasons import markdown
 from tests.support.vectors import VECTORS
 
 SIGNALS = {signal.id: signal for default in DEFAULTS.values() for signal in default.scorer.signals.values()}

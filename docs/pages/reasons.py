@@ -32,7 +32,7 @@ def markdown() -> str:
         "person, whatever the score is. A signal with a unit is measured, and has the points of the range that its\n"
         "measure falls in; a bank's own card may have other ranges and points.\n"
         "[P] marks a proposal without a public source, to be tuned on labels.\n"
-        "Made from `features/scorers/docs_page.py`; a test keeps the two equal.\n"
+        "Made from `docs/pages/reasons.py`; a test keeps the two equal.\n"
     )
     return head + "".join(_section(name, default) for name, default in DEFAULTS.items())
 
