@@ -1,5 +1,8 @@
 """Proof tokens: claims as a compact JWS under an Ed25519 key, and the checks of one that comes back.
 
+PyJWT signs, and verifies the signature. In front of it a token is held to one form, which PyJWT leaves open: canonical
+base64url, no name twice, no ``crit``. The time comes from the caller; PyJWT's own check of ``exp`` reads the clock.
+
 Form    header.claims.signature, each in base64url without padding. The header is exactly alg EdDSA, kid and typ
 Source  RFC 7515, 7519, 8037, 8725
 Errors  none: a token that proves nothing is a ``Checked`` with its fault
@@ -13,8 +16,8 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, NoReturn
 
 import msgspec
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from jwt import InvalidTokenError, PyJWS
 
 from clearhold.api.proofs.schemas import Fault, ProofClaims
 from clearhold.store.keys.key_schedule import SigningKey
@@ -25,6 +28,7 @@ MOST_CHARACTERS: Final = 8 * 1024
 
 _PART: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
 _PARTS: Final = 3
+_JWS: Final = PyJWS(algorithms=[ALGORITHM])
 
 
 class Checked(NamedTuple):
@@ -39,16 +43,14 @@ class _UnreadableError(Exception):
 
 
 class _Parts(NamedTuple):
+    token: str
     header: dict[str, Any]
     claims: dict[str, Any]
-    signed: bytes
-    signature: bytes
 
 
 def signed_token(claims: ProofClaims, key: SigningKey) -> str:
-    header = msgspec.json.encode({"alg": ALGORITHM, "kid": key.kid, "typ": TYPE})
-    signed = f"{_encoded(header)}.{_encoded(msgspec.json.encode(claims))}"
-    return f"{signed}.{_encoded(key.sign(signed.encode()))}"
+    headers = {"kid": key.kid, "typ": TYPE}
+    return _JWS.encode(msgspec.json.encode(claims), key.private, algorithm=ALGORITHM, headers=headers)
 
 
 def checked_token(token: object, *, public_key_of: Callable[[str], bytes | None], now_s: int) -> Checked:
@@ -65,7 +67,7 @@ def checked_token(token: object, *, public_key_of: Callable[[str], bytes | None]
     public_key = public_key_of(kid) if isinstance(kid, str) else None
     if public_key is None:
         return Checked(Fault.UNKNOWN_KID)
-    if not _holds(public_key, parts):
+    if not _holds(public_key, parts.token):
         return Checked(Fault.BAD_SIGNATURE)
     return _checked_claims(parts, now_s)
 
@@ -84,10 +86,10 @@ def _checked_claims(parts: _Parts, now_s: int) -> Checked:
     return Checked(Fault.NO_SCORE) if claims is None else Checked(None, claims)
 
 
-def _holds(public_key: bytes, parts: _Parts) -> bool:
+def _holds(public_key: bytes, token: str) -> bool:
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(parts.signature, parts.signed)
-    except InvalidSignature:
+        _JWS.decode(token, Ed25519PublicKey.from_public_bytes(public_key), algorithms=[ALGORITHM])
+    except InvalidTokenError:
         return False
     return True
 
@@ -98,8 +100,8 @@ def _parts_of(token: object) -> _Parts:
     texts = token.split(".")
     if len(texts) != _PARTS:
         raise _UnreadableError
-    header, claims, signature = map(_decoded, texts)
-    parts = _Parts(_object(header), _object(claims), token.rpartition(".")[0].encode(), signature)
+    header, claims, _ = map(_decoded, texts)
+    parts = _Parts(token, _object(header), _object(claims))
     if "crit" in parts.header:
         raise _UnreadableError
     return parts

@@ -171,6 +171,11 @@ def test_given_a_token_of_ours_when_checked_then_it_holds_until_its_end() -> Non
     assert check(TOKEN, now_s=CLAIMS.exp) == Checked(Fault.EXPIRED, CLAIMS)
 
 
+def test_given_claims_when_signed_then_the_bytes_are_those_of_the_form() -> None:
+    assert signed_token(CLAIMS, KEY) == TOKEN == signed(HEADER, msgspec.json.encode(CLAIMS), KEY.private)
+    assert parts_of(TOKEN)[0] == b'{"alg":"EdDSA","kid":"the-kid","typ":"score-proof+jwt"}'
+
+
 @pytest.mark.parametrize("bad", BAD)
 def test_given_a_bad_token_when_checked_then_it_fails_by_its_first_fault_and_shows_claims_only_when_signed(
     bad: str,
