@@ -124,7 +124,7 @@ class RunningService:
 
     def kill_redis(self) -> int:
         """Kill the embedded Redis alone; how many processes that were."""
-        servers = self._children("redis-server")
+        servers = self._children("valkey-server") + self._children("redis-server")
         with contextlib.suppress(ProcessLookupError):
             for pid in servers:
                 os.kill(pid, signal.SIGKILL)
