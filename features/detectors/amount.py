@@ -94,8 +94,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id=STRUCTURING,
         opens_when=(
-            "Several transfers just under one reporting threshold, of one entity or of 2 with one counterparty; hard "
-            "when the subject was decided on before."
+            "Several transfers just under one reporting threshold, of one entity, or of two entities "
+            "with one counterparty; hard when a person decided on the subject before."
         ),
         triggers=(Trigger(rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),
         features=(
@@ -119,7 +119,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="amount_spike",
-        opens_when="An amount far over the usual one and over the program's 95th percentile.",
+        opens_when="An amount far over the usual amounts and over the program's 95th percentile.",
         triggers=(Trigger(rules.SPIKE.id, transfer_subject, MEDIUM, ONCE),),
         features=(
             "entity_median_cents_90d",
@@ -136,7 +136,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="repeated_amount",
-        opens_when="The same amount again and again within a day.",
+        opens_when="The same amount repeatedly within a day.",
         triggers=(Trigger(rules.REPEATED.id, actor_subject, LOW, HOURS_24),),
         features=("repeated_amount_count_24h", "velocity_24h_count", "pair_regular"),
         thresholds={"count24h": rules.REPEATED_COUNT},
@@ -162,9 +162,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="micro_entry_abuse",
-        opens_when=(
-            "Many ACH entries under $1 without a debit beside them; on the program when no single entity sent them."
-        ),
+        opens_when=("Many ACH entries under $1 without a debit; on the program when they come from several entities."),
         triggers=(
             Trigger(rules.MICRO.id, micro_sender_subject, MEDIUM, HOURS_24),
             Trigger(rules.MICRO.id, micro_program_subject, MEDIUM, HOURS_24),

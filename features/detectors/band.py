@@ -18,7 +18,7 @@ GRADE_OF_BAND: Final[Mapping[Band, Grade]] = {Band.REVIEW: LOW, Band.HOLD: HIGH}
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id=BAND_REVIEW,
-        opens_when="A score in the band review, and no other alert on the transfer or its parties holds the transfer.",
+        opens_when="A score in the review band, and no other alert on the transfer or its parties names the transfer.",
         triggers=(),
         features=(),
         thresholds={},
@@ -32,7 +32,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id=BAND_HOLD,
-        opens_when="A score in the band hold, and no other alert on the transfer or its parties holds it in that band.",
+        opens_when="A score in the hold band, and no other alert on the transfer or its parties names it in that band.",
         triggers=(),
         features=(),
         thresholds={},

@@ -62,9 +62,9 @@ def _figures(crossing: CapCrossing) -> Figures:
 _DETECTOR: Final = Detector(
     id=PROGRAM_LIMIT_BREACH,
     opens_when=(
-        "A transfer takes what a cap of the program limits strictly over it: ACH debits of the day or the month, one "
-        "transfer, an entity's outgoing transfers of the day, or its transfers of 24 h. One alert a kind and a period, "
-        "which is the transfer's own, or the entity's, where the cap is on one."
+        "A transfer exceeds a cap of the program: on ACH debits of the day or the month, on one transfer, on an "
+        "entity's outgoing transfers of the day, or on its transfers of 24 h. One alert per kind and period; per "
+        "transfer or entity where the cap is on one."
     ),
     triggers=(),
     features=("velocity_24h_count", "velocity_24h_sum_cents"),

@@ -13,7 +13,7 @@ from clearhold.features.scorers.trs_v1 import card as rules
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="card_testing",
-        opens_when="One card tried again and again; hard when many cards are tried at one program.",
+        opens_when="Repeated attempts on one card; hard with attempts on many cards at one program.",
         triggers=(
             Trigger(rules.TESTING.id, account_subject, HIGH, HOURS_24),
             Trigger(rules.TESTING_PROGRAM.id, program_subject, HARD, HOURS_24),

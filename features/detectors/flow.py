@@ -77,7 +77,7 @@ def grade_fan_in(context: DetectionContext, _subject: AlertSubject) -> Grade | N
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="fan_in",
-        opens_when="Many payers of one side; of an agent, once it has a usual week to be compared with.",
+        opens_when="Many payers of one party; for an agent, once it has a usual week to compare with.",
         triggers=(Trigger(rules.FAN_IN.id, payee_subject, MEDIUM, DAYS_7, regrade=grade_fan_in),),
         features=("fan_in_count_24h", "fan_in_count_7d", "fan_in_usual_week"),
         thresholds=_FAN_THRESHOLDS,
@@ -88,7 +88,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="fan_out",
-        opens_when="Many payees of one side, several of them new to it.",
+        opens_when="Many payees of one party, several of them new to it.",
         triggers=(Trigger(rules.FAN_OUT.id, payer_subject, MEDIUM, DAYS_7),),
         features=(
             "fan_out_count_8h",
@@ -105,7 +105,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="scatter_gather",
-        opens_when="Spread over middle sides and collected again.",
+        opens_when="Money spread over intermediaries and collected again.",
         triggers=(Trigger(rules.SCATTER_GATHER.id, payee_subject, HIGH, DAYS_7),),
         features=("scatter_gather_middles", "fan_in_count_7d"),
         thresholds={"middles": SCATTER_GATHER_MIDDLES},
@@ -116,7 +116,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="gather_scatter",
-        opens_when="Collected from many and spread to many.",
+        opens_when="Money collected from many parties and spread to many.",
         triggers=(Trigger(rules.GATHER_SCATTER.id, payer_subject, HIGH, DAYS_7),),
         features=("gathered_count_7d", "gathered_usual_week", "fan_out_count_7d", "fan_out_usual_week"),
         thresholds={"count7d": rules.GATHER_SCATTER_COUNT, "usualFactor": USUAL_WEEK_FACTOR},
@@ -155,7 +155,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="funnel_mule",
-        opens_when="Money of many passed on at once, by somebody young, to a stranger or abroad.",
+        opens_when="Money of many payers passed on at once, by a new entity, to an unknown party or abroad.",
         triggers=(Trigger(rules.FUNNEL.id, actor_subject, HARD, DAYS_7),),
         features=(
             "gathered_count_24h",
@@ -176,7 +176,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id=ROUND_TRIP,
-        opens_when=f"Money comes back to the side that it left; hard at {ROUND_TRIPS_HARD} times in 30 days.",
+        opens_when=f"Money returns to the party that sent it; hard at {ROUND_TRIPS_HARD} times in 30 days.",
         triggers=(Trigger(rules.ROUND_TRIP.id, payee_subject, HIGH, DAYS_7, regrade=grade_round_trip),),
         features=("typology_round_trip", "typology_layering_hops"),
         thresholds={"hardCount30d": ROUND_TRIPS_HARD},
@@ -188,7 +188,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="layering_hops",
-        opens_when="The end of a chain through several hands.",
+        opens_when="The end of a chain of transfers through several parties.",
         triggers=(Trigger(rules.LAYERING.id, chain_end_subject, HIGH, DAYS_7),),
         features=("typology_layering_hops", "layering_least_cents"),
         thresholds={"hops": rules.LAYERING_HOPS, "leastCents": rules.LAYERING_FROM_CENTS},

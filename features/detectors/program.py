@@ -290,7 +290,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id=_VOLUME,
-        opens_when="The month's volume reaches the declared one, or after day 7 would come to 150 % of it at its rate.",
+        opens_when="The month's volume reaches the declared volume, or after day 7 is on course for 150 % of it.",
         triggers=(),
         features=(),
         kris=(KriName.DECLARED_VOLUME_USE,),
@@ -304,7 +304,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="reserve_shortfall",
-        opens_when="The reserve account holds less than what the program's ACH debits may still cost.",
+        opens_when="The reserve account holds less than the possible returns of the program's ACH debits.",
         triggers=(),
         features=(),
         kris=(KriName.RESERVE_COVERAGE,),
@@ -319,7 +319,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="concentration",
-        opens_when="At least 40 % of the money that left in 30 days went to one counterparty.",
+        opens_when="At least 40 % of the outgoing money of 30 days went to one counterparty.",
         triggers=(),
         features=(),
         kris=(KriName.COUNTERPARTY_CONCENTRATION,),
@@ -375,7 +375,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="verification_denial",
-        opens_when="Over 10 % of the entities on which a decision was delivered in 30 days were denied.",
+        opens_when="Over 10 % of the entities with a decision in 30 days were denied.",
         triggers=(),
         features=(),
         kris=(KriName.VERIFICATION_DENIAL_RATE,),

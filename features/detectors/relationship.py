@@ -24,7 +24,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="new_counterparty_burst",
-        opens_when="Many strangers of one entity in a day.",
+        opens_when="Many new counterparties of one entity in a day.",
         triggers=(Trigger(rules.BURST.id, actor_subject, MEDIUM, HOURS_24),),
         features=("entity_new_counterparties_24h", "velocity_24h_count"),
         thresholds={"count24h": rules.NEW_COUNTERPARTIES},

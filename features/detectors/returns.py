@@ -86,7 +86,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id=SANCTIONS_RETURN,
-        opens_when="An ACH entry came back as R16, from an account that is frozen or by an instruction of OFAC.",
+        opens_when="An ACH entry was returned as R16: account frozen, or returned by an instruction of OFAC.",
         triggers=(Trigger(rules.SANCTIONS_RETURN.id, counterparty_subject, HARD, DAYS_30),),
         features=("counterparty_frozen_returns", "counterparty_n"),
         thresholds={"returns": 1},

@@ -36,8 +36,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="velocity_spike",
         opens_when=(
-            "Far more transfers in a day than usual, and half as many again as on the entity's busiest day of 5 "
-            "weeks; or so with cents."
+            "Far more transfers in a day than usual, and 1.5 times the entity's busiest day of 5 weeks; by count or "
+            "by amount."
         ),
         triggers=(Trigger(rules.VELOCITY.id, actor_subject, MEDIUM, HOURS_24),),
         features=(
@@ -64,7 +64,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     ),
     Detector(
         id="dormant_reactivation",
-        opens_when="The first transfer after a long silence, and a large one; high after a year, when money leaves.",
+        opens_when="A large first transfer after long inactivity; high severity after a year, for outgoing money.",
         triggers=(Trigger(rules.DORMANT.id, actor_subject, MEDIUM, DAYS_7, regrade=grade_dormant),),
         features=("typology_dormant_days", "velocity_24h_sum_cents", "program_p95_cents"),
         thresholds={
