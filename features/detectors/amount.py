@@ -95,7 +95,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id=STRUCTURING,
         opens_when=(
             "Several transfers just under one reporting threshold, of one entity, or of two entities "
-            "with one counterparty; hard when a person decided on the subject before."
+            "with one counterparty; hard when an earlier alert on the subject was decided."
         ),
         triggers=(Trigger(rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),
         features=(
