@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import LONGEST
 
 ROOT: Final = Path(__file__).parent.parent
-SHIPPED: Final = ("features", "store", "flows", "api")
+SHIPPED: Final = ("features", "store", "flows", "api", "calibrate")
 ROOMS: Final = (*SHIPPED, "tests", "demo", "bench", "docs/pages")
 STYLE: Final = ROOT / "docs" / "style.md"
 MAX_MODULE_LINES: Final = 400

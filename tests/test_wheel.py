@@ -65,7 +65,7 @@ def test_given_the_wheel_then_it_has_one_package_with_every_file_and_says_that_i
     tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
     files = {
         f"clearhold/{path.relative_to(ROOT)}"
-        for room in ("api", "demo", "features", "flows", "store")
+        for room in ("api", "calibrate", "demo", "features", "flows", "store")
         for path in (ROOT / room).rglob("*")
         if path.is_file() and path.suffix not in {".pyc", ".so"}
     }

@@ -12,7 +12,6 @@ from clearhold.api.app import serve as run_service
 from clearhold.api.cli import (
     aside,
     backup,
-    calibrate,
     check,
     explain,
     lake,
@@ -27,6 +26,7 @@ from clearhold.api.cli import (
 )
 from clearhold.api.settings import MOST_SCORERS, Settings
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
+from clearhold.calibrate import command as calibrate
 from clearhold.demo import command as demo
 from clearhold.store.errors import StartupError
 from clearhold.store.logs import configure_logs

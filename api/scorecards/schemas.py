@@ -52,7 +52,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 
 class _RequiredOfReport(msgspec.Struct, frozen=True, rename="camel"):
-    """Of ``api/cli/calibration/report.py``, what an approval needs to have anything to look at."""
+    """Of ``calibrate/report.py``, what an approval needs to have anything to look at."""
 
     card_sha256: str
     generated_at: str

@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.ensemble import IsolationForest
 
 from bench.detection.data import Known, hash_of
-from clearhold.api.cli.calibration.fitting import fit_card
-from clearhold.api.cli.calibration.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
+from clearhold.calibrate.fitting import fit_card
+from clearhold.calibrate.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.card_check import faults_of

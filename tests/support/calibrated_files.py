@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.testing import CliRunner, Result
 
-from clearhold.api.cli.calibrate import register
+from clearhold.calibrate.command import register
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.scorers.card_check import read_card
 from clearhold.features.scorers.cards import compile_card

@@ -28,7 +28,9 @@ from tests.support.callers import World, running_world
 from tests.support.error_answers import error_of
 from tests.support.provoked_errors import CASES, NOT_OVER_HTTP
 
-SHIPPED: Final = [path for room in ("features", "store", "flows", "api") for path in Path(room).rglob("*.py")]
+SHIPPED: Final = [
+    path for room in ("features", "store", "flows", "api", "calibrate") for path in Path(room).rglob("*.py")
+]
 STATUSES_OF: Final = {
     "InvalidRequestError": {400},
     "UnauthorizedError": {401},

@@ -11,7 +11,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from clearhold.api.cli import calibrate, explain
+from clearhold.api.cli import explain
+from clearhold.calibrate import command as calibrate
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from tests.support.bank_events import a_wire, an_event

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from clearhold.api.cli.calibration.evaluation import psi
+from clearhold.calibrate.evaluation import psi
 from clearhold.features.core.stability import SCORE_CLASSES, score_class, stability_index
 from clearhold.features.policy.comparison import PairCount, to_comparison
 from clearhold.store.tables.stability import score_class_sql, share_sql

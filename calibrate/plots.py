@@ -5,8 +5,8 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.cli.calibration.report import BandTable, ChancePart, Ranking, WeekPart
 from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_chart
+from clearhold.calibrate.report import BandTable, ChancePart, Ranking, WeekPart
 from clearhold.features.core.measured import Measured
 
 _HEIGHT: Final = 200

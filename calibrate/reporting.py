@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import sklearn
 
-from clearhold.api.cli.calibration.checks import leaks_in
-from clearhold.api.cli.calibration.evaluation import (
+from clearhold.calibrate.checks import leaks_in
+from clearhold.calibrate.evaluation import (
     Windows,
     bands_of,
     chances,
@@ -17,9 +17,9 @@ from clearhold.api.cli.calibration.evaluation import (
     ranking,
     stability,
 )
-from clearhold.api.cli.calibration.findings import findings_of
-from clearhold.api.cli.calibration.fitting import LEARNING_RATE, Fit
-from clearhold.api.cli.calibration.report import (
+from clearhold.calibrate.findings import findings_of
+from clearhold.calibrate.fitting import LEARNING_RATE, Fit
+from clearhold.calibrate.report import (
     AMOUNT,
     CARD,
     CHAMPION,
@@ -42,7 +42,7 @@ from clearhold.api.cli.calibration.report import (
     SourceCount,
     Window,
 )
-from clearhold.api.cli.calibration.samples import BAD, NO_LABEL, OK, PROVISIONAL, UNSCORED, Column, Samples
+from clearhold.calibrate.samples import BAD, NO_LABEL, OK, PROVISIONAL, UNSCORED, Column, Samples
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.measured import Measured, measured, rounded

@@ -10,10 +10,12 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.cli.calibration.evaluation import VOLUMES
-from clearhold.api.cli.calibration.fitting import MOST_FITTED_BINS, ROUNDS
-from clearhold.api.cli.calibration.plots import band_shares, percent, precision_and_recall, reliability, weeks
-from clearhold.api.cli.calibration.report import (
+from clearhold.api.html.page import printed_page
+from clearhold.api.html.parts import about, columns, section, table, tiles
+from clearhold.calibrate.evaluation import VOLUMES
+from clearhold.calibrate.fitting import MOST_FITTED_BINS, ROUNDS
+from clearhold.calibrate.plots import band_shares, percent, precision_and_recall, reliability, weeks
+from clearhold.calibrate.report import (
     FITTED,
     GIVEN,
     LATER,
@@ -24,8 +26,6 @@ from clearhold.api.cli.calibration.report import (
     ReasonPart,
     Window,
 )
-from clearhold.api.html.page import printed_page
-from clearhold.api.html.parts import about, columns, section, table, tiles
 from clearhold.features.core.measured import Measured
 
 _NOTHING: Final = "\N{EN DASH}"

@@ -10,13 +10,13 @@ from typing import Any, Final
 import msgspec
 from rich.progress import Progress
 
-from clearhold.api.cli.calibration.checks import leaks_in, require_enough
-from clearhold.api.cli.calibration.fitting import Fit, fit_card
-from clearhold.api.cli.calibration.page import page_of
-from clearhold.api.cli.calibration.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
-from clearhold.api.cli.calibration.reporting import About, report_of
-from clearhold.api.cli.calibration.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
-from clearhold.api.cli.calibration.samples import Samples, measure_all, scores_by
+from clearhold.calibrate.checks import leaks_in, require_enough
+from clearhold.calibrate.fitting import Fit, fit_card
+from clearhold.calibrate.page import page_of
+from clearhold.calibrate.report import CARD, LATER, WARNING, BandTable, CalibrationReport, Exclusion
+from clearhold.calibrate.reporting import About, report_of
+from clearhold.calibrate.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
+from clearhold.calibrate.samples import Samples, measure_all, scores_by
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.measured import Measured

@@ -19,8 +19,8 @@ from sklearn.metrics import log_loss
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from clearhold.api.cli.calibration.request import NoCardError
-from clearhold.api.cli.calibration.samples import BAD, Column, Samples, inputs_of
+from clearhold.calibrate.request import NoCardError
+from clearhold.calibrate.samples import BAD, Column, Samples, inputs_of
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.bands import HOLD_FROM
 from clearhold.features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard

@@ -6,10 +6,10 @@ None of it forbids a card. Whoever approves one has read them.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from clearhold.api.cli.calibration.checks import Leak
-from clearhold.api.cli.calibration.evaluation import verdict_of
-from clearhold.api.cli.calibration.fitting import Fit
-from clearhold.api.cli.calibration.report import (
+from clearhold.calibrate.checks import Leak
+from clearhold.calibrate.evaluation import verdict_of
+from clearhold.calibrate.fitting import Fit
+from clearhold.calibrate.report import (
     CARD,
     CHAMPION,
     LATER,

@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from clearhold.api.cli import calibration
-from clearhold.api.cli.calibration import fitting
-from clearhold.api.cli.calibration.samples import Samples
+from clearhold import calibrate
+from clearhold.calibrate import fitting
+from clearhold.calibrate.samples import Samples
 from clearhold.features.core.scorecards import points_when
 from clearhold.features.scorers.cards import DEFAULTS
 from tests.support.calibrated_files import calibrated, card_of, of_rows, report_of
@@ -179,9 +179,9 @@ def test_given_the_command_line_then_what_fits_is_not_loaded_and_its_absence_is_
 ) -> None:
     loaded = "import sys, clearhold.api.cli.main; sys.exit(bool({'sklearn', 'scipy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", loaded], check=False)
-    monkeypatch.delattr(calibration, "run", raising=False)
+    monkeypatch.delattr(calibrate, "run", raising=False)
     for name in ("run", "checks"):
-        monkeypatch.delitem(sys.modules, f"clearhold.api.cli.calibration.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, f"clearhold.calibrate.{name}", raising=False)
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     result = of_rows(tmp_path, some_labelled(50))
 

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import average_precision_score, brier_score_loss
 
-from clearhold.api.cli.calibration.report import (
+from clearhold.calibrate.report import (
     BandShare,
     BandTable,
     ChancePart,
@@ -24,7 +24,7 @@ from clearhold.api.cli.calibration.report import (
     StabilityPart,
     WeekPart,
 )
-from clearhold.api.cli.calibration.samples import BAD, OK, UNSCORED, Column, Samples
+from clearhold.calibrate.samples import BAD, OK, UNSCORED, Column, Samples
 from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM, band_word
 from clearhold.features.core.measured import measured, rounded
 from clearhold.features.core.stability import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from sklearn.metrics import average_precision_score
 
-from clearhold.api.cli.calibration.request import NoCardError
-from clearhold.api.cli.calibration.samples import BAD, OK, Samples, inputs_of
+from clearhold.calibrate.request import NoCardError
+from clearhold.calibrate.samples import BAD, OK, Samples, inputs_of
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.scorers.signal import Signal
 

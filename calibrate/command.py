@@ -20,7 +20,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from clearhold.api.cli.calibration.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
+from clearhold.calibrate.request import CalibrationOutcome, NoCardError, Request, UnknownSignalError
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.scorecards import Scorecard
@@ -123,7 +123,7 @@ def _outcome(
 ) -> CalibrationOutcome:
     """What comes out; what stands in its way ends the command."""
     try:
-        from clearhold.api.cli.calibration import run  # noqa: PLC0415 - an extra, which the service never loads
+        from clearhold.calibrate import run  # noqa: PLC0415 - an extra, which the service never loads
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _OF_EXTRA:
             raise
