@@ -4,7 +4,6 @@ from typing import Final
 
 from clearhold.features.catalogue.features import NAME_OF
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.sentences import paragraph
 from clearhold.features.core.vocabulary import Severity
 from clearhold.features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject
 from clearhold.features.detectors.detector import ONCE, Detector, SubjectOf
@@ -21,6 +20,7 @@ from clearhold.features.detectors.subjects import (
     transfer_subject,
 )
 from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY
+from docs.pages.wrapping import paragraph
 
 SUBJECTS: Final[dict[SubjectOf, str]] = {
     micro_program_subject: "program",

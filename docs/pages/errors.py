@@ -4,7 +4,7 @@ from typing import Final
 
 from clearhold.api.http.error_table import ANYWHERE, ERRORS
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.sentences import paragraph
+from docs.pages.wrapping import paragraph
 
 _INTRODUCTION: Final = """# Errors
 

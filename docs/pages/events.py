@@ -19,7 +19,7 @@ from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.signing_snippets import SNIPPETS
 from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
 from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
-from clearhold.features.core.sentences import paragraph
+from docs.pages.wrapping import paragraph
 
 _HEAD: Final = """# Bank events
 

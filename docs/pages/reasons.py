@@ -6,13 +6,13 @@ A scorer's signals are written where they are measured, and its default card bes
 from typing import Any, Final
 
 from clearhold.features.core.scorecards import Bin
-from clearhold.features.core.sentences import paragraph
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.families import Family
 from clearhold.features.scorers.scorecard import CEILING, PROPOSED
 from clearhold.features.scorers.signal import ANY_RAIL, Signal
+from docs.pages.wrapping import paragraph
 
 TITLES: Final = {
     "trs": "Transaction Risk Score",

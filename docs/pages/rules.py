@@ -10,7 +10,6 @@ import msgspec
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.rules import Rule, RuleStatus
-from clearhold.features.core.sentences import paragraph
 from clearhold.features.rules.examples import EXAMPLES, Features, RuleExample
 from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of, words_of
 from clearhold.features.rules.language import (
@@ -22,6 +21,7 @@ from clearhold.features.rules.language import (
     MAX_VALUES,
 )
 from clearhold.features.rules.words import sentence_of
+from docs.pages.wrapping import paragraph
 
 _HEAD: Final = f"""# Rules
 

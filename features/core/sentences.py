@@ -1,9 +1,6 @@
-"""How sentences write figures, and the width of paragraphs in generated pages."""
+"""How sentences write figures."""
 
-import textwrap
 from typing import Final
-
-_WIDTH: Final = 120
 
 _TWO_DIGITS: Final = 2
 _DIGITS_OF: Final = {
@@ -12,11 +9,6 @@ _DIGITS_OF: Final = {
     **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
 }
 """Digits behind the point of the currencies that have not two (ISO 4217)."""
-
-
-def paragraph(text: str, indent: str = "") -> str:
-    """A paragraph of a page; its lines after the first are indented."""
-    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def money(cents: int) -> str:
