@@ -1,12 +1,10 @@
 """verify.py EXPORT.ndjson JWKS.json CHECKPOINT... : verifies the record. Needs Python 3.11 and cryptography.
-The export of one subject has its own checkpoints; a given checkpoint over the same number of links must agree.
-"""
+The export of one subject has its own checkpoints; a given checkpoint over the same number of links must agree."""
 import sys
 from base64 import b64decode, urlsafe_b64decode
 from hashlib import sha256
 from json import dumps, loads
 from pathlib import Path
-
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -59,9 +57,10 @@ def whole_record(lines, kept):  # all links of both chains, and the policies and
         print(f"ok {origin}: {len(links)} links, the checkpoint is over {size}")
 
 SAME = {  # what never changes of a row; the link of the same id says it too, of actions in part under other names
-    "dispositions": ["id", "tenantId", "alertId", "decidedBy", "decision", "narrative", "narrativeModel", "recommendation", "policyVersion", "overturnsDraft", "createdAt", "alertSha256", "policySha256"],
-    "actions": ["id", "tenantId", "alertId", "type", "targetType", "targetId", "requestedBy", "createdAt"],
-    "links of actions": ["id", "tenantId", "alertId", "kind", "targetType", "targetId", "actor", "createdAt"],
+    "dispositions": "id tenantId alertId decidedBy decision narrative narrativeModel recommendation policyVersion "
+                    "overturnsDraft createdAt alertSha256 policySha256".split(),
+    "actions": "id tenantId alertId type targetType targetId requestedBy createdAt".split(),
+    "links of actions": "id tenantId alertId kind targetType targetId actor createdAt".split(),
 }
 
 def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with proofs to checkpoints, an end
