@@ -42,7 +42,7 @@ class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 class ApprovalRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     approver_id: Annotated[
-        PersonName | None, about("The approver of record, in place of X-Operator; the rules of that header hold.")
+        PersonName | None, about("The approver of record, in place of X-Operator and by its rules.")
     ] = None
 
 
@@ -79,7 +79,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     requested_by: Annotated[str, about("Who requested it: the person of X-Operator, or a key.")]
     approved_by: Annotated[str | None, about("The second person; null without one.")]
     status: Annotated[
-        ActionStatus, about("requested waits for a second person; approved is being carried out; the others are final.")
+        ActionStatus, about("requested waits for a second person; approved is under way; the others are final.")
     ]
     change: Annotated[
         dict[str, Any] | None,

@@ -43,9 +43,7 @@ class NewProgram(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     tenant_id: UUID
     slug: Slug
     name: Name
-    source: Annotated[ProgramSource, about("bank: real; simulated: for trying out, labelled everywhere.")] = (
-        ProgramSource.BANK
-    )
+    source: Annotated[ProgramSource, about("bank: real; simulated: to try out, always labelled.")] = ProgramSource.BANK
     webhook_endpoint_id: BankId | None = None
     declared_monthly_volume_cents: CentsText | None = None
     declared_rails: Rails = ()
@@ -95,13 +93,13 @@ class AccountOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class TenantCreated(Tenant, frozen=True, kw_only=True, rename="camel"):
     operator_token: Annotated[
-        str | None, about("The tenant's operator token, shown this once; null in the answer to a repeat.")
+        str | None, about("The operator token, shown this once; null in the answer to a repeat.")
     ]  # None in the answer to a repeat
 
 
 class ProgramCreated(Program, frozen=True, kw_only=True, rename="camel"):
     ingest_secret: Annotated[
-        str | None, about("The key that signs the program's events, shown this once; null in the answer to a repeat.")
+        str | None, about("The key that signs its events, shown this once; null in the answer to a repeat.")
     ]
 
 

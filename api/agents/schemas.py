@@ -25,9 +25,7 @@ class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``full`` reads all settlements from the beginning, and imports again what says what it said last time."""
 
-    full: Annotated[
-        bool, about("Whether all settlements are read from the beginning, and unchanged ones are imported again.")
-    ] = False
+    full: Annotated[bool, about("Whether all settlements are read and imported again, unchanged ones too.")] = False
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -40,7 +38,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     address: Annotated[str | None, about("The agent's wallet; null when none is set.")]
     verification_status: Annotated[str, about("UNVERIFIED unless the wallet's profile says otherwise.")]
     screening_status: Annotated[
-        str | None, about("clear, hit, review or not_covered, of the wallet; null when it was never screened.")
+        str | None, about("clear, hit, review or not_covered, of the wallet; null if never screened.")
     ]
     last_screened_at: Annotated[str | None, about("When the wallet was last screened.")]
     settlements: Annotated[int, about("Payments imported, without payments that the chain took back.")]

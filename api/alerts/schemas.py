@@ -63,16 +63,12 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     score_at_alert: Annotated[int | None, about("The subject's score as the alert opened; null without one.")]
     band_at_alert: Annotated[Band | None, about("Band of that score; null without one.")]
     hard_signal: Annotated[bool, about("Whether a hard signal is among its reasons, so that a person must decide.")]
-    status: Annotated[
-        AlertStatus, about("open, held and escalated wait for a decision; closed and auto_closed are final.")
-    ]
+    status: Annotated[AlertStatus, about("open, held and escalated need a decision; closed and auto_closed are final.")]
     route: Route | None
     policy_version: str | None
     opened_at: str
     closed_at: Annotated[str | None, about("When it was closed; null until then.")]
-    dedupe_key: Annotated[
-        str | None, about("One alert a detector, subject and window: a further finding with the same key joins it.")
-    ]
+    dedupe_key: Annotated[str | None, about("One alert per detector, subject and window: further findings join it.")]
     due_at: str | None
     escalated_at: str | None
     sla_tier: SlaTier | None
@@ -88,11 +84,9 @@ class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An alert with all that a decision needs. ``dispositions`` and ``actions`` are oldest first."""
 
     alert: Annotated[Alert, about("The alert.")]
-    transfer: Annotated[
-        Transfer | None, about("The transfer that the alert is about, with its score; null when it is about none.")
-    ]
+    transfer: Annotated[Transfer | None, about("The alert's transfer, with its score; null when it is about none.")]
     reasons: Annotated[
-        tuple[Reason, ...], about("The reasons of the score at which the alert opened; they add up to scoreAtAlert.")
+        tuple[Reason, ...], about("The reasons of the score at the opening; they add up to scoreAtAlert.")
     ]
     draft: Annotated[Draft | None, about("A proposed decision, made from the evidence; null without one.")]
     dispositions: Annotated[tuple[Disposition, ...], about("The decisions so far, oldest first.")]
@@ -101,7 +95,7 @@ class AlertDetail(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     decision: Annotated[
-        AlertDecision, about("close is final; hold keeps the money; release is for a held alert; escalate hands on.")
+        AlertDecision, about("close is final; hold keeps the money; release ends a hold; escalate hands on.")
     ]
     narrative: Annotated[Prose, about("Why, in words: it goes on the record.")]
 

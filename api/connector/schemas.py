@@ -30,9 +30,7 @@ class QueueArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
     program_id: Annotated[UUID | None, _PROGRAM] = None
     overdue_only: Annotated[bool | None, about("true: only alerts whose due time has passed.")] = None
     limit: Annotated[PageLimit | None, about("How many alerts at most. Left out: 25.")] = None
-    cursor: Annotated[
-        PageCursor | None, about("nextCursor of the page before, sent with the same other arguments.")
-    ] = None
+    cursor: Annotated[PageCursor | None, about("nextCursor of the page before, with the same other arguments.")] = None
 
 
 class AlertArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -48,9 +46,7 @@ class DecisionArguments(msgspec.Struct, frozen=True, kw_only=True, rename="camel
             "authority is to see it. release: let the held money go. no_action: noted, nothing follows."
         ),
     ]
-    narrative: Annotated[
-        Prose, about("Why, in the words of the person who decides. It goes on the record unchanged, and stays.")
-    ]
+    narrative: Annotated[Prose, about("Why, in the decider's words. It goes on the record unchanged, and stays.")]
     idempotency_key: Annotated[
         IdempotencyKeyText | None, about("Send the same key with every attempt at the same call: it takes effect once.")
     ] = None

@@ -29,7 +29,7 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     type: Annotated[EntityType, about("A person or a business.")]
     name: str
     verification_status: Annotated[
-        VerificationStatus, about("The bank's verification of the entity; UNVERIFIED when only transfers name it.")
+        VerificationStatus, about("The bank's verification; UNVERIFIED when only transfers name it.")
     ]
     is_high_risk: Annotated[bool, about("Whether the bank marks it as high risk.")]
     pep_status: Annotated[PepStatus, about("Whether it is a politically exposed person.")]

@@ -70,7 +70,7 @@ class Event(EventSummary, frozen=True, kw_only=True, rename="camel"):
     preflight_id: Annotated[str | None, about("The pre-flight that was open on its transfer, if there was one.")]
     deliveries: Annotated[
         tuple[EventDelivery, ...],
-        about("Newest first, at most 100. An exact repetition is not in the log, and not here."),
+        about("Newest first, at most 100, without exact repetitions."),
     ]
 
 

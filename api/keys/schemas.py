@@ -21,9 +21,9 @@ class NewKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     name: Name
     mode: KeyMode
-    program_id: Annotated[
-        UUID | None, about("The one program that the key may touch; left out or null: every program of its mode.")
-    ] = None
+    program_id: Annotated[UUID | None, about("The key's one program; left out or null: every program of its mode.")] = (
+        None
+    )
     scopes: Scopes = ()
 
 

@@ -26,7 +26,7 @@ class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     label: LabelValue
     reason: Prose
     program_id: Annotated[
-        BankId | None, about("The transfer's program; required where several programs have a transfer of this id.")
+        BankId | None, about("The transfer's program; required where several have this transfer id.")
     ] = None
     source: Literal["person", "dispute", "law_enforcement"] = "person"
 

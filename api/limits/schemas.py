@@ -85,14 +85,12 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     cap_count: int | None
     version: Annotated[
         str | None,
-        about("Version of the program's caps that the last change of this kind made; null without a change."),
+        about("Version of the caps by the last change of this kind; null without a change."),
     ]
     requested_by: Annotated[str | None, about("Who requested the last change; null without a change.")]
     approved_by: Annotated[str | None, about("Who approved the last change; null without a change.")]
     since: Annotated[str | None, about("Since when the cap is in force, or removed; null when there never was one.")]
-    observed: Annotated[
-        Cap, about("The use now: cents in a string of digits, a count as an integer; null when nothing moved.")
-    ]
+    observed: Annotated[Cap, about("The use now: cents as a string of digits, or a count; null when nothing moved.")]
     n: Annotated[int, about("How many transfers that is.")]
     note: Annotated[str | None, _NOTE]
 
@@ -117,7 +115,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     limits: Annotated[tuple[Limit, ...], about("All five kinds of cap.")]
     pending: Annotated[
         tuple[PendingLimit, ...],
-        about("The changes that wait for an approver, in the order in which they were requested."),
+        about("The changes that wait for an approver, in the order of request."),
     ]
 
 

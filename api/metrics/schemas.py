@@ -27,12 +27,10 @@ class MetricsHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
-    clear: Annotated[Measured, about("clear: labelled bad among the labelled transfers that landed in this band.")]
-    review: Annotated[Measured, about("review: labelled bad among the labelled transfers that landed in this band.")]
-    hold: Annotated[Measured, about("hold: labelled bad among the labelled transfers that landed in this band.")]
-    unscored: Annotated[
-        Measured, about("unscored: labelled bad among the labelled transfers that landed in this band.")
-    ]
+    clear: Annotated[Measured, about("clear: labelled bad among labelled transfers that landed in this band.")]
+    review: Annotated[Measured, about("review: labelled bad among labelled transfers that landed in this band.")]
+    hold: Annotated[Measured, about("hold: labelled bad among labelled transfers that landed in this band.")]
+    unscored: Annotated[Measured, about("unscored: labelled bad among labelled transfers that landed in this band.")]
 
 
 class MetricsCoverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,10 +54,8 @@ class HoldBand(msgspec.Struct, frozen=True, kw_only=True):
 class DecisionHours(msgspec.Struct, frozen=True, kw_only=True):
     """Null without a decision."""
 
-    median: Annotated[float | None, about("The median, interpolated between two values; null without a decision.")]
-    p90: Annotated[
-        float | None, about("The 90th percentile, interpolated between two values; null without a decision.")
-    ]
+    median: Annotated[float | None, about("The median, interpolated; null without a decision.")]
+    p90: Annotated[float | None, about("The 90th percentile, interpolated; null without a decision.")]
     n: Annotated[int, about("How many decisions.")]
 
 
@@ -83,14 +79,10 @@ class FamilyCount(msgspec.Struct, frozen=True, kw_only=True):
 class EventCoverage(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Null without an event."""
 
-    value: Annotated[
-        float | None, about("Families that are read, of the families that the bank sent; null when it sent nothing.")
-    ]
+    value: Annotated[float | None, about("The share of the sent families that is read; null when none was sent.")]
     n: Annotated[int, about("How many families the bank sent.")]
     seen: Annotated[tuple[str, ...], about("The families that the bank sent, in order.")]
-    by_family: Annotated[
-        tuple[FamilyCount, ...], about("Deliveries by family and result, on the days of the events' own created_at.")
-    ]
+    by_family: Annotated[tuple[FamilyCount, ...], about("Deliveries by family and result, on the days of created_at.")]
 
 
 class Metrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -115,12 +107,8 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ),
     ]
     coverage: Annotated[MetricsCoverage, about("Transfers and programs with a score.")]
-    hold_band: Annotated[
-        HoldBand, about("How right the hold band was, by labels and the score with which a transfer landed.")
-    ]
-    auto_closed: Annotated[
-        Measured, about("Closed by the policy as they opened, among the alerts opened in the window.")
-    ]
+    hold_band: Annotated[HoldBand, about("How right the hold band was, by labels and the score at landing.")]
+    auto_closed: Annotated[Measured, about("Closed by the policy at opening, among the alerts opened in the window.")]
     overturned: Annotated[
         Measured,
         about(
@@ -133,7 +121,7 @@ class Metrics(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         ApprovedWithoutWaiting, about("Transfers in the band clear that no alert was opened or written with.")
     ]
     event_coverage: Annotated[
-        EventCoverage, about("Which families of events the bank sent, and which of them are read.")
+        EventCoverage, about("Families of events that the bank sent, and which of them are read.")
     ]
     simulated: Simulated = msgspec.UNSET
 

@@ -38,9 +38,7 @@ VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``body`` is what the prefix of ``version`` says: policy, clock, ladder, thresholds, kri or retention."""
 
-    version: Annotated[
-        VersionText, about("The next version of its kind, as in clock-v2; its prefix says what kind it is.")
-    ]
+    version: Annotated[VersionText, about("The next version of its kind, as in clock-v2; its prefix is the kind.")]
     program_id: UUID | None = None
     body: dict[str, Any]
 

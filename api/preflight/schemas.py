@@ -55,18 +55,16 @@ class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     counterparty: Annotated[
         CounterpartyRequest | None, about("The other side when it is not on file, or what the transfer will say of it.")
     ] = None
-    effective_on: Annotated[
-        Moment | None, about("When the transfer is to move: a date, or a date-time with an offset.")
-    ] = None
+    effective_on: Annotated[Moment | None, about("When the money is to move: a date, or a date-time with offset.")] = (
+        None
+    )
     description: Annotated[Text | None, about("The statement's text, as the originator writes it.")] = None
 
 
 class PreflightRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     transfer: Annotated[TransferRequest, about("The transfer that is asked about.")]
     program_id: Annotated[UUID | None, about("The program; give exactly one of programId and programSlug.")] = None
-    program_slug: Annotated[
-        Slug | None, about("The program's slug; give exactly one of programId and programSlug.")
-    ] = None
+    program_slug: Annotated[Slug | None, about("The program's slug; give exactly one of it and programId.")] = None
     idempotency_key: Annotated[
         IdempotencyKeyText | None,
         about("The caller's key: with it, the same program gets the recorded answer for good."),
@@ -80,9 +78,7 @@ class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
         dict[str, Any],
         about("The request as sent, with the caller (operator) and the parties that it was about (resolved)."),
     ]
-    matched_transfer_id: Annotated[
-        str | None, about("The transfer that landed as proposed within 24 hours; null while none has.")
-    ]
+    matched_transfer_id: Annotated[str | None, about("The transfer that landed as proposed within 24 hours, or null.")]
     created_at: str
 
 
@@ -121,9 +117,7 @@ class PreflightGrades(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     not_hold_and_bad: Annotated[int, about("Not held, and the transfer is labelled bad.")]
     not_hold_and_ok: Annotated[int, about("Not held, and the transfer is labelled ok.")]
     hold_precision: Annotated[float | None, about("Of the graded holds, the share that is bad; null without one.")]
-    hold_recall: Annotated[
-        float | None, about("Of the transfers labelled bad, the share that was held; null without one.")
-    ]
+    hold_recall: Annotated[float | None, about("The held share of transfers labelled bad; null without one.")]
 
 
 class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

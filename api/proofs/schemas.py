@@ -37,9 +37,7 @@ class NewProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
     type: Annotated[ProofSubject, about("What the actor is; on the program `agents` it is an agent.")]
     id: Annotated[BankId, about("The bank's id of the actor.")]
-    program_id: Annotated[
-        UUID | None, about("The actor's program; required where several programs have an actor of this id.")
-    ] = None
+    program_id: Annotated[UUID | None, about("The actor's program; required where several have this actor id.")] = None
 
 
 class ProofClaims(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,9 +67,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 class TokenToVerify(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whatever stands in ``token`` has a verdict, also what is no string."""
 
-    token: Annotated[
-        Any, about("The proof. Left out, null or empty: token required; any value but a string is malformed.")
-    ] = None
+    token: Annotated[Any, about("The proof. Left out, null or empty: token required; no string: malformed.")] = None
 
 
 class ProofVerification(msgspec.Struct, frozen=True, kw_only=True):

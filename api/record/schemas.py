@@ -59,9 +59,7 @@ class ChainBreak(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     chain: Chain
     seq: int
     id: Annotated[str | None, about("Id of the object whose link breaks the chain; null when it cannot be read.")]
-    expected: Annotated[
-        str | None, about("The value that should be there: a hash in hex, or a root in base64; null for nothing.")
-    ]
+    expected: Annotated[str | None, about("The value due there: a hash in hex, or a root in base64; null for nothing.")]
     found: Annotated[str | None, about("The value that is there; null for nothing.")]
     created_at: Annotated[str | None, about("When the broken link was written; null when that cannot be read.")]
 

@@ -156,9 +156,7 @@ class ProgramPoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The program's score in one snapshot of its indicators."""
 
     as_of: Annotated[str, about("The instant of the snapshot.")]
-    program_score: Annotated[
-        int | None, about("The Program Risk Score, 0 to 100; null below three measured indicators.")
-    ]
+    program_score: Annotated[int | None, about("The Program Risk Score, 0-100; null below three measured indicators.")]
     band: Band
     n: Annotated[int, _N]
 
@@ -170,9 +168,7 @@ class KriDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     from_: Annotated[
         float | None, about("The value in the last snapshot before the period; null when not measured.")
     ] = msgspec.field(name="from")
-    to: Annotated[
-        float | None, about("The value in the last snapshot before the end of the period; null when not measured.")
-    ]
+    to: Annotated[float | None, about("The value in the last snapshot of the period; null when not measured.")]
     delta: float | None
     status_from: Annotated[KriStatus, about("The status before the period; unmeasured without a snapshot.")]
     status_to: Annotated[KriStatus, about("The status at its end.")]
@@ -206,14 +202,12 @@ class ProgramReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     transitions: tuple[BandTransition, ...]
     kris: Annotated[
         dict[str, KriValue],
-        about("The key risk indicators of the last snapshot before the end of the period, by name."),
+        about("The key risk indicators of the period's last snapshot, by name."),
     ]
-    kri_deltas: Annotated[
-        tuple[KriDelta, ...], about("The same indicators against the last snapshot before the period.")
-    ]
+    kri_deltas: Annotated[tuple[KriDelta, ...], about("These indicators against the last snapshot before the period.")]
     rank: Annotated[
         ProgramRank | None,
-        about("Place of the program's score among those of its tenant's programs; null while unscored."),
+        about("Place of its score among the tenant's programs; null while unscored."),
     ]
     transfers: TransfersSummary
     alerts_by_detector: Annotated[
@@ -224,9 +218,7 @@ class ProgramReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class WeeklyScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    current: Annotated[
-        int | None, about("The score of the last snapshot by the end of the week; null when not measured.")
-    ]
+    current: Annotated[int | None, about("The score of the week's last snapshot; null when not measured.")]
     prior: Annotated[int | None, about("The score of the last snapshot before the week; null when not measured.")]
     band: Band
     n: Annotated[int, _N]
@@ -238,7 +230,7 @@ class WeeklyKri(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     prior: Annotated[float | None, about("The value before the week began; null when not measured.")]
     delta: float | None
     status: Annotated[
-        KriStatus, about("watch at its line of attention, breach beyond the threshold, unmeasured without a value.")
+        KriStatus, about("watch from its line on, breach beyond the threshold, unmeasured without a value.")
     ]
     prior_status: Annotated[KriStatus, about("The status before the week began; unmeasured without a snapshot.")]
     n: Annotated[int, _N_OF_KRI_DELTA]
@@ -248,9 +240,7 @@ class WeeklyKri(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class WeeklyAlerts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     total: int
-    by_detector: Annotated[
-        tuple[DetectorCount, ...], about("By detector and the route that the alerts now have, most alerts first.")
-    ]
+    by_detector: Annotated[tuple[DetectorCount, ...], about("By detector and present route, most alerts first.")]
     by_status: Annotated[dict[str, int], about("By where they stand now.")]
 
 
@@ -286,9 +276,7 @@ class WeeklyReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     from_: Annotated[Instant, about("Monday 00:00 UTC.")] = msgspec.field(name="from")
     to: Annotated[Instant, about("The next Monday 00:00 UTC; in the current week figures go up to generatedAt.")]
     generated_at: str
-    program_score: Annotated[
-        WeeklyScore, about("The Program Risk Score at the end of the week and of the week before.")
-    ]
+    program_score: Annotated[WeeklyScore, about("The Program Risk Score at the end of this and of the last week.")]
     kris: Annotated[
         tuple[WeeklyKri, ...],
         about(

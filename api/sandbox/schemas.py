@@ -63,7 +63,7 @@ class ScenarioRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
         about("Names and amounts follow from the program and the seed. Every run has fresh ids and happens again."),
     ] = 0
     count: Annotated[
-        int, msgspec.Meta(ge=1, le=MOST_REPETITIONS), about("How often it happens, each time to other people.")
+        int, msgspec.Meta(ge=1, le=MOST_REPETITIONS), about("How often it happens, each time to others.")
     ] = 1
 
 
@@ -73,9 +73,9 @@ class SandboxTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     rail: Rail
     direction: Direction
     amount_cents: CentsText
-    type: Annotated[
-        AchType | None, about("Required on ach, and left out on every other rail: CREDIT pushes money, DEBIT pulls it.")
-    ] = None
+    type: Annotated[AchType | None, about("Required on ach, else left out: CREDIT pushes money, DEBIT pulls it.")] = (
+        None
+    )
     entity_id: Annotated[
         BankId | None,
         about(
@@ -99,7 +99,7 @@ class EventRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     ]
     data: Annotated[
         dict[str, Any],
-        about("The bank's object. It is stored unchanged, and GET /api/events/{id} has the result."),
+        about("The bank's object, stored unchanged; GET /api/events/{id} has the result."),
     ]
 
 
@@ -131,7 +131,7 @@ class SandboxResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The events that were stored, and what they led to as far as that is ``committed``."""
 
     events: Annotated[
-        tuple[str, ...], about("Ids of the events that were stored, in their order; GET /api/events/{id} has each.")
+        tuple[str, ...], about("Ids of the stored events, in their order; GET /api/events/{id} has each.")
     ]
     transfer_id: Annotated[
         str | msgspec.UnsetType,

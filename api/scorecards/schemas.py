@@ -28,9 +28,7 @@ TOO_LONG: Final = f"must be shorter: a card is at most {MAX_CARD_BYTES} bytes"
 class NewScorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` null is every program of the tenant."""
 
-    program_id: Annotated[
-        UUID | None, about("The one program that the card is for; left out or null: the whole tenant.")
-    ] = None
+    program_id: Annotated[UUID | None, about("The card's one program; left out or null: the whole tenant.")] = None
     card: Scorecard
 
 

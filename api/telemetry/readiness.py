@@ -30,7 +30,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     shards: Annotated[int, about("How many shards there are.")]
     shards_behind: Annotated[int, about("How many of them are not at the end of the log yet.")]
     replayed_until: Annotated[
-        str | None, about("When the last replayed entry came in, of the shard furthest behind; null before the first.")
+        str | None, about("When the last replayed entry of the hindmost shard came in; null before it.")
     ]
     log_until: Annotated[str, about("When the last entry of the log came in.")]
 

@@ -44,9 +44,7 @@ class ScoringCard(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The scorecard that gave a score, as ``GET /api/scorecards`` has it."""
 
     version: Annotated[str, about("trs-v1 for the default card, else scorecard-v and a number.")]
-    sha256: Annotated[
-        str | None, about("Digest of the card; of trs-v1 that of the running version of the service. Null: not known.")
-    ]
+    sha256: Annotated[str | None, about("Digest of the card; of trs-v1, that of the running service. Null: not known.")]
 
 
 class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -55,9 +53,7 @@ class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ``paths`` names the transfers of a round trip or of layering hops, oldest first; lists and exports leave it out.
     """
 
-    card: Annotated[
-        ScoringCard, about("The scorecard that gave the score; GET /api/scorecards/{version} has it whole.")
-    ]
+    card: Annotated[ScoringCard, about("The scorecard of the score; GET /api/scorecards/{version} has it whole.")]
     feature_version: Annotated[str, about("Version of the features.")]
     features: Annotated[
         dict[str, Any],
@@ -83,9 +79,7 @@ class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     amount_cents: str
     currency: str
     status: Annotated[str, about("The bank's status word, in capitals.")]
-    entity_id: Annotated[
-        str | None, about("The bank's id of the person or business on the program's side; null while unknown.")
-    ]
+    entity_id: Annotated[str | None, about("The bank's id of the party on the program's side; null while unknown.")]
     account_id: Annotated[str | None, about("The bank's id of the program's account that the transfer is on.")]
     counterparty_id: Annotated[str | None, about("The bank's id of the other side; null when it has none on file.")]
     counterparty_country: Annotated[str | None, about("ISO 3166-1 alpha-2; null when unknown.")]
@@ -99,10 +93,10 @@ class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     score_version: Annotated[str | None, about("Which scorer gave the score, as in trs-v1.")]
     score_n: Annotated[int | None, about("How many observations the score's baselines rest on.")]
     score_confidence: Annotated[
-        float | None, about("0 to 1: how far the baselines can be trusted; null when the score is null.")
+        float | None, about("0 to 1: how far the baselines can be trusted; null when unscored.")
     ]
     score_inputs: Annotated[
-        ScoreInputs | None, about("What the score was made from, as of the transfer's time; null while unscored.")
+        ScoreInputs | None, about("The inputs of the score, at the transfer's time; null while unscored.")
     ]
     scored_at: Annotated[str | None, about("When the score was given; null until then.")]
     updated_at: str

@@ -67,9 +67,7 @@ class WebhookChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 class WebhookRotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``overlapHours`` is how long the replaced secret signs beside the new one."""
 
-    overlap_hours: Annotated[OverlapHours, about("How many hours the replaced secret signs beside the new one.")] = (
-        DEFAULT_OVERLAP_HOURS
-    )
+    overlap_hours: Annotated[OverlapHours, about("Hours that the replaced secret signs too.")] = DEFAULT_OVERLAP_HOURS
 
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -122,12 +120,10 @@ class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     endpoint_id: Annotated[str, about("The endpoint that it is for.")]
     event: Annotated[EventType, about("The name of the event; ping is sent by a test alone.")]
     event_id: Annotated[
-        str, about("The event's id, the same to every endpoint and at every attempt: for finding repeats.")
+        str, about("The event's id, the same to every endpoint and at every attempt: it shows repeats.")
     ]
     payload: Annotated[WebhookPayload, about("The payload, word for word.")]
-    status: Annotated[
-        DeliveryStatus, about("pending and failed are attempted when nextAttemptAt comes; exhausted are not any more.")
-    ]
+    status: Annotated[DeliveryStatus, about("pending and failed are attempted at nextAttemptAt; exhausted are not.")]
     attempts: Annotated[int, about("How many attempts there were.")]
     next_attempt_at: Annotated[str, about("When the next attempt is due, or the last one was.")]
     last_status_code: Annotated[int | None, about("The status of the receiver's last answer; null without one.")]

@@ -80,9 +80,7 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     key: Annotated[str, minted("backtest")]
     rule_id: str
     rule_sha256: str
-    program_id: Annotated[
-        str | None, about("The program that the rule was of when it was tested; null is every program.")
-    ]
+    program_id: Annotated[str | None, about("The rule's program when it was tested; null is every program.")]
     at: Annotated[str, about("When it was made; it looks at the days before.")]
     days: Annotated[int, about("How many days before were read.")]
     scanned: int

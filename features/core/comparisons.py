@@ -30,9 +30,7 @@ class CardFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     per_thousand: Annotated[float | None, about("The same of a thousand transfers.")]
     hold: Annotated[int, about("Transfers in hold.")]
     unscored: Annotated[int, about("Transfers without a score.")]
-    precision: Annotated[
-        Measured, about("The share of bad ones among those in review and hold that have a matured label.")
-    ]
+    precision: Annotated[Measured, about("The bad share of transfers in review and hold with a matured label.")]
     recall: Annotated[Measured, about("The share of those in review and hold among all that are labelled bad.")]
 
 
@@ -43,15 +41,11 @@ class PairedTest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     labelled: Annotated[int, about("Transfers with a matured label.")]
-    only_champion_right: Annotated[
-        int, about("Of them, transfers that the champion decides right and the challenger wrong.")
-    ]
-    only_challenger_right: Annotated[
-        int, about("Of them, transfers that the challenger decides right and the champion wrong.")
-    ]
+    only_champion_right: Annotated[int, about("Of these, right by the champion and wrong by the challenger.")]
+    only_challenger_right: Annotated[int, about("Of these, right by the challenger and wrong by the champion.")]
     p_value: Annotated[
         float | None,
-        about("How likely so uneven a split is when both are equally often right; null without a difference."),
+        about("Chance of such a split when both are equally right; null without a difference."),
     ]
 
 
@@ -65,15 +59,9 @@ class ShadowComparison(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     moves: Annotated[tuple[BandMove, ...], about("How many transfers the two cards have in which bands.")]
     champion: Annotated[CardFigures, about("The card in force.")]
     challenger: Annotated[CardFigures, about("The card in shadow.")]
-    psi: Annotated[
-        float | None, about("Population stability index of the scores by tens: from 0.10 on look, from 0.25 on act.")
-    ]
+    psi: Annotated[float | None, about("Population stability index of scores by tens: from 0.10 look, from 0.25 act.")]
     labelled_bad: Annotated[int, about("Transfers labelled bad that are at least 60 days old.")]
     labelled_ok: Annotated[int, about("Transfers labelled ok that are at least 60 days old.")]
-    provisional_bad: Annotated[
-        int, about("Younger transfers labelled bad; of the figures they count for recall alone.")
-    ]
-    provisional_ok: Annotated[
-        int, about("Younger transfers labelled ok, which may still turn bad; they count for nothing yet.")
-    ]
+    provisional_bad: Annotated[int, about("Younger transfers labelled bad; they count for recall alone.")]
+    provisional_ok: Annotated[int, about("Younger transfers labelled ok, which may still turn bad: not counted yet.")]
     mc_nemar: Annotated[PairedTest, about("McNemar's test: whether one card is right more often than the other.")]

@@ -25,9 +25,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     declared_rails: tuple[str, ...] = ()
     declared_countries: tuple[str, ...] = ("US",)
     program_reserve_account_id: str | None = None
-    source: Annotated[ProgramSource, about("bank: real; simulated: for trying out, labelled everywhere.")] = (
-        ProgramSource.BANK
-    )
+    source: Annotated[ProgramSource, about("bank: real; simulated: to try out, always labelled.")] = ProgramSource.BANK
     created_at: str = format_instant(0)
 
 

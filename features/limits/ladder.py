@@ -62,9 +62,7 @@ class Rescreen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class RescreenOfBoth(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     entity: Rescreen | None
-    counterparty: Annotated[
-        Rescreen | None, about("The counterparty's; the bank reports no screening of counterparties.")
-    ]
+    counterparty: Annotated[Rescreen | None, about("The counterparty's; the bank reports no screening of them.")]
 
 
 def bands_of(program: ProgramState, parties: LadderParties) -> LadderBands:

@@ -114,9 +114,7 @@ class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     hits: Annotated[tuple[LimitHit, ...], about("Caps that the amount would cross.")]
     hard: Annotated[bool, about("Whether any hit is hard.")]
     bands: LadderBands
-    rescreen: Annotated[
-        RescreenOfBoth, about("When each side is to be screened again; null for a side that the request does not name.")
-    ]
+    rescreen: Annotated[RescreenOfBoth, about("When each side is to be screened again; null for a side not named.")]
     ladder: LimitLadder
 
 

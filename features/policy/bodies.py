@@ -80,13 +80,13 @@ class BandCaps(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     """The most that an actor in one band may move out."""
 
     per_transaction_cents: Annotated[
-        Cents | None, about("The most that one outgoing transfer may be, in integer cents; null: no cap.")
+        Cents | None, about("The most per outgoing transfer, in integer cents; null: no cap.")
     ]
     daily_cents: Annotated[
-        Cents | None, about("The most that may go out in a day (UTC), in integer cents; null: no cap.")
+        Cents | None, about("The most that may go out in a UTC day, in integer cents; null: no cap.")
     ]
     monthly_cents: Annotated[
-        Cents | None, about("The most that may go out in a calendar month (UTC), in integer cents; null: no cap.")
+        Cents | None, about("The most that may go out in a UTC month, in integer cents; null: no cap.")
     ]
 
 

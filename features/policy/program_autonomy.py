@@ -34,9 +34,7 @@ class DetectorEligibility(msgspec.Struct, frozen=True, kw_only=True, rename="cam
         ),
     ]
     alerts: Annotated[int, about("Its alerts that were closed alone, or could have been but for the detector or tier.")]
-    labelled: Annotated[
-        int, about("How many of them have a label: bad counts at once, ok from 60 days after the transfer.")
-    ]
+    labelled: Annotated[int, about("How many of them have a label: bad counts at once, ok 60 days after the transfer.")]
     bad: Annotated[int, about("How many of those have a transfer that is labelled bad.")]
     bad_rate_bound: Annotated[
         float | None,
@@ -68,13 +66,11 @@ class ProgramAutonomy(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     tier: AutonomyTier
     version: Annotated[str | None, about("The version in force; null while the policy holds as it stands.")]
     granted: tuple[str, ...]
-    effective: Annotated[
-        PolicyBody, about("The policy in force on the program: the alerts that may be closed there alone.")
-    ]
+    effective: Annotated[PolicyBody, about("The policy in force on the program: the alerts it may close alone.")]
     eligibility: Annotated[tuple[DetectorEligibility, ...], about("The evidence on each detector, by its id.")]
     last_change_at: Annotated[str | None, about("When the autonomy last changed; null when it never did.")]
     next_change_allowed_at: Annotated[
-        str | None, about("From when it may be widened again, 7 days after the last time; null when it never was.")
+        str | None, about("When it may be widened again, 7 days after the last time; null if never widened.")
     ]
     history: Annotated[tuple[AutonomyRecord, ...], about("Every version, the newest first.")]
 

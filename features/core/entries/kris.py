@@ -67,7 +67,7 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unit: KriUnit
     threshold: float | None
     status: Annotated[
-        KriStatus, about("watch at its line of attention, breach beyond the threshold, unmeasured without a value.")
+        KriStatus, about("watch from its line on, breach beyond the threshold, unmeasured without a value.")
     ]
     note: Annotated[str | msgspec.UnsetType, about("What the figure leaves open; absent where that is nothing.")] = (
         msgspec.UNSET

@@ -46,9 +46,7 @@ class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     limit: Annotated[str, about("Which cap.")]
     actor: Annotated[str, about("Whose cap: entity or counterparty.")]
-    actor_id: Annotated[
-        str, about("The bank's id of the actor; not_on_file for a counterparty that the bank has given none.")
-    ]
+    actor_id: Annotated[str, about("The bank's id of the actor; not_on_file for a counterparty without an id.")]
     band: Annotated[Band, about("The actor's band, whose cap this is.")]
     cap: Annotated[str, about("The cap, in cents or as a count, in a string of digits.")]
     observed: Annotated[str, about("The amount or count moved in the cap's period, in a string of digits.")]
@@ -91,14 +89,14 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     degraded: bool
     degraded_reasons: Annotated[tuple[str, ...], about("Which facts were missing; docs/api-guide.md lists the words.")]
     latency_ms: Annotated[
-        int, about("Milliseconds from the request's arrival to the answer, the durable write included.")
+        int, about("Milliseconds from the request's arrival to its answer, durable write included.")
     ]  # from the request's arrival; the recorded answer without its own durable write
     idempotent: Annotated[
-        bool, about("Whether this is the recorded answer of an earlier request with the same idempotencyKey.")
+        bool, about("Whether it is the recorded answer to an earlier request with the idempotencyKey.")
     ]
     program_id: str
     simulated: Simulated = msgspec.UNSET
-    scoring_us: Annotated[int | None, about("Microseconds of the scoring alone; null where nothing was scored.")] = (
+    scoring_us: Annotated[int | None, about("Microseconds of the scoring alone; null when unscored.")] = (
         None  # None where nothing was scored
     )
 
