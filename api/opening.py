@@ -11,7 +11,8 @@ from clearhold.api.wiring import wired_record
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.engine import STATE_VERSION, Scorers
 from clearhold.flows.scorer.local import LocalScorer
-from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcesses
+from clearhold.flows.scorer.scorers import ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerPaths
 from clearhold.store.clock import SystemClock
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.registry import Registry

@@ -40,7 +40,7 @@ from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.detectors.program import DETECTORS
+from clearhold.features.detectors.program_detectors import DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents, event_id
 from clearhold.features.sandbox.order import compose_transfer
 from clearhold.features.sandbox.returning import (

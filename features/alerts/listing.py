@@ -8,7 +8,7 @@ Window  settlements of 90 days, as many as a search of the graph looks at
 
 from typing import Final
 
-from clearhold.features.alerts.opening import AlertOpener
+from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.emit import Emit

@@ -1,46 +1,26 @@
-"""Turns the findings of one assessed transfer into alerts.
+"""What the detectors find on one assessed transfer, which becomes alerts, and what follows from its return.
 
-A finding joins the open alert of the same detector, subject and window, which is counted from the first finding;
-otherwise it opens one. A joined alert that waits, or that the policy closed, is written anew with each finding. An
-alert closed by a person is never changed: a more severe finding opens a new one. So does a finding on an alert that the
-policy closed and would not close for this one. A rule of the bank opens one alert on a transfer, and never another. A
-transfer in review or hold that is in no alert gets one of its own.
-
-Window  an alert whose findings were all more than 48 hours old when they were delivered is ``from_history``
+A transfer in review or hold that is in no alert gets one of its own. Which alert a finding joins or opens says
+``features/alerts/opener.py``.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import count
-from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.draft import Draft
-from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of, text_of
 from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
-from clearhold.features.alerts.narrative import draft_of, policy_close
-from clearhold.features.alerts.rows import (
-    SignedDecision,
-    alert_body_row,
-    alert_id_of,
-    alert_row,
-    derived_from,
-    disposition_rows,
-)
+from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.alerts.rule_matches import emit_rule_matches
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE
-from clearhold.features.core.instants import HOURS_48, format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.emit import Emit, no_rows
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, LabelValue, Route, SubjectType
+from clearhold.features.core.vocabulary import LabelValue, SubjectType
 from clearhold.features.detectors.band import DETECTOR_OF_BAND
 from clearhold.features.detectors.caps import cap_finding
-from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, worse_of
+from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.finding import (
-    FED_BY_RETURNS,
-    band_finding,
     is_of_listed,
     listed_findings,
     reason_findings,
@@ -51,14 +31,10 @@ from clearhold.features.detectors.table import TRIGGERS
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.policy.in_force import policy_in_force
-from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
-from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 
-_HISTORY_AFTER_US: Final = HOURS_48
 _ACTORS = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})
 
 
@@ -162,231 +138,3 @@ def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bo
     if returned is None or not (returned.code == FROZEN_RETURN_CODE or (is_news and stands_unauthorized(returned))):
         return None
     return returned
-
-
-class AlertOpener:
-    """The alerts of one assessed transfer, at one entry of the log."""
-
-    __slots__ = ("_book", "_context", "_emit", "_is_in_hold", "_policies", "_position", "_program")
-
-    def __init__(self, context: DetectionContext, position: EntryPosition, emit: Emit) -> None:
-        self._context, self._position, self._emit = context, position, emit
-        self._program, self._book = context.program, context.program.alerts
-        self._policies = policy_in_force(context.program, position.appended_at)
-        self._is_in_hold = context.assessment.score.band is Band.HOLD
-
-    def open_or_join(self, finding: Finding) -> None:
-        """Let the finding join the alert that covers it, or open one."""
-        routing = route(self._routing_input(finding), self._policies.policy)
-        alert = self.alert_covering(finding)
-        if alert is None or not self._may_join(alert, finding, routing):
-            self._open_alert(finding, routing)
-        else:
-            self._join_alert(alert, finding, routing)
-
-    def open_for_band(self) -> None:
-        """Open an alert on a transfer in review or hold that is in none which a person decides."""
-        finding = band_finding(self._context)
-        if finding is None or self._book.is_alerted(self._row, in_hold=self._in_hold(finding)):
-            return
-        self.open_or_join(finding)
-
-    @property
-    def _row(self) -> int:
-        return self._context.landed.row_index
-
-    def alert_covering(self, finding: Finding) -> AlertState | None:
-        """The newest alert whose window covers the finding; one on a transfer has no end."""
-        if finding.subject.type is SubjectType.TRANSFER:
-            return self._newest_of_key(subject_key(finding))[0]
-        key = subject_key(finding)
-        return self._book.alert_at(key, finding.at) or self._alert_that_said_so(finding, key)
-
-    def _alert_that_said_so(self, finding: Finding, key: str) -> AlertState | None:
-        """The newest alert whose window is over, when the finding says nothing that was not so at its first one."""
-        said_before = finding.said_before
-        if said_before is None:
-            return None
-        alert = self._book.newest_alert(key)
-        if alert is None or not finding.at - said_before.window_us < alert.first_at < finding.at:
-            return None
-        return alert if said_before.nothing_new(self._context, alert.first_at) else None
-
-    def _newest_of_key(self, key: str) -> tuple[AlertState | None, str]:
-        """The newest alert of a dedupe key, and the key that the next one would have."""
-        newest, free = None, key
-        for number in count(2):
-            alert = self._book.get(alert_id_of(self._program.id, free))
-            if alert is None:
-                break
-            newest, free = alert, f"{key}:{number}"
-        return newest, free
-
-    def _routing_input(self, finding: Finding) -> RoutingInput:
-        """An alert on the program has no score of its own."""
-        on_program = finding.subject.type is SubjectType.PROGRAM
-        score = self._context.assessment.score
-        return RoutingInput(
-            detector=finding.detector.id,
-            severity=finding.grade.severity,
-            hard=finding.grade.hard,
-            score=None if on_program else score.value,
-            band=None if on_program else score.band,
-            program_n=self._context.vector.program_n_90d,
-            degraded=self._context.assessment.degraded,
-        )
-
-    def _may_join(self, alert: AlertState, finding: Finding, routing: Routing) -> bool:
-        if finding.rule is not None:
-            return True  # a rule opens one alert on a transfer, whatever a person decided on it
-        if alert.status is AlertStatus.AUTO_CLOSED:
-            return routing.route is Route.AUTOMATED
-        return alert.waits or not self._is_worse(alert, finding)
-
-    def _is_worse(self, alert: AlertState, finding: Finding) -> bool:
-        so_far = Grade(alert.severity, alert.hard)
-        return worse_of(so_far, finding.grade) != so_far or (self._in_hold(finding) and not alert.in_hold)
-
-    def _in_hold(self, finding: Finding) -> bool:
-        return self._is_in_hold and finding.subject.type is not SubjectType.PROGRAM
-
-    def _open_alert(self, finding: Finding, routing: Routing) -> None:
-        program, position = self._program, self._position
-        alert = self._new_alert(finding, routing)
-        evidence = evidence_of(self._context, finding, alert, routing, self._policies)
-        is_automated = routing.route is Route.AUTOMATED
-        draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
-        alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (summary_of(finding, self._context), text_of(evidence), text_of(draft)))
-        body = alert_body_row(program, alert, evidence, draft, position)
-        rows = [] if self._emit is no_rows else [alert_row(program, alert, position), body]
-        if is_automated:
-            rows += self._close_by_policy(alert, draft)
-        if finding.subject.type is not SubjectType.TRANSFER:
-            self._book.open_window(subject_key(finding), finding.after, alert)
-        self._book.put(alert)
-        self._count_transfer(finding, alert)
-        self._note_alerted(finding, alert)
-        self._program.day_tallies.count_alert(alert.opened_at, closed=is_automated)
-        self._count_as_alerted()
-        if routing.is_closable:  # so it is evidence on how its detector's alerts fare without a person
-            self._program.closing_evidence.add_alert(alert.id, alert.detector, closed_by_policy=is_automated)
-            self._program.closing_evidence.add_transfer(alert.id, self._row)
-        for row in rows:
-            self._emit(row)
-
-    def _new_alert(self, finding: Finding, routing: Routing) -> AlertState:
-        context, routed = self._context, self._routing_input(finding)
-        opened_at = self._position.appended_at
-        key = subject_key(finding)
-        if finding.subject.type is not SubjectType.TRANSFER:
-            key = f"{key}:{format_instant(finding.at)}"
-        _, dedupe_key = self._newest_of_key(key)
-        return AlertState(
-            id=alert_id_of(self._program.id, dedupe_key),
-            detector=finding.detector.id,
-            severity=finding.grade.severity,
-            subject_type=finding.subject.type,
-            subject_id=finding.subject.id,
-            transfer_id=None if finding.subject.type is SubjectType.PROGRAM else context.transfer_id or None,
-            score=routed.score,
-            band=routed.band,
-            hard=finding.grade.hard,
-            in_hold=self._in_hold(finding),
-            status=routing.status,
-            route=routing.route,
-            policy_version=self._policies.policy.version,
-            opened_at=opened_at,
-            closed_at=opened_at if routing.route is Route.AUTOMATED else None,
-            dedupe_key=dedupe_key,
-            due_at=routing.due_at(self._policies.clock, opened_at),
-            escalated_at=None,
-            sla_tier=routing.sla_tier,
-            from_history=self._is_history(finding),
-            appeal_of=None,
-            alert_sha256="",
-            recommendation=None,
-            ends_at=finding.until,
-            hits=1,
-            cents=context.vector.amount_cents or 0,
-            first_at=context.at,
-            last_at=context.at,
-            packed_transfers=packed_ids((context.transfer_id,)) if context.transfer_id else NO_IDS,
-            disposition_ids=(),
-            stored_texts=b"",
-        )
-
-    def _close_by_policy(self, alert: AlertState, draft: Draft) -> tuple[msgspec.Struct, ...]:
-        """The disposition of an alert that the policy closes as it opens."""
-        policies = self._policies
-        signed = SignedDecision(
-            id=derived_from(alert.id, policies.policy.version),
-            decided_by=f"policy:{policies.policy.version}",
-            decision=AlertDecision.CLOSE,
-            narrative=draft.narrative,
-            overturns_draft=None,
-            policy_version=policies.policy.version,
-            policy_sha256=policies.sha256,
-            at=alert.opened_at,
-        )
-        alert.disposition_ids = (signed.id,)
-        return () if self._emit is no_rows else disposition_rows(self._program, alert, signed, self._position)
-
-    def _join_alert(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
-        if self._book.is_resting(alert.id):
-            return  # it is decided and its window is over: a late finding changes nothing
-        context, is_worse = self._context, self._is_worse(alert, finding)
-        is_news = (finding.is_news or self._is_missing(alert)) and self._count_transfer(finding, alert)
-        if is_news:
-            alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
-            alert.from_history &= self._is_history(finding)
-            if routing.is_closable:
-                self._program.closing_evidence.add_transfer(alert.id, self._row)
-        if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
-            self._note_alerted(finding, alert)
-        if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):
-            return
-        self._count_as_alerted()
-        if is_worse:
-            self._upgrade(alert, finding, routing)
-        newest = evidence_of(context, finding, alert, routing, self._policies)
-        evidence = refreshed(self._book.texts(alert)[1], newest)
-        draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
-        alert.recommendation = draft.recommendation.value
-        self._book.set_texts(alert, (summary_of(finding, context), text_of(evidence), text_of(draft)))
-        if self._emit is not no_rows:
-            self._emit(alert_row(self._program, alert, self._position))
-
-    def _is_missing(self, alert: AlertState) -> bool:
-        """True for a known transfer that a new score takes to review or hold, and that no alert has yet."""
-        context = self._context
-        return (
-            context.assessment.score.band in DETECTOR_OF_BAND
-            and alert.waits
-            and not self._book.is_alerted(self._row, in_hold=False)
-            and context.transfer_id not in alert.newest_transfers
-        )
-
-    def _note_alerted(self, finding: Finding, alert: AlertState) -> None:
-        """An alert on the program has no score, and one that was decided is not changed: neither has the transfer."""
-        if alert.waits and finding.subject.type is not SubjectType.PROGRAM:
-            self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
-
-    def _count_as_alerted(self) -> None:
-        transfer = self._context.transfer
-        self._program.day_tallies.set_alerted(self._row, transfer.record, transfer.returned())
-
-    def _is_history(self, finding: Finding) -> bool:
-        return self._position.appended_at - finding.at > _HISTORY_AFTER_US
-
-    def _count_transfer(self, finding: Finding, alert: AlertState) -> bool:
-        """Count the transfer in the alert; False when it was counted as it landed and is found again as it returns."""
-        if finding.detector.id not in FED_BY_RETURNS:
-            return True
-        return self._book.add_transfer(alert.id, self._context.landed.row_index)
-
-    def _upgrade(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
-        alert.severity, alert.hard = worse_of(Grade(alert.severity, alert.hard), finding.grade)
-        alert.in_hold |= self._in_hold(finding)
-        if alert.status is AlertStatus.OPEN and routing.auto_hold:
-            alert.status = AlertStatus.HELD

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
 from clearhold.features.core.sentences import money
-from clearhold.features.core.vocabulary import Severity
-from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Detector, Figures, Grade, ReviewQuestion
+from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Figures, Grade
 from clearhold.features.state.program import ProgramState
 
 VOLUME_HIGH_PERCENT: Final = 150
@@ -25,9 +24,11 @@ RUN_RATE_FROM_DAYS: Final = 7
 VELOCITY_FLOOR_CENTS: Final = 1_000_000
 VELOCITY_FLOOR_DAYS: Final = 10
 _VELOCITY_DAYS: Final = 30
-_FREEZES: Final = 1
-_UNAUTHORIZED, _VELOCITY, _VOLUME = "unauthorized_return_rate", "program_velocity", "volume_vs_declared"
-_OVERDRAFT: Final = "overdraft_or_freeze"
+FREEZES: Final = 1
+UNAUTHORIZED: Final = "unauthorized_return_rate"
+VELOCITY: Final = "program_velocity"
+VOLUME: Final = "volume_vs_declared"
+OVERDRAFT: Final = "overdraft_or_freeze"
 
 
 class ProgramSnapshot(NamedTuple):
@@ -75,7 +76,7 @@ def _aging(which: str) -> Callable[[float, int, float], str]:
 _DEBITS: Final = "ACH debits originated in 60 days"
 _LINES: Final = (
     _Line(
-        _UNAUTHORIZED,
+        UNAUTHORIZED,
         KriName.ACH_UNAUTHORIZED_RETURN_RATE,
         gt,
         HARD,
@@ -158,7 +159,7 @@ def _daily_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     if active_days < VELOCITY_FLOOR_DAYS:
         return None
     return ProgramFinding(
-        _VELOCITY,
+        VELOCITY,
         KriName.VOLUME_VELOCITY,
         f"{money(cents)} in {count} transfers in 24 hours, {reading.value:.4g} times a usual day of the last 30.",
         {"program.sum24hCents": cents, "program.count24h": count, "program.activeDays30d": active_days},
@@ -188,7 +189,7 @@ def _monthly_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     if reading.value < reading.threshold and not is_high:
         return None
     return ProgramFinding(
-        _VOLUME,
+        VOLUME,
         KriName.DECLARED_VOLUME_USE,
         f"{money(cents)} in {count} transfers this month; the program declared {money(declared)}. At this rate the "
         f"month reaches {money(projected)}.",
@@ -210,10 +211,10 @@ def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     if overdrafts is None or freezes is None or overdrafts.threshold is None:
         return None
     overdrafted, frozen = int(overdrafts.value or 0), int(freezes.value or 0)
-    if frozen < _FREEZES and (not overdrafted or overdrafted < overdrafts.threshold):
+    if frozen < FREEZES and (not overdrafted or overdrafted < overdrafts.threshold):
         return None
     return ProgramFinding(
-        _OVERDRAFT,
+        OVERDRAFT,
         KriName.FREEZE_EVENTS if frozen else KriName.OVERDRAFT_EVENTS,
         f"{frozen} frozen and {overdrafted} overdrawn of {overdrafts.n} accounts in 30 days; the limits are 1 and "
         f"{overdrafts.threshold:.6g}.",
@@ -225,166 +226,3 @@ def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
 
 def _percent(ratio: float) -> str:
     return f"{100 * ratio:.4g} %"
-
-
-DETECTORS: Final[tuple[Detector, ...]] = (
-    Detector(
-        id=_UNAUTHORIZED,
-        opens_when="Unauthorized returns delivered in 60 days are over 0.5 % of the ACH debits originated (Nacha).",
-        triggers=(),
-        features=(),
-        kris=(KriName.ACH_UNAUTHORIZED_RETURN_RATE,),
-        thresholds={},
-        severities=(Severity.HIGH,),
-        hard_when="hard",
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="what brings the program over the network's rule, and since when",
-            next_step="ask the program for a plan to come below the line and watch the rate until it is",
-        ),
-    ),
-    Detector(
-        id="administrative_return_rate",
-        opens_when="Returns R02, R03 and R04 of 60 days are over 3 % of the ACH debits originated (Nacha's inquiry).",
-        triggers=(),
-        features=(),
-        kris=(KriName.ACH_ADMINISTRATIVE_RETURN_RATE,),
-        thresholds={},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="where the program's account numbers come from, and why so many are wrong",
-            next_step="ask the program how it verifies accounts before the first debit",
-        ),
-    ),
-    Detector(
-        id="overall_return_rate",
-        opens_when="Returns of 60 days, RCK left out, are over 15 % of the ACH debits originated (Nacha's inquiry).",
-        triggers=(),
-        features=(),
-        kris=(KriName.ACH_OVERALL_RETURN_RATE,),
-        thresholds={},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="why so many of the program's debits come back, and whether few originators cause most of it",
-            next_step="ask the program for its returns by originator and for what it changes",
-        ),
-    ),
-    Detector(
-        id=_VELOCITY,
-        opens_when=(
-            "The volume of 24 h is at least 3 times the usual day of 30 days and at least $10,000, in a program that "
-            "moved money on at least 10 of the 30 days before."
-        ),
-        triggers=(),
-        features=(),
-        kris=(KriName.VOLUME_VELOCITY,),
-        thresholds={"floorCents": VELOCITY_FLOOR_CENTS, "activeDays": VELOCITY_FLOOR_DAYS},
-        severities=(Severity.MEDIUM,),
-        window="2 d",
-        review=ReviewQuestion(
-            unexplained="why the program moves so much more in a day than it usually does",
-            next_step="ask the program what has changed and look at the entities that moved most",
-        ),
-    ),
-    Detector(
-        id=_VOLUME,
-        opens_when="The month's volume reaches the declared volume, or after day 7 is on course for 150 % of it.",
-        triggers=(),
-        features=(),
-        kris=(KriName.DECLARED_VOLUME_USE,),
-        thresholds={"highPercent": VOLUME_HIGH_PERCENT, "runRateFromDays": RUN_RATE_FROM_DAYS},
-        severities=(Severity.MEDIUM, Severity.HIGH),
-        window="the month",
-        review=ReviewQuestion(
-            unexplained="whether the program's business has outgrown its declaration",
-            next_step="ask the program for a new declaration and for the customers behind the growth",
-        ),
-    ),
-    Detector(
-        id="reserve_shortfall",
-        opens_when="The reserve account holds less than the possible returns of the program's ACH debits.",
-        triggers=(),
-        features=(),
-        kris=(KriName.RESERVE_COVERAGE,),
-        thresholds={},
-        severities=(Severity.HIGH,),
-        hard_when="hard",
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="why the reserve fell behind the exposure, and who bears a loss meanwhile",
-            next_step="ask the program to fund its reserve account and consider a lower cap on debits until it has",
-        ),
-    ),
-    Detector(
-        id="concentration",
-        opens_when="At least 40 % of the outgoing money of 30 days went to one counterparty.",
-        triggers=(),
-        features=(),
-        kris=(KriName.COUNTERPARTY_CONCENTRATION,),
-        thresholds={},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="what the program buys from, or sends through, that one counterparty",
-            next_step="ask the program for the contract behind it and look at who pays it",
-        ),
-    ),
-    Detector(
-        id="review_aging",
-        opens_when="The 90th percentile of the ages of alerts that wait in the review band is over their clock.",
-        triggers=(),
-        features=(),
-        kris=(KriName.REVIEW_AGING_HOURS,),
-        thresholds={},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="why the alerts of the program wait longer than their clock allows",
-            next_step="assign the oldest of them, or say what keeps them from being decided",
-        ),
-    ),
-    Detector(
-        id="hold_aging",
-        opens_when="The 90th percentile of the ages of alerts that are held, or wait in hold, is over their clock.",
-        triggers=(),
-        features=(),
-        kris=(KriName.HOLD_AGING_HOURS,),
-        thresholds={},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="why money of the program is held for longer than the clock allows",
-            next_step="decide the oldest holds, or tell the program what is missing to decide them",
-        ),
-    ),
-    Detector(
-        id=_OVERDRAFT,
-        opens_when="An account was frozen, or at least 3 accounts were overdrafted, in 30 days.",
-        triggers=(),
-        features=(),
-        kris=(KriName.OVERDRAFT_EVENTS, KriName.FREEZE_EVENTS),
-        thresholds={"freezes": _FREEZES},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="what led to the freezes and overdrafts, and whether the accounts belong together",
-            next_step="look at the accounts and their owners and ask the program what it has done about them",
-        ),
-    ),
-    Detector(
-        id="verification_denial",
-        opens_when="Over 10 % of the entities with a decision in 30 days were denied.",
-        triggers=(),
-        features=(),
-        kris=(KriName.VERIFICATION_DENIAL_RATE,),
-        thresholds={},
-        severities=(Severity.MEDIUM,),
-        window="30 d",
-        review=ReviewQuestion(
-            unexplained="why so many of the program's customers fail verification, and where they come from",
-            next_step="ask the program how these customers were found and look at the denied entities",
-        ),
-    ),
-)

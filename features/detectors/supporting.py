@@ -16,40 +16,43 @@ from clearhold.features.bank.return_codes import (
     UNAUTHORIZED_RETURN_CODES,
 )
 from clearhold.features.catalogue.thresholds import (
-    MICRO_BELOW_CENTS,
     SCATTER_GATHER_MIDDLES,
     SMALL_CARD_BELOW_CENTS,
-    is_round,
-    lines_of,
 )
 from clearhold.features.core.entries.limits import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
 from clearhold.features.core.rail_classes import (
-    ACH_CLASSES,
-    ACH_DEBIT,
     CARD_CLASSES,
-    ORIGINATED_CLASS,
     OUTGOING_CLASSES,
 )
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.caps import LIMIT
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
+from clearhold.features.detectors.kept_transfers import (
+    Keep,
+    alike,
+    but_cards,
+    fraud_declined,
+    in_thousands,
+    in_zone,
+    is_below,
+    micro,
+    originated,
+)
 from clearhold.features.detectors.places import NAMED, READ, Place, Places, SupportingTransfers, newest_of_program
 from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.transfer_table import ReturnState, TransferBrief, priced
+from clearhold.features.state.transfer_table import ReturnState, TransferBrief
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
 from clearhold.features.windows.series import ALWAYS
-from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
+from clearhold.features.windows.series_kinds import DECLINED
 
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
 """The detectors that follow money from transfer to transfer; their evidence shows its way."""
 
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
-_PERCENT_10: Final = 10
 
 Support = Callable[[DetectionContext, AlertSubject, int], Places]
-Keep = Callable[[TransferBrief], bool]
 
 
 def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers:
@@ -144,36 +147,6 @@ def _both(*rests: Support) -> Support:
         return {place for each in rests for place in each(context, subject, at)}
 
     return rest
-
-
-def _in_zone(context: DetectionContext) -> Keep:
-    lines = lines_of(context.vector.structuring_thresholds)
-    zones = frozenset(lines.zones(context.vector.amount_cents))
-    return lambda record: record.class_id not in CARD_CLASSES and not zones.isdisjoint(lines.zones(record.cents))
-
-
-def _alike(context: DetectionContext) -> Keep:
-    cents = context.vector.amount_cents or 0  # a transfer without US cents repeats no amount
-    slack = cents // _PERCENT_10
-    return lambda record: cents - slack <= record.cents <= cents + slack
-
-
-def _round(_context: DetectionContext) -> Keep:
-    return lambda record: record.class_id not in CARD_CLASSES and is_round(record.cents)
-
-
-def _is_below(record: TransferBrief, line_cents: int) -> bool:
-    """True for an amount under the line; one without US cents is under none."""
-    cents = priced(record.cents)
-    return cents is not None and cents < line_cents
-
-
-def _micro(_context: DetectionContext) -> Keep:
-    return lambda record: record.class_id in ACH_CLASSES and _is_below(record, MICRO_BELOW_CENTS)
-
-
-def _but_cards(_context: DetectionContext) -> Keep:
-    return lambda record: record.class_id not in CARD_CLASSES
 
 
 def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
@@ -276,7 +249,7 @@ def _attempts(context: DetectionContext, subject: AlertSubject, at: int) -> Plac
     places = [] if edges is None else _within([edges], at - HOUR_US, at)
     text = program.strings.text
     return _kept(
-        program, places, lambda record: text(record.status) == DECLINED or _is_below(record, SMALL_CARD_BELOW_CENTS)
+        program, places, lambda record: text(record.status) == DECLINED or is_below(record, SMALL_CARD_BELOW_CENTS)
     )
 
 
@@ -285,29 +258,16 @@ def _of_program(span: int, keep: Callable[[ProgramState, TransferBrief], bool]) 
     return lambda context, _subject, at: newest_of_program(context.program, at - span, at, keep)
 
 
-def _fraud_declined(program: ProgramState, record: TransferBrief) -> bool:
-    text = program.strings.text
-    return (
-        record.class_id in CARD_CLASSES
-        and text(record.status) == DECLINED
-        and text(record.card_reason) in FRAUD_REASONS
-    )
-
-
 def _micro_entries(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
     if subject.type is not SubjectType.PROGRAM:
-        return _window(HOURS_24, _micro)(context, subject, at)
-    is_micro = _micro(context)
+        return _window(HOURS_24, micro)(context, subject, at)
+    is_micro = micro(context)
     return _of_program(HOURS_24, lambda _, record: record.moved and is_micro(record))(context, subject, at)
 
 
 def _debits(kind: CapKind) -> Support:
     """The program's newest ACH debits of the day or the month."""
-    return lambda context, subject, at: _of_program(at + 1 - period_of(kind, at)[0], _originated)(context, subject, at)
-
-
-def _originated(_program: ProgramState, record: TransferBrief) -> bool:
-    return record.moved and record.class_id == ORIGINATED_CLASS and record.ach_type == ACH_DEBIT
+    return lambda context, subject, at: _of_program(at + 1 - period_of(kind, at)[0], originated)(context, subject, at)
 
 
 def _sent_today(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
@@ -326,13 +286,13 @@ _SPANS: Final[Mapping[str, int]] = {
     "dormant_reactivation": HOURS_24,
     "kyc_unverified_moving": DAYS_7,
 }
-_IN_AND_OUT: Final = _window(HOURS_48, _but_cards)
+_IN_AND_OUT: Final = _window(HOURS_48, but_cards)
 _GATHERED: Final = _side(DAYS_7, payer=True, into=True)
 _PAID_OUT: Final = _side(DAYS_7, payer=True, into=False)
 _RESTS: Final[Mapping[int | str, Support]] = {
-    "structuring_pattern": _window(DAYS_7, _in_zone),
-    "repeated_amount": _window(HOURS_24, _alike),
-    "round_amount": _window(DAYS_30, _round),
+    "structuring_pattern": _window(DAYS_7, in_zone),
+    "repeated_amount": _window(HOURS_24, alike),
+    "round_amount": _window(DAYS_30, in_thousands),
     "micro_entry_abuse": _micro_entries,
     "velocity_spike": _window(HOURS_24),
     "dormant_reactivation": _window(HOURS_24),
@@ -349,10 +309,10 @@ _RESTS: Final[Mapping[int | str, Support]] = {
     "return_code_abuse": _abused,
     "unauthorized_return": _returned(DAYS_60, UNAUTHORIZED_RETURN_CODES),
     "sanctions_return": _frozen,
-    "ach_float": _window(_BANKING_DAYS_2, _but_cards),
+    "ach_float": _window(_BANKING_DAYS_2, but_cards),
     "kyc_unverified_moving": _window(DAYS_7),
     "card_testing": _attempts,
-    "card_decline_mix": _of_program(HOURS_24, _fraud_declined),
+    "card_decline_mix": _of_program(HOURS_24, fraud_declined),
     CapKind.ACH_DEBIT_DAILY.value: _debits(CapKind.ACH_DEBIT_DAILY),
     CapKind.ACH_DEBIT_MONTHLY.value: _debits(CapKind.ACH_DEBIT_MONTHLY),
     CapKind.ENTITY_DAILY.value: _sent_today,

@@ -11,7 +11,7 @@ from clearhold.features.detectors import (
     flow,
     geography,
     identity,
-    program,
+    program_detectors,
     relationship,
     returns,
     timing,
@@ -31,7 +31,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     *identity.DETECTORS,
     *geography.DETECTORS,
     *card.DETECTORS,
-    *program.DETECTORS,
+    *program_detectors.DETECTORS,
     *caps.DETECTORS,
     *band.DETECTORS,
 )

@@ -6,7 +6,7 @@ from clearhold.features.state.program import ProgramState
 
 
 def account_events(program: ProgramState) -> dict[KriName, Reading]:
-    facts, n = program.kri_facts, program.account_count
+    facts, n = program.kri_facts, program.accounts.count
     return {
         KriName.OVERDRAFT_EVENTS: Reading(facts.overdrafted, n) if n else UNMEASURED,
         KriName.FREEZE_EVENTS: Reading(facts.freezes, n) if n else UNMEASURED,

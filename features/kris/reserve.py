@@ -11,7 +11,7 @@ from clearhold.features.kris.reading import Reading, ratio
 from clearhold.features.policy.bodies import KriBody
 from clearhold.features.state.kri_windows import ACH_DEBITS
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.series import AmountSeries
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.series_kinds import SeriesKind
 
 

@@ -110,7 +110,7 @@ def _subject_of_snapshot(
     counterparty: KnownCounterparty | None,
     country: str | None,
 ) -> Subject:
-    account = program.account_number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
+    account = program.accounts.number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
     return build_subject(
         program,
         rail=snapshot.rail,
@@ -304,7 +304,7 @@ def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
     if snapshot.counterparty_id is not None:
         if snapshot.rail == _BOOK:
-            program.account_number(snapshot.counterparty_id)  # an own account, like the sender's
+            program.accounts.number(snapshot.counterparty_id)  # an own account, like the sender's
         counterparty = book.get_or_add(snapshot.counterparty_id)
     elif name is not None:
         on_file = book.match(name, routing, last4)

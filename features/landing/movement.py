@@ -10,8 +10,9 @@ from clearhold.features.core.rail_classes import OUTGOING_CLASSES
 from clearhold.features.landing.contribution import CardAttempt, Movement
 from clearhold.features.state.parties import Actor, KnownCounterparty, series_of_party, zone_of
 from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series import EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, enter, leave
 
 ENTER: Final = 1

@@ -84,7 +84,7 @@ class StoredTransfer:
     def account_id(self) -> str | None:
         """The program's own account in the transfer."""
         number = self.record.account
-        return self.program.account_ids[number] if number >= 0 else None
+        return self.program.accounts.ids[number] if number >= 0 else None
 
     def is_originated(self) -> bool:
         """True for an ACH debit that the program sent."""

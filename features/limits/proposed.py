@@ -188,7 +188,7 @@ def _card_of(program: ProgramState, transfer: ProposedTransfer, actor: Actor | N
     """What a card attempt of the actor would be counted under: its only card, ``NOBODY`` when it has several."""
     if transfer.rail is not Rail.CARD or actor is None:
         return NOBODY
-    return program.card_table.only_key(actor.index, account=program.known_account_number(transfer.entity_id))
+    return program.card_table.only_key(actor.index, account=program.accounts.known_number(transfer.entity_id))
 
 
 def _counterparty_of(program: ProgramState, transfer: ProposedTransfer) -> KnownCounterparty | None:

@@ -7,7 +7,7 @@ import msgspec
 from clearhold.features.core.instants import DAY_US, DAYS_30
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.program_series import ProgramSeries
-from clearhold.features.windows.series import AmountSeries
+from clearhold.features.windows.amount_series import AmountSeries
 
 _NO_AMOUNTS: Final = AmountSeries()
 

@@ -35,10 +35,11 @@ from clearhold.features.measurement.surroundings import surroundings_of
 from clearhold.features.policy.bodies import LADDER
 from clearhold.features.policy.in_force import thresholds_of, version_in_force
 from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import BaselineValues
 from clearhold.features.windows.novelty import Novelty
 from clearhold.features.windows.paths import GraphPath
-from clearhold.features.windows.series import ALWAYS, AmountSeries, Series
+from clearhold.features.windows.series import ALWAYS, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value

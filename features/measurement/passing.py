@@ -17,8 +17,8 @@ from clearhold.features.measurement.groups import Activity, Amounts, Passing
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import node_of_actor
-from clearhold.features.windows.series import AmountSeries
 from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
 BUSY_COUNT: Final = 5

@@ -95,7 +95,7 @@ def apply_account_event(
     updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
     order = (updated_at, position.event_at)
     is_known = program.is_account(snapshot.id)
-    is_newest = program.note_account(snapshot.id, order)
+    is_newest = program.accounts.note(snapshot.id, order)
     if snapshot.balance_cents is not None:
         program.kri_facts.balances.set(snapshot.id, snapshot.balance_cents, order)
     if suffix == _FROZEN:
@@ -130,8 +130,8 @@ def _in_time(snapshot: Snapshot | None, position: EntryPosition) -> Snapshot | N
 
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
     """Store an account's owner as the platform told it: the newest word until the bank has a newer one."""
-    order = program.newest_owner_order(entry.account_id, (position.event_at, position.event_at))
-    program.note_account(entry.account_id, order)
+    order = program.accounts.newest_owner_order(entry.account_id, (position.event_at, position.event_at))
+    program.accounts.note(entry.account_id, order)
     learnt = set_first_owner(program, entry.account_id, entry.entity_id, order)
     emit_owner_learnt(program, learnt, position, emit)
     emit(account_row(program, entry.account_id, position, told_by=entry.operator))
@@ -161,7 +161,7 @@ def account_row(program: ProgramState, account_id: str, position: EntryPosition,
         id=account_id,
         shard=position.shard,
         offset=position.offset,
-        entity_id=program.owner_of(account_id),
+        entity_id=program.accounts.owner_of(account_id),
         type=None,
         status=None,
         raw="{}",
@@ -183,9 +183,9 @@ def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) 
     for actor in program.introduced:
         emit(entity_row(program, actor, "{}", position))
     program.introduced.clear()
-    for account_id in program.introduced_accounts:
+    for account_id in program.accounts.introduced:
         emit(account_row(program, account_id, position, told_by=None))
-    program.introduced_accounts.clear()
+    program.accounts.introduced.clear()
 
 
 def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPosition) -> EntityRow:

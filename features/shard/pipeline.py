@@ -171,9 +171,9 @@ def emit_landed_rows(
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
     if emit is no_rows:
         program.introduced.clear()
-        program.introduced_accounts.clear()
+        program.accounts.introduced.clear()
         return
-    if program.introduced or program.introduced_accounts:
+    if program.introduced or program.accounts.introduced:
         emit_introduced(program, position, emit)
     updated = landed.updated_counterparty
     if updated is not None and not updated.unlisted:

@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import Edges, node_of_actor
-from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series import EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind
 
 _OF_ITS_OWN: Final = frozenset({"id", "index", "is_account", "profile", "earlier_profiles"})
@@ -35,7 +36,7 @@ def set_first_owner(
     """Store an account's owner as told; the first one takes over the account's history."""
     if entity_id is None:
         return NOTHING_LEARNT
-    is_first = program.owner_of(account_id) is None
+    is_first = program.accounts.owner_of(account_id) is None
     if not program.set_owner(account_id, entity_id, order):
         return NOTHING_LEARNT
     account = program.account_actor(account_id) if is_first else None

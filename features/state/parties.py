@@ -7,8 +7,9 @@ from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.in_memory import InMemory, shared
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
 from clearhold.features.state.party_lookup import PartyLookup
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series import EventTimes
 from clearhold.features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id

@@ -13,6 +13,7 @@ from clearhold.features.core.program import Program
 from clearhold.features.policy.autonomy_book import AutonomyBook
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.policy.card_book import CardBook
+from clearhold.features.state.account_book import AccountBook
 from clearhold.features.state.action_book import ActionBook
 from clearhold.features.state.agent_book import AgentBook
 from clearhold.features.state.alert_book import AlertBook
@@ -31,11 +32,12 @@ from clearhold.features.state.rule_matches import RuleMatches
 from clearhold.features.state.score_memory import ScoreMemory
 from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import Baseline
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.graph import Graph
 from clearhold.features.windows.id_index import IdIndex
-from clearhold.features.windows.series import ALWAYS, AmountSeries, EventTimes
+from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, dump_series, load_series
 from clearhold.features.windows.slices import in_slices
 from clearhold.features.windows.string_table import StringTable
@@ -59,7 +61,7 @@ class ProgramState:
         self.kri_facts = KriFacts()
         self.actors: list[Actor] = []
         self.counterparties = CounterpartyBook()
-        self.account_ids: list[str] = []
+        self.accounts = AccountBook()
         self.baseline = Baseline()
         self.originated = AmountSeries()  # ACH debits that the program sent
         self.unauthorized = EventTimes()
@@ -87,14 +89,8 @@ class ProgramState:
         self.agents = AgentBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
-        self.introduced_accounts: list[str] = []  # accounts first named since then
         self._entities: dict[str, Actor] = {}
-        self._accounts: dict[str, int] = {}
         self._account_actors: dict[str, Actor] = {}
-        self._owners: dict[str, str] = {}
-        self._untransacted = 0  # accounts that no transfer has named
-        self._account_orders: dict[str, tuple[int, int]] = {}  # of the newest snapshot of each account
-        self._owner_orders: dict[str, tuple[int, int]] = {}  # of the newest word on its owner
         self.merged: dict[int, int] = {}  # see ``ProgramSeries``
         self.series = self._series()
 
@@ -137,33 +133,15 @@ class ProgramState:
             self.introduced.append(actor)
         return actor
 
-    def owner_of(self, account_id: str) -> str | None:
-        return self._owners.get(account_id)
-
-    def note_account(self, account_id: str, order: tuple[int, int]) -> bool:
-        """Remember that the bank told of an account; False for an older snapshot of it."""
-        if account_id not in self._account_orders and account_id not in self._accounts:
-            self._untransacted += 1
-        is_newest = order >= self._account_orders.get(account_id, order)
-        if is_newest:
-            self._account_orders[account_id] = order
-        return is_newest
-
     def set_owner(self, account_id: str, entity_id: str, order: tuple[int, int]) -> bool:
-        """Store an account's owner for the transfers to come; False for an older word than the one that is stored.
+        """As ``AccountBook.set_owner``; the owner is an entity from then on.
 
         ``features/state/owner_merge.py`` gives the owner the account's history.
         """
-        if order < self._owner_orders.get(account_id, order):
-            return False
-        self._owner_orders[account_id] = order
-        self._owners[account_id] = entity_id
-        self.entity_or_new(entity_id)
-        return True
-
-    def newest_owner_order(self, account_id: str, order: tuple[int, int]) -> tuple[int, int]:
-        """The order of the newest word on an account's owner, or the given one when that is newer."""
-        return max(order, self._owner_orders.get(account_id, order))
+        is_stored = self.accounts.set_owner(account_id, entity_id, order)
+        if is_stored:
+            self.entity_or_new(entity_id)
+        return is_stored
 
     def account_actor(self, account_id: str) -> Actor | None:
         """The account as an actor of its own, if it ever was one."""
@@ -180,12 +158,12 @@ class ProgramState:
         """Whom a question means by an id: a known account's owner, else the account, else the entity; None for none."""
         if not self.is_account(actor_id):
             return self._entities.get(actor_id)
-        owner = self._owners.get(actor_id)
+        owner = self.accounts.owner_of(actor_id)
         return self._account_actors.get(actor_id) if owner is None else self._entities.get(owner)
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
         """The entity, else the account's known owner, else the account itself (ruling 37); created when it is new."""
-        owner = entity_id or (self._owners.get(account_id) if account_id else None)
+        owner = entity_id or (self.accounts.owner_of(account_id) if account_id else None)
         if owner:
             return self.entity_or_new(owner)
         if account_id is None:
@@ -219,30 +197,7 @@ class ProgramState:
 
     def is_account(self, party_id: str) -> bool:
         """True for the id of one of the program's own accounts."""
-        return party_id in self._accounts or party_id in self._account_orders or party_id in self._account_actors
-
-    def account_number(self, account_id: str | None) -> int:
-        """The account's index in ``account_ids``, -1 for none."""
-        if account_id is None:
-            return -1
-        number = self._accounts.get(account_id)
-        if number is None:
-            number = self._accounts[account_id] = len(self.account_ids)
-            self.account_ids.append(account_id)
-            if account_id in self._account_orders:
-                self._untransacted -= 1
-            else:
-                self.introduced_accounts.append(account_id)
-        return number
-
-    @property
-    def account_count(self) -> int:
-        """The accounts that a transfer or the bank has named."""
-        return len(self._accounts) + self._untransacted
-
-    def known_account_number(self, account_id: str | None) -> int:
-        """The index of an account that a transfer named, -1 for any other id."""
-        return -1 if account_id is None else self._accounts.get(account_id, -1)
+        return party_id in self.accounts or party_id in self._account_actors
 
     def _new_actor(self, actor_id: str, *, is_account: bool) -> Actor:
         actor = Actor.new(actor_id, len(self.actors), is_account=is_account)
@@ -285,16 +240,7 @@ class ProgramState:
         yield "kri_windows", self.kri_windows.dump()
         yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
         yield from in_slices("counted", self.counted.items())
-        yield (
-            "accounts",
-            (
-                self.account_ids,
-                self._owners,
-                self._account_orders,
-                self._owner_orders,
-                list(self.merged.items()),
-            ),
-        )
+        yield "accounts", (*self.accounts.dump(), list(self.merged.items()))
         yield "kri_facts", self.kri_facts.dump()
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
@@ -377,12 +323,9 @@ class ProgramState:
         self.counted.update((row, tuple(map(counted_of, history))) for row, history in dumped)
 
     def _load_accounts(self, dumped: Any) -> None:
-        self.account_ids, self._owners, orders, owner_orders, merged = dumped
-        self._account_orders = {account_id: (order[0], order[1]) for account_id, order in orders.items()}
-        self._owner_orders = {account_id: (order[0], order[1]) for account_id, order in owner_orders.items()}
+        *accounts, merged = dumped
+        self.accounts.load(accounts)
         self.merged.update(merged)
-        self._accounts = {account_id: number for number, account_id in enumerate(self.account_ids)}
-        self._untransacted = sum(account_id not in self._accounts for account_id in orders)
 
     def _load_actors(self, dumped: Any) -> None:
         for each in dumped:

@@ -9,8 +9,9 @@ from clearhold.features.state.parties import CounterpartyBook
 from clearhold.features.state.score_memory import LastScores
 from clearhold.features.state.transfer_table import Counted, TransferTable
 from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.graph import Graph
-from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series import EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 
 

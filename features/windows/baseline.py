@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
-from clearhold.features.windows.series import ALWAYS, AmountSeries
+from clearhold.features.windows.series import ALWAYS
 
 WINDOW_US: Final = 90 * DAY_US
 CLASS_FLOOR: Final = 30

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from clearhold.features.core.instants import DAY_US, DAYS_7
+from clearhold.features.windows.edge_lookups import EdgeLookups
 from clearhold.features.windows.near import NONE_NEAR, Near
 from clearhold.features.windows.recency import Recency
 from clearhold.features.windows.series import ALWAYS, EventTimes
@@ -32,42 +33,6 @@ NOBODY: Final = -1
 
 Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 or -1
 Edge = tuple[int, int, int]  # instant, row, other side
-
-
-class _Derived:
-    """What is derived from the edges of a node when it is first asked for; few nodes have it, and no dump."""
-
-    __slots__ = ("firsts", "recency", "usual", "usual_since", "week_counts")
-
-    def __init__(self) -> None:
-        self.recency: Recency | None = None
-        self.firsts: dict[int, int] | None = None  # of each other side the first instant
-        self.usual: int | None = None  # of the week that begins at ``usual_since``
-        self.usual_since = ALWAYS
-        self.week_counts: dict[int, int] | None = None  # distinct parties of the completed weeks of a busy node
-
-    def add(self, at: int, other: int) -> None:
-        """An edge came."""
-        if self.recency is not None:
-            self.recency.add(at, other)
-        if self.firsts is not None and at < self.firsts.get(other, at + 1):
-            self.firsts[other] = at
-        self._forget_week(at)
-
-    def remove(self, at: int, other: int) -> None:
-        """An edge went."""
-        if self.firsts is not None and self.firsts.get(other) == at:
-            self.firsts = None
-        if self.recency is not None and self.recency.newest(other) == at:
-            self.recency = None
-        self._forget_week(at)
-
-    def _forget_week(self, at: int) -> None:
-        """An edge of a completed week came or went."""
-        if at < self.usual_since:
-            self.usual_since = ALWAYS
-        if self.week_counts is not None:
-            self.week_counts.pop(week_of(at), None)
 
 
 def _no_ends() -> "array[int]":
@@ -92,7 +57,7 @@ class Edges(EventTimes):
     # Row and other side of each edge by turns: most nodes have so few that arrays count.
     _ends: "array[int]" = msgspec.field(default_factory=_no_ends)
     _notes: list[Note] | None = None
-    _derived: _Derived | None = None
+    _derived: EdgeLookups | None = None
 
     @property
     def rows(self) -> "array[int]":
@@ -257,7 +222,7 @@ class Edges(EventTimes):
             return 0  # most weeks have no edge
         if last - first <= FEW_EDGES:
             return usual_of_few(self.times[first:last], self._ends[2 * first + 1 : 2 * last : 2], len(weeks))
-        derived = self._derived = self._derived or _Derived()
+        derived = self._derived = self._derived or EdgeLookups()
         kept = derived.week_counts or {}
         counts = self._parties_of(weeks, kept)
         derived.usual, derived.usual_since = median_of(counts.values()), since
@@ -271,7 +236,7 @@ class Edges(EventTimes):
         if self.revised_at > at:
             then = reversed(self._edges_then(ALWAYS, at, but))
             return {other: instant for instant, _, other in then if other in others}
-        derived = self._derived = self._derived or _Derived()
+        derived = self._derived = self._derived or EdgeLookups()
         firsts = derived.firsts
         if firsts is None:
             firsts = derived.firsts = dict(zip(reversed(self.others), reversed(self.times), strict=True))
@@ -284,7 +249,7 @@ class Edges(EventTimes):
     def _distinct_of_many(self, spans: tuple[int, ...], upto: int, also: int | None) -> list[int]:
         """From the index; what lies after ``upto``, a few edges that arrived out of order, is taken out again."""
         since, times, ends = upto - spans[-1], self.times, self._ends
-        derived = self._derived = self._derived or _Derived()
+        derived = self._derived = self._derived or EdgeLookups()
         recency = derived.recency
         if recency is None:
             first = bisect_right(times, since - MARGIN_US)

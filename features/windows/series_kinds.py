@@ -12,7 +12,8 @@ from clearhold.features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CAR
 from clearhold.features.core.in_memory import InMemory
 from clearhold.features.core.money_flow import money_leaves, originates_debit
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.amount_series import AmountSeries
+from clearhold.features.windows.series import EventTimes
 
 FRAUD_REASONS: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
 DECLINED: Final = "DECLINED"

@@ -6,7 +6,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.flows.running.counts import counter, gauge
-from clearhold.flows.scorer.supervisor import ScorerProcesses
+from clearhold.flows.scorer.scorers import ScorerProcesses
 
 
 class ScorerCollector(Collector):

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import redis.asyncio
-from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError, ResponseError
@@ -24,15 +23,12 @@ from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.append_times import AppendTimes
 from clearhold.store.redis_log.keys import (
-    FIELD_APPENDED_AT,
-    FIELD_BODY,
-    FIELD_KIND,
-    FIELD_PROGRAM,
     TENANTS,
     control_key,
     shard_key,
 )
 from clearhold.store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
+from clearhold.store.redis_log.packing import command, first_error, xadd
 from clearhold.store.redis_log.pipeline import Pipeline
 from clearhold.store.redis_log.same_log import SameLog
 
@@ -74,7 +70,7 @@ class _Append:
         """Take the next reply; True once the caller has its answer."""
         self.replies -= 1
         if self.refusal is None:
-            self.refusal = reply if isinstance(reply, ResponseError) else _first_error(reply)
+            self.refusal = reply if isinstance(reply, ResponseError) else first_error(reply)
         if self.replies:
             return False
         if self.refusal is not None:
@@ -122,7 +118,7 @@ class LogAppender:
 
     async def append(self, shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> int:
         """Append one entry to a shard's stream and return its offset."""
-        packed = _xadd(self._keys[shard], self._next_id(shard), kind, program_id, appended_at, body)
+        packed = xadd(self._keys[shard], self._next_id(shard), kind, program_id, appended_at, body)
         offset = offset_of(await self._written(packed, replies=1))
         self._note(shard, offset)
         return offset
@@ -144,9 +140,9 @@ class LogAppender:
             return [await self.append(shard, kind, program_id, appended_at, bodies[0])]
         key = self._keys[shard]
         commands = [
-            _packed("MULTI"),
-            *(_xadd(key, self._next_id(shard), kind, program_id, appended_at, body) for body in bodies),
-            _packed("EXEC"),
+            command("MULTI"),
+            *(xadd(key, self._next_id(shard), kind, program_id, appended_at, body) for body in bodies),
+            command("EXEC"),
         ]
         offsets = [offset_of(each) for each in await self._written(b"".join(commands), replies=len(commands))]
         self._note(shard, offsets[-1])
@@ -165,15 +161,15 @@ class LogAppender:
         shards in the same transaction, in its order: all of it is in the log, or nothing is.
         """
         commands = [
-            _packed("MULTI"),
-            _packed("SADD", TENANTS, tenant_id),
-            _xadd(control_key(tenant_id), "*", kind, "", appended_at, body),
+            command("MULTI"),
+            command("SADD", TENANTS, tenant_id),
+            xadd(control_key(tenant_id), "*", kind, "", appended_at, body),
         ]
         commands += [
-            _xadd(self._keys[each.shard], self._next_id(each.shard), each.kind, each.program_id, appended_at, each.body)
+            xadd(self._keys[each.shard], self._next_id(each.shard), each.kind, each.program_id, appended_at, each.body)
             for each in to_programs
         ]
-        commands.append(_packed("EXEC"))
+        commands.append(command("EXEC"))
         _, stream_id, *stream_ids = await self._written(b"".join(commands), replies=len(commands))
         for each, appended in zip(to_programs, stream_ids, strict=True):
             self._note(each.shard, offset_of(appended))
@@ -338,19 +334,3 @@ class LogAppender:
     async def _release(self, connection: AbstractConnection) -> None:
         await connection.disconnect(nowait=True)
         await self._pool.release(connection)
-
-
-def _packed(*words: str | int | bytes) -> bytes:
-    packed: bytes = pack_command(words)  # type: ignore[arg-type]  # Its stub allows one word only
-    return packed
-
-
-def _xadd(key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
-    about = (FIELD_KIND, str(kind), FIELD_PROGRAM, program_id, FIELD_APPENDED_AT, appended_at)
-    return _packed("XADD", key, stream_id, *about, FIELD_BODY, body)
-
-
-def _first_error(reply: Any) -> ResponseError | None:
-    """An EXEC answers with a list, in which a command that failed stands as an error."""
-    parts = reply if isinstance(reply, list) else []
-    return next((part for part in parts if isinstance(part, ResponseError)), None)

@@ -85,7 +85,7 @@ def question_of(program: ProgramState, snapshot: TransferSnapshot, at: int, chan
 
 def _actors(program: ProgramState, snapshot: TransferSnapshot) -> list[tuple[str, str | None]]:
     account = snapshot.account_id
-    owner = program.owner_of(account) if account is not None else None
+    owner = program.accounts.owner_of(account) if account is not None else None
     entity = snapshot.entity_id or owner
     ways: list[tuple[str, str | None]] = []
     if entity is not None:

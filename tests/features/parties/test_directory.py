@@ -170,7 +170,7 @@ def test_given_an_object_with_another_id_then_it_is_not_applied(
     (row,) = story.last_rows
     assert isinstance(row, DirectoryRow)
     assert (row.id, row.result, row.digest) == (ids[kind], "unusable", None)
-    assert story.program.owner_of("bacc_1") is None
+    assert story.program.accounts.owner_of("bacc_1") is None
 
 
 def test_given_an_event_sent_after_the_request_when_the_answer_is_applied_later_then_the_event_stays(

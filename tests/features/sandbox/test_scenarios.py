@@ -13,7 +13,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.detectors.program import DETECTORS as OF_SNAPSHOTS
+from clearhold.features.detectors.program_detectors import DETECTORS as OF_SNAPSHOTS
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName, compose

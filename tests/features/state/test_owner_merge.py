@@ -18,10 +18,11 @@ from clearhold.features.state.owner_merge import merged
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.graph import Graph
 from clearhold.features.windows.novelty import Novelty
-from clearhold.features.windows.series import AmountSeries, EventTimes
+from clearhold.features.windows.series import EventTimes
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
 from tests.oracle.random_parties import ACCOUNTS, OWNERS

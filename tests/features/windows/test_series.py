@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.windows.series import ALWAYS, AmountSeries, EventTimes
+from clearhold.features.windows.amount_series import AmountSeries
+from clearhold.features.windows.series import ALWAYS, EventTimes
 
 INSTANTS = st.integers(0, 40)
 CENTS = st.one_of(st.integers(0, 5), st.sampled_from((15 * 10**8, 10**17, 10**18 - 1)))

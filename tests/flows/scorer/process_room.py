@@ -8,7 +8,8 @@ from typing import Any
 import duckdb
 
 from clearhold.flows.engine import STATE_VERSION, Engine
-from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcesses
+from clearhold.flows.scorer.scorers import ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerPaths
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments

@@ -22,7 +22,8 @@ from clearhold.features.core.program import Program
 from clearhold.features.shard.questions import CountParties, SeenEvents
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer import supervisor
-from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcess, ScorerProcesses
+from clearhold.flows.scorer.scorers import ScorerProcesses
+from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcess
 from clearhold.store.duck.schema import TABLES
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.keys import owner_key

@@ -1,0 +1,106 @@
+"""The further fields on who pays whom: payers, payees and chains of transfers around both sides."""
+
+from typing import Final
+
+from clearhold.features.catalogue.feature import Feature
+
+NETWORK_FIELDS: Final[tuple[Feature, ...]] = (
+    Feature(
+        "fanIn24hCount",
+        "fan_in_count_24h",
+        "integer",
+        "count",
+        "24 hours",
+        "Distinct payers of the receiving side, with this one.",
+    ),
+    Feature(
+        "fanIn7dCount",
+        "fan_in_count_7d",
+        "integer",
+        "count",
+        "7 days",
+        "Distinct payers of the receiving side, with this one.",
+    ),
+    Feature(
+        "fanInUsualWeek",
+        "fan_in_usual_week",
+        "integer",
+        "count",
+        "12 weeks",
+        "Median of the receiving side's distinct payers in the completed weeks (from Monday, UTC) since its first; "
+        "null before one is completed.",
+    ),
+    Feature(
+        "fanOut8hCount",
+        "fan_out_count_8h",
+        "integer",
+        "count",
+        "8 hours",
+        "Distinct payees of the paying side, with this one.",
+    ),
+    Feature(
+        "fanOut24hCount",
+        "fan_out_count_24h",
+        "integer",
+        "count",
+        "24 hours",
+        "Distinct payees of the paying side, with this one.",
+    ),
+    Feature(
+        "fanOut7dCount",
+        "fan_out_count_7d",
+        "integer",
+        "count",
+        "7 days",
+        "Distinct payees of the paying side, with this one.",
+    ),
+    Feature(
+        "fanOutUsualWeek",
+        "fan_out_usual_week",
+        "integer",
+        "count",
+        "12 weeks",
+        "Median of the paying side's distinct payees in the completed weeks (from Monday, UTC) since its first; null "
+        "before one is completed.",
+    ),
+    Feature(
+        "fanOutNew24hCount",
+        "fan_out_new_count_24h",
+        "integer",
+        "count",
+        "24 hours",
+        "Of the paying side's newest 64 payments with this one, payees first paid less than 14 days ago; null "
+        "below 5 payees in 24 hours or 3 times the usual week.",
+    ),
+    Feature(
+        "gathered24hCount", "gathered_count_24h", "integer", "count", "24 hours", "Distinct payers of the paying side."
+    ),
+    Feature(
+        "gathered7dCount", "gathered_count_7d", "integer", "count", "7 days", "Distinct payers of the paying side."
+    ),
+    Feature(
+        "gatheredUsualWeek",
+        "gathered_usual_week",
+        "integer",
+        "count",
+        "12 weeks",
+        "Median of the paying side's distinct payers in the completed weeks (from Monday, UTC) since its first; null "
+        "before one is completed.",
+    ),
+    Feature(
+        "typology.scatterGatherMiddles",
+        "scatter_gather_middles",
+        "integer",
+        "count",
+        "7 days",
+        "Payers of the receiving side that one common third had paid before.",
+    ),
+    Feature(
+        "typology.layeringLeastCents",
+        "layering_least_cents",
+        "integer",
+        "cents",
+        "72 hours a hop",
+        "Smallest amount of the chain of typology.layeringHops; null without one.",
+    ),
+)

@@ -1,0 +1,68 @@
+"""Which of the transfers near a finding belong to it, by their amounts, rails, types and statuses."""
+
+from collections.abc import Callable
+from typing import Final
+
+from clearhold.features.catalogue.thresholds import (
+    MICRO_BELOW_CENTS,
+    is_round,
+    lines_of,
+)
+from clearhold.features.core.rail_classes import (
+    ACH_CLASSES,
+    ACH_DEBIT,
+    CARD_CLASSES,
+    ORIGINATED_CLASS,
+)
+from clearhold.features.detectors.detector import DetectionContext
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import TransferBrief, priced
+from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
+
+_PERCENT_10: Final = 10
+
+
+Keep = Callable[[TransferBrief], bool]
+
+
+def in_zone(context: DetectionContext) -> Keep:
+    lines = lines_of(context.vector.structuring_thresholds)
+    zones = frozenset(lines.zones(context.vector.amount_cents))
+    return lambda record: record.class_id not in CARD_CLASSES and not zones.isdisjoint(lines.zones(record.cents))
+
+
+def alike(context: DetectionContext) -> Keep:
+    cents = context.vector.amount_cents or 0  # a transfer without US cents repeats no amount
+    slack = cents // _PERCENT_10
+    return lambda record: cents - slack <= record.cents <= cents + slack
+
+
+def in_thousands(_context: DetectionContext) -> Keep:
+    return lambda record: record.class_id not in CARD_CLASSES and is_round(record.cents)
+
+
+def is_below(record: TransferBrief, line_cents: int) -> bool:
+    """True for an amount under the line; one without US cents is under none."""
+    cents = priced(record.cents)
+    return cents is not None and cents < line_cents
+
+
+def micro(_context: DetectionContext) -> Keep:
+    return lambda record: record.class_id in ACH_CLASSES and is_below(record, MICRO_BELOW_CENTS)
+
+
+def but_cards(_context: DetectionContext) -> Keep:
+    return lambda record: record.class_id not in CARD_CLASSES
+
+
+def fraud_declined(program: ProgramState, record: TransferBrief) -> bool:
+    text = program.strings.text
+    return (
+        record.class_id in CARD_CLASSES
+        and text(record.status) == DECLINED
+        and text(record.card_reason) in FRAUD_REASONS
+    )
+
+
+def originated(_program: ProgramState, record: TransferBrief) -> bool:
+    return record.moved and record.class_id == ORIGINATED_CLASS and record.ach_type == ACH_DEBIT

@@ -1,0 +1,105 @@
+"""All scorer processes of a service: started, asked, told of commits, and ended together."""
+
+from collections.abc import Callable, Mapping
+from threading import Thread
+from time import monotonic
+
+import redis
+
+from clearhold.features.shard.questions import Owner
+from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
+from clearhold.flows.scorer.supervisor import SCORER, Commits, ScorerPaths, ScorerProcess
+from clearhold.flows.scorer.wire import FrameKind
+
+
+class ScorerProcesses:
+    """The ``Scorers`` of a service that scores in processes of its own; shards are dealt out in turn."""
+
+    def __init__(
+        self,
+        count: int,
+        shards: int,
+        places: ScorerPaths,
+        *,
+        open_redis: Callable[[], redis.Redis],
+        module: str = SCORER,
+    ) -> None:
+        """``module`` is what each process runs; a benchmark has one that measures itself."""
+        self.processes = tuple(
+            ScorerProcess(
+                number,
+                tuple(range(number, shards, count)),
+                places,
+                shards=shards,
+                open_redis=open_redis,
+                module=module,
+            )
+            for number in range(min(count, shards))
+        )
+        self._places = places
+        self._owner = RemoteOwner(shards, self._connection_of)
+        self._threads: list[Thread] = []
+
+    def begin(self) -> None:
+        for each in self.processes:
+            each.begin()
+
+    def abandon(self) -> None:
+        for each in self.processes:
+            each.abandon()
+
+    def start(self, commits: Commits) -> None:
+        for each in self.processes:
+            thread = Thread(target=each.look_after, args=(commits,), name=f"scorer-{each.number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def on_commit(self, _rows: object, offsets: Mapping[int, int]) -> None:
+        """Say to each scorer how far its shards are committed."""
+        for each in self.processes:
+            its = {shard: offset for shard, offset in offsets.items() if shard in each.owned}
+            if its:
+                each.send(FrameKind.COMMITTED, its)
+
+    @property
+    def owner(self) -> Owner:
+        return self._owner
+
+    @property
+    def snapshot_offsets(self) -> Mapping[int, int]:
+        return {shard: offset for each in self.processes for shard, offset in each.snapshot_offsets.items()}
+
+    def applied_offset(self, shard: int) -> int:
+        return self.processes[shard % len(self.processes)].applied_offsets.get(shard, 0)
+
+    @property
+    def failure(self) -> str | None:
+        down = [each for each in self.processes if each.failure is not None]
+        return f"Scorer {down[0].number}: {down[0].failure}" if down else None
+
+    @property
+    def ended(self) -> bool:
+        return any(each.gave_up for each in self.processes)
+
+    def drain(self, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        for each in self.processes:
+            each.drain()
+        for each in self.processes:
+            each.drained.wait(max(0.1, deadline - monotonic()))
+
+    def close(self, timeout_s: float) -> None:
+        deadline = monotonic() + timeout_s
+        for each in self.processes:
+            each.close()
+        for each in self.processes:
+            if not each.ended.wait(max(0.1, deadline - monotonic())):
+                each.kill()
+
+    async def disconnect(self) -> None:
+        for each in self.processes:
+            if each.connection is not None:
+                each.connection.disconnect()
+
+    def _connection_of(self, shard: int) -> ScorerConnection | None:
+        return self.processes[shard % len(self.processes)].connection
