@@ -1,4 +1,4 @@
-"""All scorer processes of a service: started, asked, told of commits, and ended together."""
+"""All scorer processes of a service: started, asked, informed of commits, and ended together."""
 
 from collections.abc import Callable, Mapping
 from threading import Thread

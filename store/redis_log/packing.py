@@ -1,4 +1,4 @@
-"""Commands of Redis as bytes, and what is wrong with a reply."""
+"""Commands of Redis as bytes, and the error in a reply."""
 
 from typing import Any
 
