@@ -103,9 +103,6 @@ class DayTallies:
         """Remember that an alert was opened or written with the transfer."""
         self._set_flags(row, self._flags[row] | _ALERTED, record, returned)
 
-    def is_alerted(self, row: int) -> bool:
-        return bool(self._flags[row] & _ALERTED)
-
     def count_alert(self, opened_at: int, *, closed: bool) -> None:
         """Count an alert that was opened, and whether the policy closed it there and then."""
         day = self._day(opened_at // DAY_US)

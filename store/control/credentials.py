@@ -29,7 +29,6 @@ class IngestTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     program_id: str
     shard: int
-    tenant_slug: str
     webhook_endpoint_id: str | None
     secrets: tuple[Credential, ...]
 
@@ -83,11 +82,10 @@ class IngestTargets:
         self._box, self._shards = box, shards
         self._targets: dict[str, IngestTarget] = {}
 
-    def add(self, program: Program, *, tenant_slug: str, sealed_secret: str) -> None:
+    def add(self, program: Program, *, sealed_secret: str) -> None:
         self._targets[program.id] = IngestTarget(
             program_id=program.id,
             shard=shard_of(program.id, self._shards),
-            tenant_slug=tenant_slug,
             webhook_endpoint_id=program.webhook_endpoint_id,
             secrets=(Credential(self._box.open(sealed_secret)),),
         )

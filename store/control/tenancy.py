@@ -134,13 +134,11 @@ class Tenancy:
         assert created_at is not None, "a tenant was created at an instant"
         self.policies.add_tenant(entry.id, created_at)
 
-    def _add_program(self, tenant_id: str, entry: ProgramEntry) -> None:
+    def _add_program(self, _tenant_id: str, entry: ProgramEntry) -> None:
         unconfirmed = self.programs.add(entry)
         if unconfirmed is not None:
             self.ingest_targets.remove(unconfirmed)
-        tenant = self.tenants.find(tenant_id)
-        assert tenant is not None, "a tenant's entry comes before its programs'"
-        self.ingest_targets.add(entry, tenant_slug=tenant.slug, sealed_secret=entry.sealed_ingest_secret)
+        self.ingest_targets.add(entry, sealed_secret=entry.sealed_ingest_secret)
 
     def _change_program(self, _tenant_id: str, program: Program) -> None:
         self.programs.put(program)
