@@ -90,7 +90,7 @@ def test_given_another_package_with_an_api_then_both_are_imported_and_the_other_
 def test_given_the_wheel_when_the_demo_runs_from_it_then_money_moves_and_the_service_ends(
     python: Path, tmp_path: Path
 ) -> None:
-    command = [python.with_name("clearhold"), "demo", "--data", tmp_path / "demo", "--port", str(free_port())]
+    command = [str(python.with_name("clearhold")), "demo", "--data", str(tmp_path / "demo"), "--port", str(free_port())]
     options = ["--days", "2", "--seconds", "2", "--pace", "10", "--exit"]
     ended = subprocess.run(
         [*command, *options], capture_output=True, text=True, cwd=tmp_path, timeout=DEMO_WITHIN_S, check=False
