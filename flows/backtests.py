@@ -1,11 +1,11 @@
-"""Backtests of this process: one at a time in a thread of its own, each within a limit of time.
+"""Backtests of this process: one at a time in a separate thread, each within a time limit.
 
 backtest ──▶ its tenant's turn ──▶ turn ──▶ thread: statements over stored transfers ──▶ counts ──▶ shares, days, weeks
                                             the caller leaves, or time runs out: the statement is interrupted
 
-A tenant's backtests wait for one another first, so that many of one tenant hold up another's no longer than one does.
+A tenant has one backtest in the queue at a time, so another tenant waits for one of them at most.
 
-Errors  UnavailableError when the turn did not come, or the reading was not done, in time
+Errors  UnavailableError when the turn did not come, or the reading did not end, in time
 """
 
 import asyncio
@@ -30,13 +30,13 @@ from clearhold.store.duck.scorings.rule_shadows import RuleShadow
 from clearhold.store.duck.span import Span
 
 WITHIN_S: Final = 30.0
-"""From the request to the answer, the wait for a turn included."""
+"""From the request to the answer, including the wait for a turn."""
 
 NO_TURN: Final = (
     f"Others' backtests were under way for {WITHIN_S:.0f} s, so this one was not begun; nothing was stored. Try again."
 )
 TOO_LONG: Final = (
-    "The backtest was ended after {waited:.0f} s of waiting for others and {read:.0f} s of reading; nothing was "
+    "The backtest was stopped after {waited:.0f} s of waiting for others and {read:.0f} s of reading; nothing was "
     "stored. Fewer days take less."
 )
 
@@ -50,10 +50,10 @@ class BacktestRunner:
         self._database, self._clock, self._within_s = database, clock, within_s
         self._workers = Workers(1, "backtest")
         self._turn = asyncio.Lock()
-        self._turns_of_tenants = WeakValueDictionary[str, asyncio.Lock]()  # each as long as somebody has it or waits
+        self._turns_of_tenants = WeakValueDictionary[str, asyncio.Lock]()  # each as long as it is held or waited for
 
     async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool) -> Backtest:
-        """Over the transfers of the ``days`` before now, this instant included."""
+        """Over the transfers of the ``days`` before now, including this instant."""
         at = self._clock.now()
         span = Span(at - days * DAY_US, at + 1)
         with RuleBacktest(self._database, principal, rule, span) as backtest:
@@ -66,7 +66,7 @@ class BacktestRunner:
     async def shadow(
         self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int
     ) -> ShadowReport:
-        """Since the rule is counted as it is, at most so many days back as a backtest goes."""
+        """Since the rule has counted in its present form, at most the days of the longest backtest."""
         now = self._clock.now()
         span = Span(max(since, now - MOST_DAYS * DAY_US), now + 1)
         with RuleShadow(self._database, principal, rule, mode, span) as reader:
@@ -74,7 +74,7 @@ class BacktestRunner:
         return to_shadow_report(rule, counts, version=version, since=span.start)
 
     async def _read(self, principal: Principal, reader: RuleReader, work: Callable[[], T]) -> T:
-        """The work's result, once it is its turn and within the time."""
+        """Run the work when its turn comes; the result, within the time limit."""
         now = asyncio.get_running_loop().time
         came_at, begun_at = now(), None
         try:
@@ -89,7 +89,7 @@ class BacktestRunner:
 
     @asynccontextmanager
     async def _turn_for(self, tenant_id: str) -> AsyncIterator[None]:
-        """The tenant's one place in the queue, and then the turn."""
+        """The tenant's one place in the queue, then the turn."""
         turn_of_tenant = self._turns_of_tenants.setdefault(tenant_id, asyncio.Lock())
         async with turn_of_tenant, self._turn:
             yield

@@ -1,4 +1,4 @@
-"""All that the service does over the bank's API: parties are fetched, actions are carried out."""
+"""The service's work over the bank's API: fetches parties, carries out actions."""
 
 from collections.abc import Sequence
 
@@ -54,5 +54,5 @@ class BankWork:
         return self.directory.collector, self._actions.collector
 
     async def stop(self) -> None:
-        """Leave what is under way to the next start."""
+        """End both; the next start continues."""
         await self._actions.stop()

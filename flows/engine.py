@@ -1,10 +1,10 @@
-"""The running flow of one service: who scores, who commits, and the upkeep of the log.
+"""The running flow of one service: scores, commits and maintains the log.
 
-scoring of shards (a thread here, or processes of their own) ─▶ RowSink ─▶ committer ─▶ tables, chains, offsets
+scoring of shards (a thread here, or scorer processes) ─▶ RowSink ─▶ committer ─▶ tables, chains, offsets
 
-Start   scoring begins from each shard's newest snapshot; what the log holds after it is replayed
+Start   scoring begins from each shard's newest snapshot; later entries of the log are replayed
 Run     score, commit, take snapshots; every few seconds move committed entries into segments and trim Redis
-Stop    apply and commit what the log holds, take a snapshot of each changed shard, all within a deadline
+Stop    apply and commit the rest of the log, take a snapshot of each changed shard, all within a deadline
 """
 
 import sys
@@ -37,7 +37,7 @@ from clearhold.store.tables.row_tables import RowTables
 from clearhold.store.time_slice import low_priority
 
 STATE_VERSION: Final = 24
-SWITCH_INTERVAL_S: Final = 0.0002  # requests wait for no more of another thread than this
+SWITCH_INTERVAL_S: Final = 0.0002  # the longest that a request waits for another thread
 MAINTENANCE_FROM_S: Final = 60.0  # at the latest; a replay that takes longer must not fill Redis
 _MAINTENANCE_EVERY_S: Final = 5.0
 _CATCH_UP_POLL_S: Final = 0.1
@@ -47,8 +47,8 @@ log = structlog.get_logger()
 
 
 class CatchUp(NamedTuple):
-    """The replay of the log after a start: instants of the log, in microseconds, of the shard furthest behind and of
-    the log's end. 0 is the beginning.
+    """The replay of the log after a start: instants in the log, in microseconds, of the shard that is furthest behind
+    and of the log's end. 0 is the beginning.
     """
 
     shards: int
@@ -58,50 +58,50 @@ class CatchUp(NamedTuple):
 
 
 class Scorers(Protocol):
-    """Whoever scores all shards of the log: a thread of this process, or processes that it looks after."""
+    """Scores all shards of the log: on a thread of this process, or in processes that it supervises."""
 
     @property
     def owner(self) -> Owner:
-        """Whoever answers questions about the programs."""
+        """Answers questions about the programs."""
 
     @property
     def snapshot_offsets(self) -> Mapping[int, int]:
-        """The offset of each shard's newest snapshot on disk; it goes on changing."""
+        """The offset of each shard's newest snapshot on disk; the mapping changes."""
 
     def applied_offset(self, shard: int) -> int:
-        """The offset up to which the shard's state holds the log, as far as that is known here."""
+        """The offset up to which the shard's state has applied the log, as far as known."""
 
     def begin(self) -> None:
-        """Load what can be loaded before the log and the tables are there. ``start`` may come without it."""
+        """Load as much as is possible without the log and the tables. ``start`` also works without it."""
 
     def abandon(self) -> None:
-        """End what was begun, when ``start`` does not come."""
+        """End what ``begin`` started, if ``start`` is not called."""
 
     def start(self, commits: Commits) -> None: ...
 
     def on_commit(self, rows: RowTables, offsets: Mapping[int, int]) -> None:
-        """Called with what was committed."""
+        """Called with the committed rows and offsets."""
 
     async def disconnect(self) -> None:
-        """The event loop that asked the owner ends: close what belongs to it."""
+        """Before the event loop ends: close its connections to the owner."""
 
     def drain(self, timeout_s: float) -> None:
-        """Apply what the log holds, and stop; returns when that is done or the time is over."""
+        """Apply the rest of the log, and stop; returns when done or when the time is over."""
 
     def close(self, timeout_s: float) -> None:
-        """Take last snapshots of what is committed, and end."""
+        """Take last snapshots of the committed states, and end."""
 
     @property
     def failure(self) -> str | None:
-        """The error that holds up scoring, None while there is none."""
+        """The error that holds up scoring, or None."""
 
     @property
     def ended(self) -> bool:
-        """True when nothing is scored until the service is started again."""
+        """True when scoring has ended until the service is restarted."""
 
 
 class Engine:
-    """Owns the threads that commit what is scored and look after the log."""
+    """Owns the threads that commit rows and maintain the log."""
 
     def __init__(
         self,
@@ -118,9 +118,9 @@ class Engine:
         on_commit: Callable[[RowTables], None] | None = None,
         outbox: Outbox | None = None,
     ) -> None:
-        """``maintenance_tasks`` run in every round of maintenance, on the maintenance thread, and ``copy_control`` in
-        every so many; ``on_commit`` gets the rows of each commit, on the committer's: it must neither fail nor wait.
-        ``outbox`` is the committer's.
+        """``maintenance_tasks`` run in every round of maintenance, on its thread, and ``copy_control`` in some;
+        ``on_commit`` gets the rows of each commit, on the committer's thread: it must neither fail nor wait. ``outbox``
+        is the committer's.
         """
         self.scorers, self.progress = scorers, progress
         self._open_redis, self._database, self._segments, self._clock = open_redis, database, segments, clock
@@ -140,7 +140,7 @@ class Engine:
         self._targets: dict[int, int] = {}
 
     def start(self) -> None:
-        """Restore the state and start the threads; catching up with the log goes on in the background."""
+        """Restore the state and start the threads; the log is replayed in the background."""
         sys.setswitchinterval(SWITCH_INTERVAL_S)
         self.chains.open()
         for shard, offset in committed_offsets(self._database).items():
@@ -154,16 +154,16 @@ class Engine:
 
     @property
     def failure(self) -> str | None:
-        """The error that holds up the flow, None while there is none."""
+        """The error that holds up the flow, or None."""
         return self.scorers.failure or self._committer.failure
 
     @property
     def ended(self) -> bool:
-        """True when a part of the flow has ended: nothing is scored until the process is started again."""
+        """True when a part of the flow has ended: nothing is scored until a restart."""
         return self.scorers.ended or self._committer.ended
 
     def put_rows(self, rows: RowTables) -> None:
-        """Commit rows that no log entry leads to; for a thread that may wait."""
+        """Commit rows without a log entry; called from a thread that may wait."""
         self._committer.put_rows(rows)
 
     def caught_up(self) -> bool:
@@ -171,7 +171,7 @@ class Engine:
         return not self._behind()
 
     def catch_up(self) -> CatchUp | None:
-        """How far the log's tail of the start is replayed; None once it is."""
+        """The progress of the replay of the start; None once it is done."""
         behind = self._behind()
         if not behind:
             return None
@@ -183,7 +183,7 @@ class Engine:
         )
 
     def _behind(self) -> dict[int, int]:
-        """The shards that the log of the start was not replayed for, and how far each of them is."""
+        """The shards whose replay of the start is not done, with their offset."""
         at = {
             shard: min(self.scorers.applied_offset(shard), self.progress.committed_offset(shard))
             for shard in self._targets
@@ -202,7 +202,7 @@ class Engine:
         )
 
     def stop(self, timeout_s: float) -> None:
-        """Drain the log, commit and take snapshots; what does not fit into the time is replayed at the next start."""
+        """Drain the log, commit and take snapshots; the next start replays what exceeds the time."""
         deadline = monotonic() + timeout_s
         self.scorers.drain(timeout_s * 0.5)
         self._stopped.set()
@@ -221,8 +221,8 @@ class Engine:
         return LogReader(self._open_redis(), range(self.progress.shards))
 
     def _run_maintenance(self) -> None:
-        """One round every few seconds until the stop, from when the log of the start is replayed: until then the
-        processor is for that. A round that fails is tried again as the next one.
+        """Run rounds every few seconds until the stop, once the log of the start is replayed, which needs the
+        processor. A failed round is retried as the next one.
         """
         low_priority()
         latest = monotonic() + MAINTENANCE_FROM_S
@@ -236,7 +236,7 @@ class Engine:
                 if number % _CONTROL_EVERY_ROUNDS == 0:
                     self._copy_control()
                 self._trim_log(segmenter)
-                fold_wal(self._database)  # here and not in a commit, which would wait for it
+                fold_wal(self._database)  # here, because a commit would wait for it
                 for task in self._maintenance_tasks:
                     task()
             except Exception as error:  # noqa: BLE001 - whatever failed: without this thread Redis is never trimmed

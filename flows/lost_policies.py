@@ -1,7 +1,7 @@
-"""Brings back policies that a program's state lacks although the control stream has them in force.
+"""Brings back policies that are in force in the control stream and missing in a program's state.
 
-Both are written in one transaction, so they differ only where entries of a shard were lost for good while the control
-streams came back from the lake (``--accept-loss``). What is missing is appended again, and counts from then on.
+Both are written in one transaction, so they differ only if entries of a shard were lost and the control streams came
+back from the lake (``--accept-loss``). Missing policies are appended again, and count from then on.
 """
 
 import structlog
@@ -13,7 +13,7 @@ log = structlog.get_logger()
 
 
 async def restore_lost_policies(registry: Registry, owner: Owner) -> None:
-    """Append to each program what it lacks; for when the log is replayed, so that nothing is merely late."""
+    """Append its missing policies to each program; called after the replay, so that late entries do not look lost."""
     for tenant in registry.tenancy.tenants.list_all():
         for place, in_force in registry.policies_by_place(tenant.id):
             question = LackingPolicies(tuple(each.action_id for each in in_force))

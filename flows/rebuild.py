@@ -1,9 +1,9 @@
-"""Rebuilds the database: the whole log, from its segments and the tail in Redis, through the flow's own step.
+"""Rebuilds the database: replays the whole log, from its segments and the tail in Redis, with the flow's own step.
 
 segments ─▶ Redis' tail ─▶ applied shard by shard ─▶ committed, links placed by their files ─▶ checked ─▶ swapped in
 
-The data directory is not touched until the new database is complete and the record in it verified; then the old
-database is set aside under another name.
+The data directory is unchanged until the new database is complete and its record verified; then the old database is
+renamed.
 
 Errors  ``StartupError`` when log, chain files and signed checkpoints contradict one another; ``DamagedSegmentError``
 """
@@ -49,7 +49,7 @@ _TENANTS: Final = "SELECT tenant_id FROM record_chain UNION SELECT tenant_id FRO
 
 
 class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
-    """The size of the new database, and the new place of the one that it replaces; None when there was none."""
+    """The size of the new database, and the new path of the replaced one, None without one."""
 
     entries: int
     links: int
@@ -57,14 +57,14 @@ class Rebuilt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _NoSnapshots:
-    """Takes no snapshots of a rebuild's states: the next start has snapshots of its own, or replays."""
+    """No snapshots during a rebuild: the next start uses the existing ones, or replays."""
 
     def offer(self, shard: int, entries: int) -> None:
         """Nothing is due."""
 
 
 def committed_in(path: Path) -> dict[int, int]:
-    """The offsets that a database of a stopped service has committed; none when it cannot be read."""
+    """The committed offsets in the database of a stopped service; empty when it cannot be read."""
     try:
         with closing(open_to_read(path)) as database:
             return committed_offsets(database)
@@ -136,7 +136,7 @@ def _keep_lost(
     chains: RebuildingChains,
     clock: Clock,
 ) -> None:
-    """What lost entries led to stays: rows of the old database, and links of the chains' files."""
+    """Keep rows of the old database, and links in the chains' files, whose log entries are lost."""
     holes = AcceptedLosses(data_dir.lake_dir).holes
     names = {segments.shard(shard).name: shard for shard in range(data_dir.shards)}
     lost = [(names[hole.stream], hole) for hole in holes if hole.stream in names]
@@ -156,7 +156,7 @@ def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[L
 
 
 def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification: Verification) -> int:
-    """Verify the record of every tenant, also against the last signed checkpoints; returns the number of links."""
+    """Verify every tenant's record, also against its last signed checkpoints; returns the number of links."""
     links = 0
     for (tenant_id,) in database.execute(_TENANTS).fetchall():
         for chain in Chain:
@@ -164,14 +164,14 @@ def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification:
             if check.broken_at is not None:
                 raise StartupError(
                     f"The chain {chain} of tenant {tenant_id} that {data_dir.path} leads to breaks at seq "
-                    f"{check.broken_at.seq}, or is not what the last checkpoint over it says."
+                    f"{check.broken_at.seq}, or contradicts the last checkpoint over it."
                 )
             links += check.checked
     return links
 
 
 def _swap_in(rebuilt: Path, place: Path) -> Path | None:
-    """Put the new file in its place; the old one, with its write-ahead log, gets a name that nothing has yet."""
+    """Put the new file in its place; the old one, with its write-ahead log, gets an unused name."""
     aside = None
     if place.exists():
         taken = {path.name for path in place.parent.iterdir()}

@@ -1,11 +1,11 @@
-"""Keeps the background work of the service running: a piece of work that ends with an error begins again.
+"""Keeps the background work of the service running: work that ends with an error is started again.
 
 begin ─▶ runs ─▶ fails ─▶ log, counter, /readyz ─▶ a pause, longer after each failure ─▶ begin
 
 A piece of work is degraded from its failure until it has run for a minute since, or has finished.
 
 Unit    seconds
-Errors  none: an error of the work ends one run of it
+Errors  none: an error ends one run of the work
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from clearhold.flows.running.ending import end
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 15.0
 STEADY_AFTER_S: Final = 60.0
-"""Work that has run for this long since its last failure is not degraded, and its next pause is the first one again."""
+"""After running for this long since its last failure, work is not degraded, and its next pause is the first again."""
 
 log = structlog.get_logger()
 
@@ -41,7 +41,7 @@ class Work(NamedTuple):
 
 
 class WorkState:
-    """How one piece of work is doing. ``began_at`` is infinite while it waits to begin again."""
+    """``began_at`` is infinite while the work waits to begin again."""
 
     def __init__(self) -> None:
         self.began_at = inf
@@ -121,14 +121,14 @@ class Supervision(Collector):
 
 
 async def _failure_of(work: Work) -> BaseException | None:
-    """Run the work to its end; None when it finished."""
+    """Run the work; returns its error, or None when it finished."""
     try:
         await work.run()
     except asyncio.CancelledError as error:
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        return error  # a task that the work waited for was cancelled, and not the work
+        return error  # the work waited for a task that was cancelled
     except Exception as error:  # noqa: BLE001 - whatever failed: the work begins again
         return error
     return None if work.may_finish else RuntimeError("It returned, though it has no end.")

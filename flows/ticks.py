@@ -1,6 +1,6 @@
-"""Time as log entries: a tick per minute in each shard.
+"""Appends a tick to each shard every minute, so that time is in the log.
 
-Errors  none: a minute in which the log cannot be reached has no tick, and the next one comes
+Errors  none: while the log is unreachable there are no ticks
 """
 
 import asyncio

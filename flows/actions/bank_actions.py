@@ -1,7 +1,7 @@
 """One request to the bank's API that carries out an action, under the action's id as the bank's idempotency key.
 
-The same key has one effect at the bank, so a request whose answer is not known is sent again as it was. The bank's
-JSON is masked and bounded as soon as it is read; no text of the bank's becomes a sentence of ours.
+One key has one effect at the bank, so a request without an answer is repeated unchanged. The bank's JSON is masked and
+bounded when it is read; no error sentence quotes the bank.
 
 Errors  none: whatever goes wrong is a ``Verdict``
 """
@@ -35,7 +35,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 class Verdict(StrEnum):
-    """What an answer says about the action at the bank."""
+    """The state of the action at the bank, according to its answer."""
 
     DONE = "done"
     REFUSED = "refused"  # nothing was done, and nothing will be
@@ -62,7 +62,6 @@ class BankActions:
         self._root, self._http, self._clock = root, http, clock
 
     async def send(self, request: BankRequest, key: str, action_id: str, *, trace_id: str) -> ActionAnswer:
-        """Send the action once."""
         headers = {"Content-Type": "application/json", IDEMPOTENCY_KEY: action_id} | trace_header(trace_id)
         try:
             async with (
@@ -85,7 +84,7 @@ class BankActions:
         try:
             body = await body_of(response)
         except (httpx.HTTPError, TimeoutError, OSError):
-            body = None  # the status was read, and it says what was done
+            body = None  # the status has been read and gives the verdict
         return ActionAnswer(
             verdict=verdict,
             status=status,

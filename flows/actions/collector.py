@@ -10,8 +10,6 @@ from clearhold.flows.running.counts import counter, gauge
 
 
 class ActionCollector(Collector):
-    """Reads the counters at each scrape."""
-
     def __init__(self, counts: ActionCounts) -> None:
         self._counts = counts
 
@@ -22,5 +20,5 @@ class ActionCollector(Collector):
         unrecorded = "Outcomes that the log did not confirm at first."
         yield counter("clearhold_action_unrecorded", unrecorded, counts.unrecorded)
         yield gauge("clearhold_actions_waiting", "Actions under way.", counts.waiting)
-        unknown = "Of them those of which the bank may have done one already."
+        unknown = "Unrecorded outcomes of actions that the bank may have carried out."
         yield gauge("clearhold_actions_unknown", unknown, counts.unknown)

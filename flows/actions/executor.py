@@ -3,11 +3,11 @@
 an approved row ─▶ no key, no endpoint: a dry run, the record alone ─┐
                 └▶ the bank, under the action's id ─▶ again, or ─────┴▶ outcome in the log ─▶ committed
 
-What is under way follows from rows: a row says ``approved`` until its outcome is committed. So a crash forgets nothing;
-the next start sends the same request under the same id, which has one effect at the bank.
+An action is pending while its row says ``approved``, until its outcome is committed. After a crash the next start sends
+the same request under the same id, which has one effect at the bank.
 
 Unit    seconds
-Errors  none: what fails is tried again, and counted
+Errors  none: failures are retried and counted
 """
 
 import asyncio
@@ -41,12 +41,12 @@ from clearhold.store.redis_log.commit_waiter import CommitWaiter
 from clearhold.store.traces import new_trace_id
 
 RETRY_AFTER_S: Final = (0.5, 1, 2, 4, 8, 16, 30, 30, 30)
-"""The pauses between the requests for one action; behind the last one its outcome stays unknown."""
+"""The pauses between the requests for one action; after the last one its outcome is unknown."""
 MAX_RETRY_AFTER_S: Final = 60
 REQUESTS_OF_TENANT: Final = 4
 SWEEP_EVERY_S: Final = 10.0
 ACTIONS_OF_TENANT: Final = 200
-"""As many are under way for one tenant; further ones wait for a sweep."""
+"""The most executions at a time for one tenant; further ones wait for a sweep."""
 _RECORD_AGAIN_S: Final = 0.5
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -54,20 +54,20 @@ log = structlog.get_logger()
 
 
 class _Activation(msgspec.Struct, frozen=True):
-    """What the change of an activation says of its policy or scorecard."""
+    """The policy or scorecard that an activation names."""
 
     version: str
 
 
 class _RuleChange(msgspec.Struct, frozen=True, rename="camel"):
-    """What an activation or a pause says of its rule; ``rule_sha256`` is of the rule that was tested."""
+    """The rule that an activation or a pause names; ``rule_sha256`` is of the tested rule."""
 
     rule_sha256: str
     note: str | None
 
 
 class ActionExecutor:
-    """Belongs to one event loop. Nothing is sent before ``begin``: the log may hold an outcome that no row shows yet.
+    """Belongs to one event loop. Sends nothing before ``begin``: the log may hold an outcome that is not in a row yet.
 
     ``bank`` is None where the bank's address is not known.
     """
@@ -100,16 +100,16 @@ class ActionExecutor:
         self._began, self._leaving = asyncio.Event(), asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._under_way: Counter[str] = Counter()  # by tenant
-        self._sent: set[str] = set()  # ids of actions that this process sent, until their outcome is committed
+        self._sent: set[str] = set()  # ids of actions sent by this process, until the outcome is committed
         self._slots: dict[str, asyncio.Semaphore] = {}
         self.counts = counts
 
     def begin(self) -> None:
-        """All that the log held at the start is committed."""
+        """Start executing: the log of the start is committed."""
         self._began.set()
 
     async def run(self) -> None:
-        """Take up what is approved and not under way, now and again, until cancelled."""
+        """Execute approved actions, in sweeps, until cancelled."""
         self.begin()
         while True:
             try:
@@ -120,7 +120,7 @@ class ActionExecutor:
             await asyncio.sleep(SWEEP_EVERY_S)
 
     async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
-        """Carry out an action unless that is under way, and wait for its outcome no longer than this."""
+        """Execute an action, or join its execution, and wait at most this long for the outcome."""
         execution = self._start(tenant_id, action_id)
         if execution is None:
             return
@@ -129,15 +129,15 @@ class ActionExecutor:
         leaving.cancel()
 
     def leave(self) -> None:
-        """The process is about to stop: whoever waits for an outcome is let go."""
+        """Before the process stops: release all callers that wait for an outcome."""
         self._leaving.set()
 
     async def stop(self) -> None:
-        """Leave what is under way to the next start."""
+        """Cancel the executions; the next start repeats them."""
         await end(self._tasks.values())
 
     def _start(self, tenant_id: str, action_id: str) -> asyncio.Task[None] | None:
-        """The one execution of an action that is under way; None when the tenant has no room for another."""
+        """The execution of an action, begun if need be; None when the tenant has no room for another."""
         task = self._tasks.get(action_id)
         if task is None and self._under_way[tenant_id] < ACTIONS_OF_TENANT:
             task = self._tasks[action_id] = asyncio.create_task(self._execute(tenant_id, action_id))
@@ -179,13 +179,13 @@ class ActionExecutor:
         return await self._send(self._bank, row, request, key)
 
     async def _activate(self, row: ActionRow) -> ExecutionOutcome:
-        """Bring the policy into force. Done twice, under the action's id, it has one effect."""
+        """Bring the policy into force; the action's id makes a repetition harmless."""
         version = _version_in(row)
         await self._registry.activate_policy(row.tenant_id, version, action_id=row.id)
         return outcomes.in_force(version)
 
     async def _activate_rule(self, row: ActionRow) -> ExecutionOutcome:
-        """Bring the rule into force if it still is what was tested; once under the action's id, as a policy."""
+        """Bring the rule into force if it is still the tested one; the action's id makes a repetition harmless."""
         change = _rule_change(row)
         activating = self._rules.activate(
             row.tenant_id,
@@ -199,24 +199,24 @@ class ActionExecutor:
         return await _outcome_of(activating)
 
     async def _pause_rule(self, row: ActionRow) -> ExecutionOutcome:
-        """Take the rule out of force; once under the action's id."""
+        """Take the rule out of force; the action's id makes a repetition harmless."""
         note = _rule_change(row).note
         pausing = self._rules.pause(row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note)
         return await _outcome_of(pausing)
 
     async def _activate_scorecard(self, row: ActionRow) -> ExecutionOutcome:
-        """Score with the card if its report was young enough at the approval; once under the action's id."""
+        """Activate the card if its report was recent enough at the approval; repeatable under the action's id."""
         version = _version_in(row)
         return await _outcome_of(
             self._scorecards.activate(row.tenant_id, version, action_id=row.id, approved_at=row.updated_at)
         )
 
     def _may_be_sent(self, row: ActionRow) -> bool:
-        """Whether the bank may have been asked before: by this process, or by the one that it follows."""
+        """Whether the bank may have received it already: from this process or the previous one."""
         return row.id in self._sent or row.updated_at < self._started_at
 
     async def _send(self, bank: BankActions, row: ActionRow, request: BankRequest, key: str) -> ExecutionOutcome:
-        """Send until the outcome is known, or for as often as there are pauses."""
+        """Send until the outcome is known or the pauses are used up."""
         may_be_done = self._may_be_sent(row)
         trace_id = new_trace_id()
         slot = self._slots.setdefault(row.tenant_id, asyncio.Semaphore(REQUESTS_OF_TENANT))
@@ -244,7 +244,7 @@ class ActionExecutor:
             self.counts.unknown -= 1
 
     async def _record(self, row: ActionRow, outcome: ExecutionOutcome) -> None:
-        """Append the outcome, however often that takes, and wait for its commit. A second one changes nothing."""
+        """Append the outcome, with retries, and wait for its commit. A second one changes nothing."""
         shard, offset = shard_of(row.program_id, self._shards), None
         while offset is None:
             entry = OutcomeEntry(
@@ -268,7 +268,7 @@ class ActionExecutor:
 
 
 async def _outcome_of(change: Awaitable[str]) -> ExecutionOutcome:
-    """The version that a change of the rules brings into force, or why they do not allow it any more."""
+    """The version that a change of the rules brings into force, or why the change is no longer allowed."""
     try:
         return outcomes.in_force(await change)
     except ConflictError as refusal:

@@ -1,6 +1,6 @@
-"""What carrying out an action led to, as it is recorded: the answer for the record, and a sentence when it failed.
+"""The outcome of an action as it is recorded: the answer, and a sentence of ours when it failed.
 
-Sentences are ours; of the bank's words only its object is kept, masked, in the answer.
+Of the bank's own words only its object is recorded, masked, in the answer.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _KEY_STATUSES: Final = frozenset({401, 403})
 
 
 class Result(StrEnum):
-    """How an execution ended, for the metrics and the log."""
+    """The end of an execution, for the metrics and the log."""
 
     EXECUTED = "executed"
     DRY_RUN = "dry_run"
@@ -54,7 +54,7 @@ _WHY: Final[Mapping[DryRun, str]] = {
 
 
 class ExecutionOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """``error`` None: it was carried out."""
+    """``error`` is None when the action was carried out."""
 
     result: Result
     bank_response: dict[str, Any] | None
@@ -62,17 +62,17 @@ class ExecutionOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def recorded() -> ExecutionOutcome:
-    """Of a type that has no endpoint at any bank."""
+    """For a type without an endpoint at any bank."""
     return ExecutionOutcome(result=Result.RECORDED, bank_response={"dryRun": False, "note": ON_RECORD})
 
 
 def in_force(version: str) -> ExecutionOutcome:
-    """Of a change that the bank has no part in: the version that it brought into force."""
+    """For a change inside the service: the version that it brought into force."""
     return ExecutionOutcome(result=Result.IN_FORCE, bank_response={"version": version})
 
 
 def not_in_force(error: str) -> ExecutionOutcome:
-    """Of a change that was allowed when it was requested, and is not any more."""
+    """For a change that is no longer allowed."""
     return ExecutionOutcome(result=Result.FAILED, bank_response=None, error=error)
 
 
@@ -87,7 +87,7 @@ def dry_run(reason: DryRun, request: BankRequest | None) -> ExecutionOutcome:
 
 
 def without_endpoint() -> ExecutionOutcome:
-    """Of a target whose id no endpoint takes."""
+    """For a target whose id no endpoint takes."""
     response = {"dryRun": False, "request": None, "status": None, "attempts": 0, "body": None}
     return ExecutionOutcome(result=Result.FAILED, bank_response=response, error=NO_ENDPOINT)
 
@@ -97,7 +97,7 @@ def executed(request: BankRequest, answer: ActionAnswer, attempts: int) -> Execu
 
 
 def refused(request: BankRequest, answer: ActionAnswer, attempts: int, *, may_be_done: bool) -> ExecutionOutcome:
-    """By a bank that did nothing, unless ``may_be_done``: by an earlier request that it did not answer."""
+    """The bank did nothing; with ``may_be_done`` an earlier request without an answer may have had effect."""
     refusal = REFUSED_AFTER_SILENCE if may_be_done else REFUSED
     is_of_key = answer.status in _KEY_STATUSES and not may_be_done
     error = KEY_REFUSED if is_of_key else refusal.format(status=answer.status)
@@ -105,7 +105,7 @@ def refused(request: BankRequest, answer: ActionAnswer, attempts: int, *, may_be
 
 
 def unknown(request: BankRequest | None, answer: ActionAnswer | None, attempts: int) -> ExecutionOutcome:
-    """The bank may have done it or not, and is not asked any more."""
+    """The bank may have carried it out; there are no further requests."""
     return ExecutionOutcome(
         result=Result.UNKNOWN, bank_response=_response(request, answer, attempts), error=LOOK_AT_THE_BANK
     )

@@ -53,7 +53,7 @@ class ActionExecution:
         return ActionCollector(self._counts)
 
     async def stop(self) -> None:
-        """Leave what is under way to the next start, and close the connections."""
+        """Cancel the executions; the next start repeats them. Close the connections."""
         await self.executor.stop()
         if self._http is not None:
             await self._http.aclose()

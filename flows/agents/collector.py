@@ -13,8 +13,6 @@ from clearhold.flows.running.counts import counter, gauge, histogram
 
 
 class ImportCollector(Collector):
-    """Reads the counters at each scrape."""
-
     def __init__(self, counts: ImportCounts) -> None:
         self._counts = counts
 
@@ -22,7 +20,7 @@ class ImportCollector(Collector):
         counts = self._counts
         yield gauge("clearhold_agent_imports_running", "Imports under way.", counts.running)
         yield counter("clearhold_agent_imports", "Imports that ended.", counts.imports, "stage")
-        yield counter("clearhold_agent_items_read", "Items that the scan index delivered.", counts.read, "kind")
-        yield counter("clearhold_agent_items_appended", "Items that went into the log.", counts.appended, "kind")
-        yield counter("clearhold_agent_items_skipped", "Items that were left out.", counts.skipped, "reason")
+        yield counter("clearhold_agent_items_read", "Items read from the scan index.", counts.read, "kind")
+        yield counter("clearhold_agent_items_appended", "Items appended to the log.", counts.appended, "kind")
+        yield counter("clearhold_agent_items_skipped", "Items left out.", counts.skipped, "reason")
         yield histogram("clearhold_agent_import_duration_seconds", "Duration of a whole import.", counts.seconds)

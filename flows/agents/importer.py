@@ -1,13 +1,12 @@
 """One import of agents, their profiles and their settlements, from the scan index into the log.
 
-begin ─▶ agents ─▶ committed ─▶ profiles ─▶ settlements ─▶ end, with the reason when the index cannot be read on
+begin ─▶ agents ─▶ committed ─▶ profiles ─▶ settlements ─▶ end, with the reason when the index cannot be read
 
-Agents come first, so that profiles and settlements find them, and both lists are read whole. Settlements are read from
-where ``since_of`` says, or from the registration on of an agent that is seen for the first time. What was appended
-stays, however an import ends.
+Agents come first, so that profiles and settlements find them; both lists are read whole. Settlements are read from
+``since_of`` on, or from the registration of an agent that is new here. Appended items stay, however an import ends.
 
 Unit    instants in microseconds, durations in seconds
-Errors  none: a failure is the end of the import, with its reason
+Errors  none: a failure ends the import, with its reason
 """
 
 import asyncio
@@ -45,7 +44,7 @@ log = structlog.get_logger()
 
 
 class ImportProgress(msgspec.Struct, kw_only=True):
-    """How far an import is. Agents and profiles are counted once each, settlements as often as they were read."""
+    """The progress of an import. Agents and profiles are counted once each, settlements once for each reading."""
 
     id: str
     started_at: int
@@ -57,9 +56,10 @@ class ImportProgress(msgspec.Struct, kw_only=True):
 
 
 def since_of(last: AgentImportRow) -> int | None:
-    """From when on the next import reads settlements: a day before the newest that the last one had seen, because a
-    chain may take back what it had; and from the oldest one on that is not final, but for those that have not become so
-    in a month.
+    """The first instant from which the next import reads settlements.
+
+    It is a day before the newest one of the last import, because a chain may revert; or that of the oldest settlement
+    that is not final, if it is younger than a month.
     """
     if last.read_until_at is None:
         return None
@@ -69,9 +69,9 @@ def since_of(last: AgentImportRow) -> int | None:
 
 
 class AgentImport:
-    """One import, behind the last one that came to its end; without one it reads everything.
+    """One import after the last finished one; without one it reads everything.
 
-    ``first_registered`` returns the earliest registration among the agents that this import brought first.
+    ``first_registered`` returns the earliest registration among the agents that are new in this import.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class AgentImport:
         self._logged_at = monotonic()
 
     async def run(self) -> None:
-        """Return when all that it led to is committed."""
+        """Return when all its entries are committed."""
         began = await self._log.append(EntryKind.AGENT_IMPORT, [self._entry(ImportStage.BEGUN)])
         since = self._since
         try:
@@ -117,7 +117,7 @@ class AgentImport:
                 await self._take(kind, [bytes(item) for item in page.items[first : first + AT_ONCE]], seen)
 
     async def _take(self, kind: EntryKind, items: list[bytes], seen: set[bytes]) -> None:
-        """Append the items that can be read and do not say what they last said."""
+        """Append the readable items that differ from their last version."""
         bodies: list[bytes] = []
         news: list[tuple[bytes, bytes]] = []
         for item in items:
@@ -143,7 +143,7 @@ class AgentImport:
             self._log_progress("agent_import_progress")
 
     def _id_of(self, kind: EntryKind, item: bytes) -> str | SkipReason:
-        """What an item is about, or why it goes no further."""
+        """The item's id, or why the item is skipped."""
         if len(item) > MAX_ITEM_BYTES:
             return SkipReason.TOO_LARGE
         match kind:
@@ -196,7 +196,6 @@ class AgentImport:
         )
 
     def _log_progress(self, event: str, **more: object) -> None:
-        """Write the progress to the service's log."""
         self._logged_at = monotonic()
         progress = self.progress
         log.info(

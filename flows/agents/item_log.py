@@ -1,10 +1,10 @@
-"""Items of the scan index on their way into the log: a few at a time, never far ahead of what is committed.
+"""Appends items of the scan index to the log: a few at a time, never far ahead of the commits.
 
-An item that is as it was when it last came, byte for byte, is not appended again: digests of what came last are
-remembered for two imports.
+An item that is equal to its last version, byte for byte, is not appended again: digests of the last versions are kept
+for two imports.
 
 Unit    seconds
-Errors  ScanError when the log does not take anything for minutes
+Errors  ScanError when the log takes nothing for minutes
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from clearhold.store.redis_log.appender import LogAppender
 
 AT_ONCE: Final = 16
 UNDER_WAY: Final = 12
-"""Appends that may wait for their commit, so that the stream's events never wait behind more than these."""
+"""The most appends that wait for their commit: the events of the stream never wait behind more."""
 
 MOST_PER_S: Final = 1_000
-"""So many settlements cost an interpreted scorer about half of its time; the rest is for events and pre-flights."""
+"""This many settlements take about half of an interpreted scorer's time; the rest is for events and pre-flights."""
 
 MAX_REMEMBERED: Final = 250_000
 MAX_TRIES: Final = 300
@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 class KnownItems:
-    """What the items of the newest imports of one program last said, by the digest of their id, in two generations."""
+    """Digests of the items of a program's newest imports, by the digest of their id, in two generations."""
 
     def __init__(self) -> None:
         self._now: dict[bytes, bytes] = {}
@@ -55,12 +55,12 @@ class KnownItems:
         self._now[key] = content
 
     def turn(self) -> None:
-        """An import is over: what it did not bring is forgotten after the next one."""
+        """After an import: drop items that two imports in a row did not bring."""
         self._before, self._now = self._now, {}
 
 
 class ItemLog:
-    """The log as an import of one program uses it. Belongs to one event loop."""
+    """The log of one program, for an import. Belongs to one event loop."""
 
     def __init__(
         self, program_id: str, appender: LogAppender, *, shards: int, settle: Settle, clock: Clock, known: KnownItems
@@ -72,7 +72,7 @@ class ItemLog:
         self._due = 0.0
 
     async def append(self, kind: EntryKind, bodies: Sequence[bytes]) -> int:
-        """Append entries in their order, once there is room for them; the offset of the last one."""
+        """Append entries in order, once there is room; returns the offset of the last one."""
         while len(self._under_way) >= UNDER_WAY:
             await self._settle(self._shard, self._under_way.popleft())
         await self._take_turn(len(bodies))
@@ -91,14 +91,14 @@ class ItemLog:
         raise ScanError("The log did not take the items for too long.")
 
     async def _take_turn(self, items: int) -> None:
-        """Wait until the items are not too many a second."""
+        """Wait while the rate of items is too high."""
         now = monotonic()
         if self._due > now:
             await asyncio.sleep(self._due - now)
         self._due = max(self._due, now) + items / MOST_PER_S
 
     async def settled(self) -> None:
-        """Return when everything that was appended is committed."""
+        """Return when all appended entries are committed."""
         self._under_way.clear()
         await self._settle(self._shard, self._last)
 

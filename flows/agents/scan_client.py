@@ -1,7 +1,7 @@
 """The scan index over HTTP: its lists page by page, without trusting what it answers.
 
-Nothing but the index itself is asked: no link of an item, no redirect. What is too large, compressed, of another
-schema or going round in circles ends the list with a reason.
+Requests go to the index alone: links of items and redirects are not followed. A page that is too large, compressed or
+of another schema, and a circle of cursors, end the list with a reason.
 
 Unit    seconds; ``since`` in microseconds
 Errors  ScanError, whose sentence is safe to show
@@ -35,11 +35,11 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class ScanError(Exception):
-    """The index cannot be read on; the sentence says why."""
+    """The index cannot be read further; the sentence says why."""
 
 
 class ScanPage(msgspec.Struct, frozen=True, rename="camel"):
-    """One answer of the index. Items stay bytes until one after the other is read."""
+    """One answer of the index; its items are decoded one at a time."""
 
     items: list[msgspec.Raw]
     next_cursor: str | None = None
@@ -64,7 +64,7 @@ class ScanClient:
         self._root, self._http, self._clock, self._sleep = root, http, clock, sleep
 
     async def pages(self, kind: str, *, since: int | None = None) -> AsyncIterator[ScanPage]:
-        """The pages of one list: ``agents``, ``profiles`` or ``settlements``."""
+        """The pages of ``agents``, ``profiles`` or ``settlements``."""
         cursor: str | None = None
         cursors: set[str] = set()
         empty = 0

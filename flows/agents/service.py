@@ -1,12 +1,12 @@
-"""Imports of agents of this process: on request, and every hour for each program ``agents``. One at a time.
+"""Imports of agents in this process: on request, and every hour for each program ``agents``. One at a time.
 
-A request for an import that waits or is under way gets that import's result, but a full one only that of a full one: it
-waits for an ordinary one, and then runs. A full import reads everything from the beginning, and appends what earlier
-ones did, too; the service of the log makes nothing new of it. An import goes on when its caller leaves,
-and ends with the process; what it had appended stays, and the next one reads the rest.
+A request joins the waiting or running import of its program. A full request does not join an ordinary import: it waits
+for it, and then runs. A full import reads from the beginning and appends again the items of earlier imports, which
+changes nothing. An import continues when its caller disconnects, and ends with the process; its appended items stay,
+and the next import reads the rest.
 
 Unit    instants in microseconds, durations in seconds
-Errors  GatewayError without an index, and for one that cannot be read on; UnavailableError when the service stops
+Errors  GatewayError without an index, and when it cannot be read; UnavailableError when the service stops
 """
 
 import asyncio
@@ -40,13 +40,13 @@ from clearhold.store.redis_log.appender import LogAppender
 EVERY_US: Final = HOUR_US
 LOOK_EVERY_S: Final = 30.0
 UNSET: Final = "This service has no scan index: CLEARHOLD_SCAN_INDEX_URL is not set."
-STOPPING: Final = "The service is stopping; what was imported stays, and the next import reads the rest."
+STOPPING: Final = "The service is stopping; imported items stay, and the next import reads the rest."
 
 log = structlog.get_logger()
 
 
 class _Wanted(NamedTuple):
-    """What import of a program is under way, or waits for its turn."""
+    """An import of a program that runs or waits."""
 
     program_id: str
     full: bool
@@ -83,7 +83,7 @@ class AgentImporter:
         return ImportCollector(self._counts)
 
     async def run_import(self, program: Program, *, full: bool = False) -> AgentImportRow:
-        """Import now, or wait for the import under way; the counters of the one that came to its end."""
+        """Import now, or join the import under way; returns the counters of the finished import."""
         if self._root is None:
             raise GatewayError(UNSET, ErrorCode.SCAN_INDEX_UNSET)
         row = await self._joined(program, full=full)
@@ -92,11 +92,11 @@ class AgentImporter:
         return row
 
     def progress_of(self, program_id: str) -> ImportProgress | None:
-        """How far the import is that is under way."""
+        """The progress of the running import."""
         return self._progress.get(program_id)
 
     async def run(self) -> None:
-        """Import every hour, until cancelled; begin when what the log held at the start is committed."""
+        """Import every hour, until cancelled; begin when the log of the start is committed."""
         while self._root is not None:
             for program in self._programs.with_slug(AGENTS_SLUG):
                 newest = await asyncio.to_thread(self._imports.newest, program.tenant_id, program.id)
@@ -105,12 +105,12 @@ class AgentImporter:
             await asyncio.sleep(LOOK_EVERY_S)
 
     async def stop(self) -> None:
-        """Leave what is under way to the next import."""
+        """Cancel the imports; the next ones continue."""
         self._stopped = True
         await end(self._under_way.values())
 
     def _is_left(self, newest: AgentImportRow) -> bool:
-        """Whether the newest import ended with its process."""
+        """Whether the process ended before the newest import did."""
         return newest.stage == ImportStage.BEGUN and self._task_of(newest.program_id, full=False) is None
 
     async def _refreshed(self, program: Program) -> None:
@@ -132,14 +132,14 @@ class AgentImporter:
         return await result_of(task, STOPPING)
 
     def _task_of(self, program_id: str, *, full: bool) -> "asyncio.Task[AgentImportRow] | None":
-        """The import that answers such a request; a full one answers both."""
+        """The import that answers this request; a full one answers both kinds."""
         ordinary = None if full else self._under_way.get(_Wanted(program_id, full=False))
         return ordinary or self._under_way.get(_Wanted(program_id, full=True))
 
     def _ended(self, wanted: _Wanted, task: "asyncio.Task[AgentImportRow]") -> None:
         del self._under_way[wanted]
         if not task.cancelled():
-            task.exception()  # Retrieved, because nobody may be waiting for it.
+            task.exception()  # Retrieved: it may have no caller left.
 
     async def _import(self, program: Program, *, full: bool) -> AgentImportRow:
         assert self._root is not None

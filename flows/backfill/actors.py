@@ -1,9 +1,9 @@
-"""Every entity, agent and counterparty of a program scored again, a few at a time, by the flow that owns its state.
+"""Scores every entity, agent and counterparty of a program again, a few at a time, in the flow that owns its state.
 
 start ─▶ committed ─▶ stored transfers that count most ─▶ steps that name some actors, then some counterparties ─▶ log
 
-The detectors that look at actors are asked again as well, about each actor's newest transfer and those that its score
-comes from; see docs/decisions/0017-actor-backfill-runs-detectors.md.
+The detectors of actors run again too, on each actor's newest transfer and on the transfers behind its score; see
+docs/decisions/0017-actor-backfill-runs-detectors.md.
 """
 
 from collections.abc import Iterable
@@ -27,8 +27,6 @@ _COUNTED_AT_ONCE: Final = 2_000
 
 
 class ActorBackfill:
-    """One run over one program."""
-
     def __init__(
         self,
         steps: BackfillSteps,
@@ -76,7 +74,7 @@ class ActorBackfill:
 
 
 def _with_shares(stored: Iterable[StoredScore]) -> tuple[Strongest, ...]:
-    """The stored scores with the points of identity and of returns among them."""
+    """The stored scores, with the points of identity and of returns."""
     return tuple(Strongest(each.transfer_id, each.score, *shares_of(each.reasons)) for each in stored)
 
 

@@ -12,8 +12,6 @@ from clearhold.flows.running.counts import BackfillCounts, counter, gauge, histo
 
 
 class BackfillCollector(Collector):
-    """Reads the counters at each scrape."""
-
     def __init__(self, counts: BackfillCounts) -> None:
         self._counts = counts
 

@@ -1,4 +1,4 @@
-"""Scores pages of stored vectors again, in processes of their own or, for few transfers, in a thread.
+"""Scores pages of stored vectors again, in separate processes or, for few transfers, in a thread.
 
 Errors  none when a process ends: its page and the following ones are scored by a thread
 """
@@ -37,7 +37,7 @@ class PageScorer(Protocol):
 
 
 class PageScoring:
-    """So many processes, or a thread when there are none. Belongs to one event loop; used in an ``async with``."""
+    """``processes`` scoring processes, or one thread for 0. Belongs to one event loop; used in an ``async with``."""
 
     def __init__(self, workers: Workers, card: CardInForce, *, processes: int) -> None:
         self._workers, self._card = workers, card
@@ -62,7 +62,7 @@ class PageScoring:
             await self._workers.run(scorer.close)
 
     def begin(self, table: pa.Table) -> asyncio.Task[list[Rescored]]:
-        """Score a page as soon as a scorer is free; returns the results that differ from the stored ones."""
+        """Score a page once a scorer is free; returns the results that differ from the stored ones."""
         task = asyncio.create_task(self._scored(table))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

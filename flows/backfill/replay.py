@@ -1,4 +1,4 @@
-"""Transfers whose stored vectors are of another feature version: the program's log replayed into a state of its own.
+"""Scores transfers whose stored vectors have another feature version: replays the program's log into a second state.
 
 The scorings go to an unnamed temporary file until the whole log has been read, because only then is it known which
 scoring of a transfer is its last. For that time the program's state is in memory a second time.
@@ -24,7 +24,7 @@ _BACKFILL: Final = EntryKind.BACKFILL.value
 
 
 class LogReplay:
-    """One program's log, read once. Used by one thread at a time; the file belongs to whoever opened it."""
+    """One program's log, read once. Used by one thread at a time; the caller closes the file."""
 
     def __init__(self, shard: int, program_id: str, scorings: BinaryIO) -> None:
         self._state = ShardState(shard)
@@ -45,7 +45,7 @@ class LogReplay:
                 giving_way.rest()
 
     def choose(self, transfer_ids: Iterable[list[str]]) -> int:
-        """Choose the transfers whose scorings are needed; returns how many of them are not in the log."""
+        """Choose the transfers to score; returns how many of them are not in the log."""
         self._is_chosen = bytearray(len(self._program.transfers))
         unknown = 0
         for transfer_id in (each for some in transfer_ids for each in some):
@@ -58,7 +58,7 @@ class LogReplay:
         return unknown
 
     def results(self, after: int) -> Iterator[tuple[int, Rescored]]:
-        """The last scoring of each chosen transfer, with its offset, in the order of the log behind ``after``."""
+        """The last scoring of each chosen transfer, with its offset, in log order after ``after``."""
         transfers = self._program.transfers
         while head := self._scorings.read(_FRAME.size):
             offset, size = _FRAME.unpack(head)

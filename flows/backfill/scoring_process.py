@@ -1,9 +1,9 @@
 """A separate process that scores pages of stored vectors, so that the service keeps its interpreter and processor.
 
-Card in, page in, as Arrow's stream format ─▶ rows ─▶ scored ─▶ what differs from the stored scores, out
+card in, pages in, as Arrow streams ─▶ rows ─▶ scored ─▶ the scores that differ from the stored ones, out
 
-It runs when nothing else wants the cores, which a thread of the service could not: it would hold the interpreter all
-the longer. It ends with the pipe that it reads from, and so with the service, however that ends.
+It runs at idle priority, which a thread could not: a thread would hold the interpreter for longer. It ends with its
+input pipe, and so with the service.
 
 Errors  ``EndedError`` when the process is gone
 """
@@ -48,7 +48,7 @@ class ScoringProcess:
         )
 
     def score(self, table: pa.Table) -> list[Rescored]:
-        """What of these scorings differs."""
+        """The scorings that differ from the stored ones."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         sink = pa.BufferOutputStream()
@@ -65,17 +65,16 @@ class ScoringProcess:
         return _RESULTS.decode(reply)
 
     def end(self) -> None:
-        """End it at once, also while a thread waits for it."""
+        """Kill it, also while a thread waits for it."""
         self._process.kill()
 
     def close(self) -> None:
-        """Wait for its end."""
         self.end()
         self._process.communicate()
 
 
 def main() -> None:
-    """The other end: score what comes until nothing comes any more."""
+    """Run the process: score pages until the pipe ends."""
     step_aside()
     while (sent := _receive(sys.stdin.buffer)) is not None and (page := _receive(sys.stdin.buffer)) is not None:
         card = _CARD.decode(sent).compiled()
@@ -92,7 +91,7 @@ def _send(pipe: IO[bytes], content: bytes | pa.Buffer) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> bytes | None:
-    """What was put, None at the end of the pipe."""
+    """The next message, None at the end of the pipe."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

@@ -1,8 +1,8 @@
 """Backfills of this process: one at a time, one a program and kind of subject, resumed after a crash.
 
-A request for a backfill that is waiting or under way gets that backfill's result: transfers that arrived after its
-start have been scored by the same scorer. A backfill continues when its caller disconnects, and ends with the process;
-the next process resumes it.
+A request joins the waiting or running backfill of its program and kind: transfers that arrive after its start are
+scored by the same scorer. A backfill continues when its caller disconnects, ends with the process, and is resumed by
+the next one.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ class BackfillService:
                 self._begin(row.tenant_id, key, _progress_in(row))
 
     async def resume_all(self) -> None:
-        """Resume, and return when those under way have ended; raises when one failed, which can be resumed again."""
+        """Resume, and wait for all to end; raises when one failed, which can be resumed again."""
         await self.resume()
         under_way = [*self._under_way.values()]
         if under_way:
@@ -131,7 +131,7 @@ class BackfillService:
     def _ended(self, key: Key, task: asyncio.Task[Progress]) -> None:
         del self._under_way[key]
         if not task.cancelled():
-            task.exception()  # Retrieved, because nobody may be waiting for it; it was logged.
+            task.exception()  # Retrieved and logged: it may have no caller left.
 
     async def _run(self, steps: BackfillSteps) -> Progress:
         subjects = steps.progress.subjects
@@ -153,7 +153,7 @@ class BackfillService:
             return steps.progress
 
     async def _score(self, steps: BackfillSteps) -> None:
-        """Score all; transfers once more when another card came into force meanwhile, whose scores then count."""
+        """Score all; transfers once more when the card changed meanwhile, since only the new card's scores count."""
         card = None
         while card != (card := await self._card(steps.program_id)):
             fresh = _fresh(steps.progress, card)
@@ -186,12 +186,12 @@ class BackfillService:
 
 
 def _is_resumable(progress: Progress, fresh: Progress) -> bool:
-    """Whether its start is in the log and its versions are the current ones; otherwise it starts over under its id."""
+    """Whether its start is in the log and its versions are current; otherwise it starts over under its id."""
     return progress.started_offset > 0 and _versions(progress) == _versions(fresh)
 
 
 def _fresh(progress: Progress, card: CardInForce) -> Progress:
-    """The same backfill from its beginning, with the versions that score now."""
+    """The same backfill from the beginning, with the current versions."""
     is_of_transfers = progress.subjects is Subjects.TRANSFERS
     return Progress(
         id=progress.id,

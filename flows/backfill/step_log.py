@@ -1,7 +1,6 @@
-"""The log as a backfill uses it: appends steps, waits for their commit, reads a program's history.
+"""The log of a backfill: appends steps, waits for their commit, reads a program's history.
 
-Errors  none while Redis is down: calls wait for it. A step that was appended but not confirmed is appended again,
-        which changes nothing
+Errors  none while Redis is down: calls wait. An unconfirmed step is appended again, which changes nothing
 """
 
 import asyncio
@@ -25,7 +24,7 @@ from clearhold.store.redis_log.progress import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4
-"""Steps that may wait for their commit, so that the stream's events never wait behind more than these."""
+"""The most steps that wait for their commit: the events of the stream never wait behind more."""
 
 _RETRY_S: Final = 0.2
 _PAGE_ENTRIES: Final = 1_000
@@ -55,7 +54,7 @@ class StepLog:
         self._settle = settle or CommitWaiter(progress.committed_offset).wait
 
     async def append(self, program_id: str, step: BackfillStep) -> int:
-        """Returns the step's offset once it is durable."""
+        """Return the step's offset once it is durable."""
         body, shard = msgspec.json.encode(step), self.shard_of(program_id)
         while True:
             try:
@@ -65,13 +64,13 @@ class StepLog:
                 await asyncio.sleep(_RETRY_S)
 
     async def settled(self, program_id: str, offset: int) -> None:
-        """Returns when the entry at that offset is committed."""
+        """Return when the entry at that offset is committed."""
         await self._settle(self.shard_of(program_id), offset)
 
     def history(self, program_id: str, upto: int, *, stopping: Event) -> Iterator[LogEntry]:
-        """The program's entries up to an offset, from the first one on; it may end early once ``stopping`` is set.
+        """The program's entries up to an offset, from the first on; may end early once ``stopping`` is set.
 
-        What Redis has may move into segments at any time: a page counts only if the segments still end before it.
+        Entries may move from Redis into segments meanwhile: a page counts only if the segments still end before it.
         """
         shard, reader, after = self.shard_of(program_id), self._open_reader(), 0
         while after < upto and not stopping.is_set():
@@ -114,11 +113,11 @@ class BackfillSteps:
         self.note(started_offset=offset)
 
     def note(self, **moved: Any) -> None:
-        """Change the progress that the next step carries."""
+        """Change the progress of the next step."""
         self.progress = msgspec.structs.replace(self.progress, **moved)
 
     async def add(self, rescored: tuple[Rescored, ...] = (), evaluate: ActorRange | None = None, **moved: Any) -> None:
-        """Append results, or actors to evaluate; ``moved`` are the fields of the progress that they change."""
+        """Append results, or actors to evaluate; ``moved`` are the changed fields of the progress."""
         self.note(stage=Stage.RUNNING, **moved)
         while len(self._under_way) >= STEPS_UNDER_WAY:
             await self._log.settled(self.program_id, self._under_way.popleft())
@@ -128,13 +127,12 @@ class BackfillSteps:
             self.log_progress("backfill_progress")
 
     async def finish(self) -> None:
-        """Returns when all results are in the tables."""
+        """Return when all results are in the tables."""
         self.note(stage=Stage.DONE)
         offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
         await self._log.settled(self.program_id, offset)
 
     def log_progress(self, event: str, **more: Any) -> None:
-        """Write the progress to the service's log."""
         self._logged_at = monotonic()
         at = self.progress
         log.info(

@@ -1,7 +1,7 @@
 """Slows down a long computation in a thread: the more other threads want to run, the longer it rests.
 
-How long others kept it from running, for the interpreter or for a processor, is the time that passed less the time in
-which it ran. It rests for a multiple of that; while nobody else has anything to do, it does not rest at all.
+Elapsed time less running time is the time for which others had the interpreter or the processor. The thread rests for a
+multiple of that, and not at all on an idle machine.
 
 Unit    seconds
 """
@@ -19,7 +19,7 @@ class Throttle:
         self._began, self._ran = time.monotonic(), time.thread_time()
 
     def rest(self) -> None:
-        """Rest for as long as is due, and begin anew."""
+        """Rest for as long as is due, and measure again."""
         kept_waiting = (time.monotonic() - self._began) - (time.thread_time() - self._ran)
         time.sleep(min(max(0.0, kept_waiting), LONGEST_REST_S))
         self._began, self._ran = time.monotonic(), time.thread_time()

@@ -1,9 +1,9 @@
-"""Every transfer of a program scored again: from its stored vector, or by a replay of the log.
+"""Scores every transfer of a program again: from its stored vector, or by a replay of the log.
 
-start ─▶ committed ─▶ newest stored scorings ─▶ of this feature version: scored page by page ─▶ what differs ─▶ log
-                                             └▶ of another one: the log replayed ─▶ the last scorings ─────────▶ log
+start ─▶ committed ─▶ newest stored scorings ─▶ of this feature version: scored page by page ─▶ changes ──────────▶ log
+                                             └▶ of other versions: the log replayed ─▶ the last scorings ─────────▶ log
 
-The stream goes on beside it: threads read and replay and give way, processes of their own score.
+The stream continues meanwhile: threads read and replay at low priority, separate processes score.
 """
 
 import asyncio
@@ -30,17 +30,17 @@ from clearhold.store.duck.scorings.newest import NewestScorings, ScoringPage
 
 PAGE_TRANSFERS: Final = 16_384
 STEP_TRANSFERS: Final = 200
-"""Results in one log entry: a reader of the shard waits for as many at most."""
+"""Results in one log entry: the longest that a reader of the shard waits for."""
 
 PROCESSES: Final = 2
 PROCESSES_FROM_TRANSFERS: Final = 50_000
-"""Fewer are scored by a thread before a process would have started."""
+"""Fewer are scored by a thread, before a process would have started."""
 
 log = structlog.get_logger()
 
 
 class TransferBackfill:
-    """One run over one program; what it finds goes into its steps."""
+    """One run over one program; its results go into its steps."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class TransferBackfill:
                 await self._replay(newest)
 
     async def _score_stored(self, newest: NewestScorings) -> None:
-        """The next page is read while others are scored; results are taken in the order of the pages."""
+        """Read the next page while others are scored; take the results in the order of the pages."""
         processes = PROCESSES if newest.current >= PROCESSES_FROM_TRANSFERS else 0
         async with PageScoring(self._workers, self._card, processes=processes) as scoring:
             under_way: deque[tuple[ScoringPage, asyncio.Task[list[Rescored]]]] = deque()
@@ -90,7 +90,7 @@ class TransferBackfill:
         await self._add(await scored, count=page.count, position=page.upto)
 
     async def _add(self, results: Sequence[Rescored], *, count: int, position: int) -> None:
-        """Results go out in several steps; only the last of them moves on, so a crash in between repeats them."""
+        """Append results in several steps; only the last one moves the position, so a crash in between repeats them."""
         steps = self._steps
         last = max(0, (len(results) - 1) // STEP_TRANSFERS * STEP_TRANSFERS)
         for start in range(0, last, STEP_TRANSFERS):

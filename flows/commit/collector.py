@@ -1,6 +1,6 @@
 """The flow's metrics for Prometheus, read from their sources at each scrape.
 
-Unit    seconds; shards by number. Series that need the log are left out while the log cannot be reached
+Unit    seconds; shards by number. Series that need the log are absent while it cannot be reached
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,20 +42,20 @@ class FlowCollector(Collector):
         yield histogram("clearhold_flow_commit_duration_seconds", "Duration of one commit.", counts.commit_seconds)
         yield counter("clearhold_flow_quarantined_entries", "Entries quarantined as unreadable.", counts.quarantined)
         events = {result.value: counts.events[result] for result in EventResult}
-        yield counter("clearhold_events", "Bank events by what became of them.", events, "result")
+        yield counter("clearhold_events", "Bank events by result.", events, "result")
         yield counter("clearhold_flow_commit_failures", "Commits that failed.", counts.commit_failures)
         waiting = {str(shard): self._waiting(shard) for shard in range(self._progress.shards)}
         appended = "Entries appended by this process and not applied yet."
         yield gauge("clearhold_flow_behind_entries", appended, waiting, "shard")
-        # Named before the signed checkpoints; dashboards depend on it.
+        # Older than the signed checkpoints; dashboards depend on the name.
         age = "Age of the last log entry in the shard's newest state snapshot."
         yield gauge("clearhold_checkpoint_age_seconds", age, self._snapshot_ages(), "shard")
         yield from self._behind()
 
     def _snapshot_ages(self) -> Mapping[str, float]:
-        """Measured in the log's time, so a snapshot that an earlier process wrote has its real age."""
+        """In the log's time, so that a snapshot of an earlier process has its real age."""
         now = self._clock.now()
-        offsets = dict(self._snapshot_offsets())  # Another thread writes to it.
+        offsets = dict(self._snapshot_offsets())  # Copied: another thread writes to it.
         return {
             str(shard): max(0, now - log_time_of(offset)) / SECOND_US for shard, offset in offsets.items() if offset
         }

@@ -1,8 +1,8 @@
 """The writer thread: commits all results that are ready in one DuckDB transaction, together with their log offsets.
 
 Results queue while a transaction is written, so batches grow with the load. Transactions start at least
-``LEAST_INTERVAL_S`` apart, because each costs an fsync and about 10 ms however little is in it. The flow waits while
-the queue is full. A transaction that fails is retried until it succeeds: outside the log its rows exist nowhere else.
+``LEAST_INTERVAL_S`` apart, because each costs an fsync and about 10 ms, however small. The flow waits while the queue
+is full. A failed transaction is retried until it succeeds: outside the log its rows exist nowhere else.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,18 +31,17 @@ log = structlog.get_logger()
 
 
 OnCommit = Callable[[RowTables, Mapping[int, int]], None]
-"""Called with the rows and the offsets that were committed."""
+"""Called with the committed rows and offsets."""
 
 Outbox = Callable[[RowTables], RowTables]
-"""Gives the rows that are to be committed with others, because they follow from them. It must not fail."""
+"""Returns further rows that follow from the rows to be committed. It must not fail."""
 
 
 class Committer:
-    """The ``RowSink`` in front of the tables: takes batches from any thread and commits them on its own.
+    """The ``RowSink`` in front of the tables: takes batches from any thread and commits them on its thread.
 
-    A batch of an epoch that is over is dropped whole: its shards have another owner by now, which reads the same log.
-    ``on_commit`` is called with what was committed, and ``outbox`` before that with what will be, on the committer's
-    thread.
+    A batch of a past epoch is dropped whole: its shards have another owner, which reads the same log. On the
+    committer's thread ``outbox`` is called before a commit with its rows, and ``on_commit`` after it.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Committer:
         self._thread.start()
 
     def put(self, batch: RowBatch) -> None:
-        """Queue a batch; waits while the queue is full. One of an epoch that is over is not taken."""
+        """Queue a batch; waits while the queue is full, and drops a batch of a past epoch."""
         if not self._epochs.are_current(batch.epochs):
             return
         with self._changed:
@@ -84,7 +83,7 @@ class Committer:
             self._progress.mark_applied(shard, offset)
 
     def put_rows(self, rows: RowTables) -> None:
-        """Queue rows that no log entry leads to; waits while the queue is full. They may be committed twice."""
+        """Queue rows without a log entry; waits while the queue is full. They may be committed twice."""
         entries = sum(table.num_rows for table in rows.values())
         self.put(RowBatch(tables=dict(rows), offsets={}, epochs={}, entries=entries, oldest_at=None))
 
@@ -100,7 +99,7 @@ class Committer:
     def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]:
         """Let only the owners of these epochs write for their shards; returns the committed offset of each.
 
-        No commit of an earlier owner is under way when this returns, so its successor can begin at these offsets.
+        No commit of an earlier owner is under way on return, so the new owner can begin at these offsets.
         """
         with self._committing:
             for shard, epoch in epochs.items():

@@ -1,4 +1,4 @@
-"""One line of the log a minute on what became of bank events, when there were any."""
+"""Logs the results of bank events once a minute, when there were any."""
 
 from typing import Final
 
@@ -31,7 +31,7 @@ class EventTally:
             self.log_new()
 
     def log_new(self) -> None:
-        """Log the events since the last line; as a warning when some had no effect that should have had one."""
+        """Log the events since the last line; as a warning when some had no effect although they should have."""
         counts = self._counts.events.copy()
         new, self._logged = counts - self._logged, counts
         if new:

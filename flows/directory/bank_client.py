@@ -1,9 +1,8 @@
-"""The bank's API as far as the directory needs it: one object by its id.
+"""The bank's API for the directory: one object by its id, over ``flows/running/bank_http.py``.
 
-The object is masked as soon as it is read; nothing else of an answer is kept. ``flows/running/bank_http.py`` has the
-rest.
+The object is masked when it is read; the rest of an answer is dropped.
 
-Errors  none: whatever goes wrong is an ``FetchOutcome``
+Errors  none: every failure is a ``FetchOutcome``
 """
 
 import asyncio
@@ -54,7 +53,7 @@ class FetchOutcome(StrEnum):
 
 
 class BankAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """``data`` is the object, masked, and ``digest`` that of its canonical form; both only when it was found."""
+    """``data`` is the masked object, and ``digest`` that of its canonical form; None unless it was found."""
 
     outcome: FetchOutcome
     data: bytes = b""
@@ -73,7 +72,7 @@ class BankClient:
         self._root, self._http, self._clock = root, http, clock
 
     async def fetch(self, kind: DirectoryKind, party_id: str, key: str, *, trace_id: str) -> BankAnswer:
-        """``trace_id`` tells the bank which line of our log a request belongs to."""
+        """``trace_id`` leads the bank from the request to our log."""
         if party_id in _NOT_IN_A_PATH:
             return _UNUSABLE
         url = f"{self._root}/{_PATHS[kind]}/{quote(party_id, safe='')}"
@@ -81,7 +80,7 @@ class BankClient:
             async with asyncio.timeout(ANSWER_WITHIN_S):
                 return await self._answer(url, party_id, key, trace_id)
         except httpx.InvalidURL:
-            return _UNUSABLE  # an id too long to be asked for
+            return _UNUSABLE  # the id is too long for a request
         except (httpx.HTTPError, TimeoutError, OSError):
             return _FAILED
 

@@ -13,8 +13,6 @@ from clearhold.flows.running.counts import counter, gauge, histogram
 
 
 class DirectoryCollector(Collector):
-    """Reads the counters at each scrape."""
-
     def __init__(self, counts: DirectoryCounts) -> None:
         self._counts = counts
 

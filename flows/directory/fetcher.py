@@ -1,13 +1,13 @@
-"""Fetches parties from the bank's directory: what is seen for the first time, and daily what is known.
+"""Fetches parties from the bank's directory: new parties at once, known ones daily.
 
 rows of a commit ─▶ first seen ─┐
                                 ├─▶ waiting ─▶ paced ─▶ the bank's API ─▶ masked ─▶ the log ─▶ the flow
 rows of parties ─▶ sweep ───────┘
 
-Everything is here to be lost: what is due follows from rows, so a crash forgets nothing and asks for nothing twice.
-No request waits for it, and no lock is shared with the flow.
+All state in memory may be lost: the tables show which parties are due. No request waits for a fetch, and the flow
+shares no lock with it.
 
-Errors  none: what fails is tried again, and counted
+Errors  none: failures are retried and counted
 """
 
 import asyncio
@@ -54,7 +54,7 @@ log = structlog.get_logger()
 
 
 class DirectoryFetcher:
-    """Belongs to one event loop. ``committed_offset`` tells how far a shard is committed."""
+    """Belongs to one event loop. ``committed_offset`` returns a shard's committed offset."""
 
     def __init__(
         self,
@@ -78,21 +78,21 @@ class DirectoryFetcher:
         self._uncommitted: dict[PartyKey, tuple[int, int]] = {}  # shard and offset of the entry
         self._sweep_at = 0
         self._no_sweep_before = 0
-        self._swept: set[str] = set()  # the tenants of the last sweep that could be asked about ever since
+        self._swept: set[str] = set()  # the tenants of the last sweep that have been ready since then
         self.counts = counts
 
     async def run(self) -> None:
-        """Round after round, until cancelled."""
+        """Run rounds until cancelled."""
         while True:
             try:
                 pause_s = 0.0 if await self.round() else _IDLE_S
-            except Exception as error:  # noqa: BLE001 - whatever failed: the next round finds what is due again
+            except Exception as error:  # noqa: BLE001 - whatever failed: the next round finds the same parties
                 log.warning("directory_round_failed", error=f"{type(error).__name__}: {error}")
                 pause_s = _AFTER_FAILURE_S
             await asyncio.sleep(pause_s)
 
     async def round(self) -> bool:
-        """Look for what is due, and fetch a part of it; False when nothing was."""
+        """Fetch some of the parties that are due; False when none was."""
         self._forget_committed()
         self._waiting.keep_tenants(self._keys.tenants())
         self._waiting.revive(now=self._clock.now())
@@ -113,7 +113,7 @@ class DirectoryFetcher:
         return bool(candidates or parties)
 
     def _forget_committed(self) -> None:
-        """Forget fetches whose rows can be read by now; always before the tables are asked what is due."""
+        """Forget fetches whose rows are committed; always before the tables are read for due parties."""
         committed = [
             key for key, (shard, offset) in self._uncommitted.items() if offset <= self._committed_offset(shard)
         ]
@@ -137,7 +137,7 @@ class DirectoryFetcher:
         return pace
 
     def _is_sweep_due(self, ready: set[str]) -> bool:
-        """Now and then, and at once for a tenant that has a key, or can be asked about, only now."""
+        """From time to time, and at once for a tenant that has just become ready."""
         now = self._clock.now()
         if self._sweep_at - now > DAY_US:  # the clock stepped back
             self._sweep_at = self._no_sweep_before = now
@@ -147,7 +147,7 @@ class DirectoryFetcher:
 
     async def _sweep(self, ready: set[str]) -> None:
         began = self._clock.now()
-        limit = SWEEP_LIMIT + len(self._uncommitted) + len(self._waiting)  # which may be due by the tables
+        limit = SWEEP_LIMIT + len(self._uncommitted) + len(self._waiting)  # which the tables may show as due
         due = await asyncio.to_thread(self._table.due, [*ready], fetched_until=began - REFRESH_AFTER_US, limit=limit)
         self._waiting.add(due)
         now = self._clock.now()
@@ -174,7 +174,7 @@ class DirectoryFetcher:
             self._waiting.put_back(party)
             return
         began, fetched_at = asyncio.get_running_loop().time(), self._clock.now()
-        trace_id = new_trace_id()  # no request's: what the fetch follows from came through the log
+        trace_id = new_trace_id()  # a new one: the fetch follows from the log, not from a request
         answer = await self._client.fetch(party[0].kind, party[0].id, key, trace_id=trace_id)
         self.counts.seconds.add(asyncio.get_running_loop().time() - began)
         if answer.outcome in _FACTS:
@@ -186,7 +186,7 @@ class DirectoryFetcher:
             self._note_trouble(party, answer, key, trace_id)
 
     def _note_trouble(self, party: DueParty, answer: BankAnswer, key: str, trace_id: str) -> None:
-        """Slow down; a line in the log for each kind of trouble, when it begins."""
+        """Slow down; log each kind of trouble when it begins."""
         tenant_id, now = party[0].tenant_id, self._clock.now()
         pace = self._pace_of(tenant_id)
         if answer.outcome is FetchOutcome.REFUSED:
@@ -202,7 +202,7 @@ class DirectoryFetcher:
             self._waiting.try_again(party, now=now)
 
     async def _record(self, party: DueParty, answer: BankAnswer, fetched_at: int) -> None:
-        """Append the answer to the log, the object only when it is another one than is stored."""
+        """Append the answer to the log, with the object only if it differs from the stored one."""
         (_, program_id, kind, party_id), digest = party
         result = _FACTS[answer.outcome]
         if result is DirectoryResult.FOUND and answer.digest == digest:

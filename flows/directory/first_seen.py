@@ -1,7 +1,7 @@
-"""The parties that a commit has rows of: candidates for a first fetch.
+"""The parties in the rows of a commit: candidates for a first fetch.
 
-The committer's thread offers, the event loop takes, and neither waits for the other. What does not fit is counted and
-left to the sweep.
+The committer's thread offers, the event loop takes, and neither waits for the other. Parties beyond the limit are
+counted and left to the sweep.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ class FirstSeen:
         return len(self._candidates)
 
     def offer(self, rows: RowTables) -> None:
-        """Take the parties of a commit, without those whose fetch it records and those of the sandbox."""
+        """Take the parties of a commit, except those of the sandbox and those whose fetch it records."""
         fetched = set(_cells(rows, DirectoryRow, "tenant_id", "program_id", "kind", "id"))
         for key in dict.fromkeys(_parties_in(rows)):
             if not self._has_key(key.tenant_id) or key in fetched or is_sandbox_id(key.id):

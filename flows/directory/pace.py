@@ -1,4 +1,4 @@
-"""How fast one tenant's part of the bank's API may be asked, and when not at all.
+"""The rate of requests to the bank's API for one tenant, and its pauses.
 
 Unit    instants and durations in microseconds; every instant is handed in
 """
@@ -16,7 +16,7 @@ MAX_TURNS_AHEAD: Final = 8  # more than are waited for at once, unless the clock
 
 
 class TenantPace:
-    """Requests at even intervals; a growing pause after failures, and a long one after a key that is refused."""
+    """Requests at even intervals; growing pauses after failures, and a long one after a refused key."""
 
     def __init__(self, *, per_second: int) -> None:
         self._interval_us = SECOND_US // per_second
@@ -26,7 +26,7 @@ class TenantPace:
         self._refused_key: str | None = None
 
     def is_ready(self, key: str, *, now: int) -> bool:
-        """Whether the bank may be asked with this key now. A new key ends the pause of a refused one."""
+        """Whether a request with this key may be sent now. A new key ends the pause of a refused one."""
         if self._refused_key is not None and self._refused_key != key:
             self._refused_key, self._ready_at = None, 0
         return now >= self._ready_at or self._ready_at - now > MAX_RETRY_AFTER_US  # the clock stepped back
@@ -36,14 +36,14 @@ class TenantPace:
         return self._refused_key is not None and now < self._ready_at
 
     def take_turn(self, *, now: int) -> int:
-        """Take the next turn; how long to wait for it."""
+        """Take the next turn; returns the wait for it."""
         is_ahead = now <= self._next_at <= now + MAX_TURNS_AHEAD * self._interval_us
         at = self._next_at if is_ahead else now
         self._next_at = at + self._interval_us
         return at - now
 
     def note_success(self) -> bool:
-        """True when it is the first one after a failure or a refusal."""
+        """True for the first success after a failure or a refusal."""
         is_first = bool(self._failures) or self._refused_key is not None
         if self._refused_key is not None:
             self._ready_at = 0  # a request that was under way shows that the key is taken after all
@@ -51,7 +51,7 @@ class TenantPace:
         return is_first
 
     def note_failure(self, *, now: int, retry_after_us: int | None = None) -> bool:
-        """Back off; requests that fail together count once. True at the first failure after a success."""
+        """Back off; failures at the same time count once. True for the first failure after a success."""
         is_first = not self._failures
         backoff_us = 0
         if now >= self._ready_at:
@@ -62,7 +62,7 @@ class TenantPace:
         return is_first
 
     def note_refusal(self, key: str, *, now: int) -> bool:
-        """Pause until the key is replaced, or for a while; True when the key was not refused before."""
+        """Pause until the key is replaced, or for a while; True unless the key was refused before."""
         is_first = self._refused_key != key
         self._refused_key, self._ready_at = key, now + PAUSE_US
         return is_first

@@ -1,4 +1,4 @@
-"""The directory of a running service: what is first seen from the committer's thread, the fetches on the event loop."""
+"""The directory of a running service: takes new parties from the committer's thread, fetches on the event loop."""
 
 import duckdb
 
@@ -17,7 +17,7 @@ from clearhold.store.tables.row_tables import RowTables
 
 
 class Directory:
-    """``root`` is the URL of the bank's API; without one nothing is fetched, whatever keys there are."""
+    """``root`` is the URL of the bank's API; without one nothing is fetched, with or without keys."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Directory:
             self._first_seen.offer(rows)
 
     async def run(self) -> None:
-        """Fetch what is due until cancelled; begin when what the log held at the start is committed."""
+        """Fetch until cancelled; begin when the log of the start is committed."""
         if self._root is None:
             return
         async with http_client(connections=CONCURRENT_FETCHES) as http:

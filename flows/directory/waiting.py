@@ -1,4 +1,4 @@
-"""The parties that wait for their fetch, tenant by tenant, and those that wait to be tried again.
+"""The parties that wait for their fetch or for a retry, by tenant.
 
 Unit    instants in microseconds, handed in
 """
@@ -19,7 +19,7 @@ _DOUBLINGS: Final = 2  # for each failure more
 
 
 class WaitingParties:
-    """A party is here once, from ``add`` until ``forget``: waiting, to be tried again, or being fetched."""
+    """A party is here once, from ``add`` until ``forget``: waiting for a fetch or a retry, or being fetched."""
 
     def __init__(self) -> None:
         self._by_tenant: dict[str, deque[DueParty]] = {}
@@ -35,13 +35,13 @@ class WaitingParties:
         return max(0, MAX_WAITING - len(self))
 
     def add(self, parties: Iterable[DueParty]) -> None:
-        """Let parties wait that are not here; none of more than there is room for."""
+        """Add parties that are not here yet, as far as there is room."""
         for party in parties:
             if self._is_taken_in(party[0]):
                 self.put_back(party)
 
     def add_ahead(self, keys: Iterable[PartyKey]) -> None:
-        """Let parties wait ahead of all others: those seen for the first time."""
+        """Add new parties ahead of all others."""
         for key in keys:
             if self._is_taken_in(key):
                 self._by_tenant.setdefault(key.tenant_id, deque()).appendleft((key, None))
@@ -53,22 +53,22 @@ class WaitingParties:
         return True
 
     def put_back(self, party: DueParty) -> None:
-        """Let a party wait again that was taken and not asked for."""
+        """Put back a party that was taken and not fetched."""
         self._by_tenant.setdefault(party[0].tenant_id, deque()).append(party)
 
     def try_again(self, party: DueParty, *, now: int) -> None:
-        """Let a party that failed wait longer each time, so that one that always fails is in nobody's way."""
+        """Retry a party later, with a longer pause after each failure, so that it does not hold up the others."""
         failures = self._failures.get(party[0], 0)
         self._failures[party[0]] = failures + 1
         self._retries[party] = now + pause_after(1 + _DOUBLINGS * failures, FIRST_RETRY_US, MAX_RETRY_US)
 
     def forget(self, key: PartyKey) -> None:
-        """A party was fetched, and the fetch is committed."""
+        """The fetch of the party is committed."""
         self._present.discard(key)
         self._failures.pop(key, None)
 
     def keep_tenants(self, tenant_ids: Collection[str]) -> None:
-        """Forget what waits for any other tenant."""
+        """Forget the waiting parties of all other tenants."""
         for tenant_id in [each for each in self._by_tenant if each not in tenant_ids]:
             for key, _ in self._by_tenant.pop(tenant_id):
                 self.forget(key)
@@ -80,13 +80,13 @@ class WaitingParties:
         return any(self._by_tenant.get(tenant_id) for tenant_id in tenant_ids)
 
     def revive(self, *, now: int) -> None:
-        """Move the parties whose time has come to those that wait."""
+        """Move parties whose retry is due to the waiting ones."""
         for party in [each for each, at in self._retries.items() if at <= now or at - now > MAX_RETRY_US]:
             del self._retries[party]
             self.put_back(party)
 
     def take(self, tenant_ids: Collection[str], limit: int) -> list[DueParty]:
-        """Up to ``limit`` parties of these tenants, in turns."""
+        """Up to ``limit`` parties of these tenants, one tenant after the other."""
         queues: Mapping[str, deque[DueParty]] = {
             tenant_id: queue for tenant_id in tenant_ids if (queue := self._by_tenant.get(tenant_id))
         }

@@ -18,7 +18,7 @@ from clearhold.store.clock import Clock
 
 
 class LakeCollector(Collector):
-    """While nothing was copied yet, the lake has no age."""
+    """The lake has no age before its first round."""
 
     def __init__(self, lake: LakeCopying, clock: Clock) -> None:
         self._lake, self._clock = lake, clock
@@ -26,7 +26,7 @@ class LakeCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         counts, listed, now = self._lake.counts, self._lake.writer.parts, self._clock.now()
         behind = max(0, now - listed.as_of) / SECOND_US if listed.as_of else None
-        newest = "Age of the newest state of the tables that is wholly in the lake."
+        newest = "Age of the newest state of the tables that is complete in the lake."
         yield gauge("clearhold_lake_behind_seconds", newest, behind)
         parts, size, rows = Counter[str](), Counter[str](), Counter[str]()
         for part in listed.counting_at(now):

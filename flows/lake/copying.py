@@ -1,9 +1,9 @@
-"""The lake for analysts in a running service: a thread that copies what was committed, every few seconds.
+"""The lake for analysts in a running service: a thread copies committed rows every few seconds.
 
 committed tables ─▶ parts by table and day ─▶ list of parts, replaced whole ─▶ readers in other processes
 
-It runs at a lower priority than what answers and scores, in a cursor of its own; nothing waits for it. What fails is
-logged and counted, and tried again by the next round; scoring goes on, and so does the reading of what was there.
+It runs at a lower priority than answers and scoring, with a separate cursor; nothing waits for it. Failures are logged,
+counted and retried by the next round; scoring continues, and the rows copied so far stay readable.
 """
 
 import os
@@ -31,7 +31,7 @@ from clearhold.store.time_slice import USUAL_NS, set_time_slice
 NICENESS: Final = 10
 STOP_WITHIN_S: Final = 0.5
 _READY_POLL_S: Final = 0.5
-_MERGING_SHARE: Final = 2  # merging takes at most the half of a round's time, and then lets others have the core
+_MERGING_SHARE: Final = 2  # merging takes at most half of a round's time
 
 log = structlog.get_logger()
 
@@ -39,7 +39,7 @@ log = structlog.get_logger()
 def opened_lake(
     folder: Path, database: duckdb.DuckDBPyConnection, tenancy: Tenancy, opened: ExitStack, *, every_s: int
 ) -> "LakeCopying":
-    """The lake of a service whose flow begins after this, and ends before ``opened`` does."""
+    """The lake of a service whose flow runs entirely within the life of ``opened``."""
     lead_us = min(LEAD_US, every_s * SECOND_US // 4)
     writer = LakeWriter(
         folder,
@@ -59,7 +59,7 @@ def opened_lake(
 
 
 def copy_lake(folder: Path, database_path: Path) -> int:
-    """Copy the whole database of a stopped service; returns the number of rows. Files that it replaces go later."""
+    """Copy the whole database of a stopped service; returns the number of rows. Replaced files are removed later."""
     with closing(open_database(database_path)) as database:
         writer = LakeWriter(folder, database, clock=SystemClock(), new_id=new_id, lead_us=0)
         with closing(writer):
@@ -70,7 +70,7 @@ def copy_lake(folder: Path, database_path: Path) -> int:
 
 
 class LakeCounts:
-    """What the rounds did; written by one thread, read by any."""
+    """Counters of the rounds; written by one thread, read by any."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -81,7 +81,7 @@ class LakeCounts:
 
 
 class LakeCopying:
-    """Rounds begin when ``is_ready``; ``every_s`` is the time between two of them, 0 for no rounds."""
+    """Rounds begin once ``is_ready``, ``every_s`` apart; 0 for no rounds."""
 
     def __init__(self, writer: LakeWriter, *, every_s: float) -> None:
         self.writer, self.counts = writer, LakeCounts()
@@ -91,7 +91,7 @@ class LakeCopying:
         self._thread = Thread(target=self._run, name="lake", daemon=True)
 
     def open(self) -> None:
-        """Look at what is there, before anything is committed. What cannot be read now is tried again in each round."""
+        """Read the lake's list before anything is committed. A failure is retried in each round."""
         self._guarded(self.writer.open)
 
     def start(self, is_ready: Callable[[], bool]) -> None:
@@ -100,9 +100,7 @@ class LakeCopying:
             self._thread.start()
 
     def stop(self, timeout_s: float) -> None:
-        """A last round, for what was committed since the one before; what does not fit into the time is copied at the
-        next start.
-        """
+        """Run a last round for the newest commits; the next start copies what exceeds the time."""
         self._stopping.set()
         if not self._thread.is_alive():
             return
@@ -127,7 +125,7 @@ class LakeCopying:
             self._guarded(self._copy)
 
     def _round(self) -> None:
-        """Files that are due go first: on a full disk they make room."""
+        """Remove due files first: on a full disk that makes room."""
         self.writer.apply_retention()
         self.writer.remove_replaced()
         self._copy()

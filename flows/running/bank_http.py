@@ -1,10 +1,9 @@
-"""How the bank's API is called over HTTP, whatever for: the connections, the credential, the limits of an answer.
+"""HTTP to the bank's API: connections, the credential, the limits of an answer.
 
 Basic authentication with an empty user name and the tenant's key, no redirects, no compression, no proxy of the
 environment.
 
-Unit    seconds; durations of ``retry_after_us`` in microseconds
-Errors  none of its own
+Unit    seconds; ``retry_after_us`` in microseconds
 """
 
 from datetime import datetime
@@ -20,13 +19,13 @@ from clearhold.store.traces import TRACEPARENT, traceparent_of
 ANSWER_WITHIN_S: Final = 10.0
 MAX_BODY_BYTES: Final = 1024 * 1024
 PASSING: Final = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
-"""Statuses of a request that the bank did not look at, beside 429."""
+"""Statuses of a request that the bank did not process, beside 429."""
 
 _RETRY_AFTER_DIGITS: Final = 9
 
 
 def http_client(*, connections: int) -> httpx.AsyncClient:
-    """Belongs to one event loop; whoever opens it closes it."""
+    """Belongs to one event loop; the caller closes it."""
     return httpx.AsyncClient(
         timeout=ANSWER_WITHIN_S,
         limits=httpx.Limits(max_connections=connections),
@@ -41,12 +40,12 @@ def credential(key: str) -> httpx.BasicAuth:
 
 
 def trace_header(trace_id: str) -> dict[str, str]:
-    """The header that tells the bank which line of our log a request belongs to."""
+    """The header that leads the bank from a request to our log."""
     return {TRACEPARENT: traceparent_of(trace_id)}
 
 
 async def body_of(response: httpx.Response, *, most_bytes: int = MAX_BODY_BYTES) -> bytes | None:
-    """The body as it was sent; None for one that is too large, or compressed although that was not asked for."""
+    """The body as sent; None when it is too large, or compressed although that was not requested."""
     if response.headers.get("content-encoding", "identity").lower() != "identity":
         return None
     parts: list[bytes] = []
@@ -60,7 +59,7 @@ async def body_of(response: httpx.Response, *, most_bytes: int = MAX_BODY_BYTES)
 
 
 def retry_after_us(response: httpx.Response, *, now: int) -> int | None:
-    """The header Retry-After as a duration: it is a number of seconds, or a date."""
+    """The header Retry-After, a number of seconds or a date, as a duration."""
     text = response.headers.get("retry-after", "")
     if text.isascii() and text.isdigit() and len(text) <= _RETRY_AFTER_DIGITS:
         return int(text) * SECOND_US

@@ -1,6 +1,6 @@
 """Counters of the flow and of backfills since the start.
 
-Each counter is changed by one thread, once per batch and never per entry; readers take the value as it is.
+Each counter is changed by one thread, once per batch; readers take the value without a lock.
 """
 
 from bisect import bisect_left
@@ -21,7 +21,7 @@ LAG_SECONDS_BOUNDS: Final = (0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 6
 
 
 class Distribution:
-    """Values counted into ranges. ``bounds`` are inclusive upper bounds; one more range counts all values above."""
+    """Values counted by range. ``bounds`` are inclusive upper bounds; one more range counts all larger values."""
 
     __slots__ = ("_counts", "_sum", "bounds")
 
@@ -35,12 +35,12 @@ class Distribution:
         self._sum += value
 
     def read(self) -> tuple[list[int], float]:
-        """How many values fell into each range, and the sum of all."""
+        """The number of values in each range, and the sum of all."""
         return self._counts.copy(), self._sum
 
 
 Values = float | None | Mapping[str, float] | Mapping[tuple[str, str], float]
-"""One value or none, or one for each value of a label, or of two. Another thread may write to it."""
+"""A value or None, or a value for each label, or pair of labels. Another thread may write to it."""
 
 
 def counter(name: str, meaning: str, values: Values, *labels: str) -> Metric:

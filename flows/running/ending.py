@@ -12,7 +12,7 @@ CANCELLED_AGAIN_AFTER_S: Final = 0.5
 
 
 async def end(tasks: "Iterable[asyncio.Task[Any]]") -> None:
-    """Cancel the tasks, again where one goes on, and return when all of them have ended. Their errors are dropped."""
+    """Cancel the tasks, repeatedly if need be, and return when all have ended. Their errors are dropped."""
     every = {*tasks}
     running = every
     while running:

@@ -1,4 +1,4 @@
-"""Starting Python processes of the service's own: they import what the service does, wherever it was started."""
+"""Starts Python processes that import the same modules as the service, from any working directory."""
 
 import gc
 import os
@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 def module_command(name: str) -> list[str]:
-    """Runs ``main`` of a module; ``-P``: never one that lies in the working directory."""
+    """Runs ``main`` of a module; ``-P``: never a module in the working directory."""
     return [sys.executable, "-P", "-m", __name__, name]
 
 
@@ -18,10 +18,7 @@ def import_environment() -> dict[str, str]:
 
 
 def loaded(name: str) -> ModuleType:
-    """A module with all that it imports, for good.
-
-    What is imported is no garbage: to look for some while loading would take a sixth of the time of a start.
-    """
+    """A module with all its imports; collecting garbage while they load would cost a sixth of the time of a start."""
     gc.disable()
     module = import_module(name)
     gc.freeze()

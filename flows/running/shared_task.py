@@ -1,6 +1,6 @@
-"""Work of this process that several callers wait for: one that leaves does not end it.
+"""Work that several callers wait for: a caller that leaves does not end it.
 
-Errors  UnavailableError for those who wait when the process ends it
+Errors  UnavailableError for the waiting callers when the process ends it
 """
 
 import asyncio
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def result_of(task: "asyncio.Task[T]", stopping: str) -> T:
-    """Its result, or the sentence that says that the service is stopping."""
+    """Its result, or UnavailableError with the sentence ``stopping``."""
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""Threads for work that would block the event loop, and a way to interrupt it."""
+"""Threads for work that would block the event loop, with a way to interrupt it."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,14 +10,14 @@ T = TypeVar("T")
 
 
 class Workers:
-    """So many threads. Belongs to one event loop. Work may look at ``stopping`` every few milliseconds."""
+    """Belongs to one event loop. Work may check ``stopping`` every few milliseconds."""
 
     def __init__(self, threads: int, name: str) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.stopping = Event()
 
     async def run(self, work: Callable[..., T], *arguments: Any, interrupt: Callable[[], None] | None = None) -> T:
-        """Run the work in a thread. On cancellation the work is interrupted, if possible, and awaited."""
+        """Run the work in a thread. On cancellation it is interrupted, if possible, and awaited."""
         future = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
         try:
             return await asyncio.shield(future)
@@ -25,9 +25,9 @@ class Workers:
             if interrupt is not None:
                 interrupt()
             await asyncio.wait([future])
-            future.exception()  # that it was interrupted is no news
+            future.exception()  # retrieved: the interruption is expected
             raise
 
     def close(self) -> None:
-        """Stop the threads; no work is under way."""
+        """Stop the threads, once no work is under way."""
         self._threads.shutdown()

@@ -1,4 +1,4 @@
-"""Metrics of the scorer processes for Prometheus, read from their supervision at each scrape."""
+"""Metrics of the scorer processes for Prometheus, read from their supervisor at each scrape."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from clearhold.flows.scorer.scorers import ScorerProcesses
 
 
 class ScorerCollector(Collector):
-    """Has no series for a service that scores in its own process."""
+    """Without series for a service that scores in its own process."""
 
     def __init__(self, scorers: object) -> None:
         self._processes = scorers.processes if isinstance(scorers, ScorerProcesses) else ()

@@ -1,7 +1,7 @@
-"""The scoring thread's dealings with its service: questions are answered between two entries, rows are sent.
+"""A scorer's connection to its service: answers questions between two entries, sends rows.
 
-A byte in memory that both processes share says that a question waits, so asking costs a busy scorer nothing until there
-is one. While the thread waits for the log, or for room to send, it waits for questions too.
+A byte of shared memory says that a question waits, so a busy scorer pays nothing without one. Questions are
+answered too while the thread waits for the log, or for room to send.
 """
 
 import mmap
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 class ScorerEndpoint:
-    """The ``Attendant`` and the ``RowSink`` of a scorer process. Belongs to its one thread."""
+    """The ``Attendant`` and the ``RowSink`` of a scorer process. Belongs to its thread."""
 
     def __init__(self, rows: socket.socket, questions: socket.socket, flag: mmap.mmap, shards: Shards) -> None:
         self._rows, self._questions, self._flag = rows, questions, flag
@@ -42,7 +42,7 @@ class ScorerEndpoint:
         self.committed: dict[int, int] = {}
         self.draining = self.closing = False
         self.on_pause: list[Callable[[], None]] = []
-        """What else is looked at whenever the thread pauses."""
+        """Called at each pause of the thread."""
 
         rows.settimeout(0)
         questions.settimeout(0)
@@ -55,7 +55,7 @@ class ScorerEndpoint:
         self.wait(None, seconds)
 
     def wait(self, descriptor: int | None, seconds: float) -> None:
-        """Return when the descriptor can be read or the time is over; answers questions meanwhile."""
+        """Return when the descriptor is readable or the time is over; answers questions meanwhile."""
         deadline = monotonic() + seconds
         others = () if descriptor is None else (descriptor,)
         while True:
@@ -69,7 +69,7 @@ class ScorerEndpoint:
                 return
 
     def put(self, batch: RowBatch) -> None:
-        """Send a batch; while there is no room for it, questions are answered."""
+        """Send a batch; answers questions while there is no room."""
         parts: list[Buffer] = [*encoded(batch)]
         self._send([header(FrameKind.BATCH, total(parts)), *parts])
 
@@ -77,7 +77,7 @@ class ScorerEndpoint:
         self._send([frame(kind, b"" if body is None else msgspec.msgpack.encode(body))])
 
     def leave_sockets(self) -> None:
-        """For a forked child: the service must notice when its parent is gone."""
+        """In a forked child: the service must notice when the child's parent has ended."""
         self._rows.close()
         self._questions.close()
 
@@ -115,15 +115,17 @@ class ScorerEndpoint:
         return _leave() if data == b"" else data or b""
 
     def _answer_waiting(self) -> None:
-        self._flag[0] = 0  # before reading: whoever asks from here on sets it again
+        self._flag[0] = 0  # before reading: a later question sets it again
         data = _received(self._questions)
-        if data == b"" and self._questions in self._watched:  # The service stops: it asks no more, and drains the log.
+        if (
+            data == b"" and self._questions in self._watched
+        ):  # The service stops: no more questions come, and the log is drained.
             self._watched.remove(self._questions)
         for _, body in self._questions_read.feed(data or b""):
             self._give(frame(FrameKind.ANSWER, self._answered(body)))
 
     def _give(self, answer: bytes) -> None:
-        """Send an answer: it is small and read at once, so there is nearly always room for it."""
+        """Send an answer: it is small and read at once, so there is nearly always room."""
         try:
             sent = self._questions.send(answer)
         except BlockingIOError:
@@ -154,7 +156,7 @@ class ScorerEndpoint:
 
 
 def _received(connection: socket.socket) -> bytes | None:
-    """What there is to read now: None for nothing yet, nothing at the end."""
+    """The bytes that are readable now; None for nothing yet, empty at the end."""
     try:
         return connection.recv(_RECEIVE_BYTES)
     except BlockingIOError:
@@ -164,5 +166,5 @@ def _received(connection: socket.socket) -> bytes | None:
 
 
 def _leave() -> NoReturn:
-    """The service is gone, so nothing that this process does counts any more."""
+    """End at once: without the service, the work of this process has no use."""
     os._exit(GONE)

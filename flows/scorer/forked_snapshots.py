@@ -1,9 +1,9 @@
-"""Snapshots of a scorer's states, written by a child process: a fork has them as they are, and the scorer goes on.
+"""Snapshots of a scorer's states, written by a forked child while the scorer continues.
 
 After a fork the scorer copies each page of memory that it changes while the child lives, so forks are few: one for all
-shards that have changed, after so many entries in all of them together, or a minute. A snapshot may be ahead of what is
-committed; a start takes the newest one that is not (``StateSnapshots.newest``). So the next ones wait until the entries
-of the last are committed.
+changed shards, after a number of entries in all shards together, or a minute. A snapshot may be ahead of the commits; a
+start takes the newest committed one (``StateSnapshots.newest``), and the next fork waits until the entries of the last
+are committed.
 """
 
 import gc
@@ -23,7 +23,7 @@ from clearhold.store.state_snapshots import StateSnapshots
 from clearhold.store.time_slice import USUAL_NS, low_priority, set_time_slice
 
 DUE_ENTRIES: Final = 25_000
-DUE_SHARE: Final = 20  # or a twentieth of what all shards hold, whichever is more: what a start replays at most
+DUE_SHARE: Final = 20  # or a twentieth of all shards' entries, if that is more: the most that a start replays
 DUE_AFTER_S: Final = 60.0
 
 log = structlog.get_logger()
@@ -37,7 +37,7 @@ class ForkedSnapshots:
         self.written = {shard: shards.applied_offset(shard) for shard in owned}
         self._since = 0
         self._forked_at = monotonic()
-        self._stall_s = 0.0  # the time for which the last fork kept the scorer from its entries
+        self._stall_s = 0.0  # the time for which the last fork stopped the scoring
         self._child: tuple[int, dict[int, int]] | None = None  # process id, offset of each shard that it writes
 
     def offer(self, shard: int, entries: int) -> None:  # noqa: ARG002 - all shards are written together
@@ -48,7 +48,7 @@ class ForkedSnapshots:
             self._fork()
 
     def look(self) -> None:
-        """Notice that the snapshots are on disk."""
+        """Take note of finished snapshots."""
         if self._child is None:
             return
         pid, offsets = self._child
@@ -57,7 +57,7 @@ class ForkedSnapshots:
             self._end(offsets, failed=status != 0)
 
     def take_all(self) -> None:
-        """Write a snapshot of every shard that has changed and is committed, before the process ends."""
+        """Before the process ends: write a snapshot of every shard that has changed and is committed."""
         if self._child is not None:
             pid, offsets = self._child
             _, status = os.waitpid(pid, 0)
@@ -78,7 +78,7 @@ class ForkedSnapshots:
         return all(offset <= committed.get(shard, 0) for shard, offset in self.written.items())
 
     def _changed(self) -> dict[int, int]:
-        """The offsets of the shards that have entries behind their newest snapshot."""
+        """The offsets of the shards with entries after their newest snapshot."""
         offsets = {shard: self._shards.applied_offset(shard) for shard in self.written}
         return {shard: offset for shard, offset in offsets.items() if offset > self.written[shard]}
 
@@ -87,7 +87,7 @@ class ForkedSnapshots:
         self._since, self._forked_at = 0, monotonic()
         scorer = os.getpid()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # The child uses none of what other threads may hold.
+            warnings.simplefilter("ignore", DeprecationWarning)  # The child takes no lock that another thread may hold.
             pid = os.fork()
         if pid == 0:
             self._write_and_leave(offsets, scorer)
@@ -97,7 +97,7 @@ class ForkedSnapshots:
         code = 1
         try:
             self._endpoint.leave_sockets()
-            set_time_slice(USUAL_NS)  # no answer waits for it
+            set_time_slice(USUAL_NS)  # no answer depends on it
             low_priority()
             gc.disable()  # a collection would write to, and so copy, every page of the state
             for shard, offset in offsets.items():
@@ -124,7 +124,7 @@ class ForkedSnapshots:
 
 
 def _while_alive(scorer: int, parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The parts; the child of a scorer that was killed ends between two of them."""
+    """The parts; a child whose scorer was killed ends between two of them."""
     for part in parts:
         if os.getppid() != scorer:
             os._exit(GONE)

@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 class NoQuestions:
-    """Nobody asks this thread anything: others read the state themselves, under the shards' locks."""
+    """This thread gets no questions: callers read the state themselves, under the shards' locks."""
 
     def between_entries(self) -> None:
         """Nothing to do."""
@@ -54,7 +54,7 @@ class LocalScorer:
         self._failure: str | None = None
 
     def begin(self) -> None:
-        """Nothing: loading on a thread of this process would hold up what else it has to do."""
+        """Nothing: loading on a thread would hold up the rest of this process."""
 
     def abandon(self) -> None:
         """Nothing was begun."""
@@ -75,7 +75,7 @@ class LocalScorer:
         self._thread.start()
 
     def on_commit(self, rows: object, offsets: object) -> None:
-        """The progress of this process says it already."""
+        """Nothing: ``Progress`` of this process has the offsets."""
 
     @property
     def owner(self) -> Owner:
@@ -118,6 +118,6 @@ class LocalScorer:
         try:
             scoring.replay_segments(self._segments, self._writer)
             scoring.run(self._open_reader, self._writer, draining=self._draining, stopping=self._stopping)
-        except BaseException as error:  # noqa: BLE001 - Bytewax raises bare BaseExceptions; all mean that the flow ended
+        except BaseException as error:  # noqa: BLE001 - Bytewax raises bare BaseExceptions; each means the end of the flow
             self._failure = failure_of(error)
             log.critical("flow_failed", error=self._failure)

@@ -1,6 +1,6 @@
-"""A scorer process: one thread that owns some shards, reads their log, scores, and answers questions about them.
+"""A scorer process: one thread that owns some shards, reads their log, scores, and answers questions.
 
-No DuckDB, no HTTP. It is started by its service with two connected sockets, and ends with it.
+It has no DuckDB and no HTTP. Its service starts it with two connected sockets; it ends with the service.
 """
 
 import mmap
@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 def main() -> None:
-    """Score until told to close. Reads a ``Beginning`` and a ``Start`` from standard input, a line each."""
+    """Score until the service closes it. Reads a ``Beginning`` and a ``Start`` from standard input, a line each."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # A Ctrl-C is for the service, which closes its scorers in order.
     beginning = msgspec.json.decode(sys.stdin.buffer.readline(), type=Beginning)
     configure_logs()
@@ -88,7 +88,7 @@ def _score(beginning: Beginning, shards: Shards, endpoint: ScorerEndpoint) -> No
 
 
 def _tails(reader: Reader, owned: Sequence[int], endpoint: ScorerEndpoint) -> dict[int, int]:
-    """The offset of each shard's newest entry, once the log can be reached."""
+    """The offset of each shard's newest entry, once the log is reachable."""
     while True:
         try:
             return {shard: reader.tail(shard) for shard in owned}
@@ -98,9 +98,7 @@ def _tails(reader: Reader, owned: Sequence[int], endpoint: ScorerEndpoint) -> di
 
 
 class _Waiting:
-    """Says how far the log's tail of the start is, and once that it is reached; ends the reading when the service wants
-    that.
-    """
+    """Reports the progress of the replay, and once its end; ends the reading when the service drains."""
 
     def __init__(self, shards: Shards, tails: dict[int, int], endpoint: ScorerEndpoint, draining: Event) -> None:
         self._shards, self._tails, self._endpoint, self._draining = shards, tails, endpoint, draining

@@ -1,6 +1,6 @@
 """Questions and answers as bytes.
 
-Errors  ``msgspec.MsgspecError`` for bytes that are no question or answer
+Errors  ``msgspec.MsgspecError`` for other bytes
 """
 
 from typing import Final, NamedTuple, TypeVar
@@ -18,7 +18,7 @@ _QUESTIONS: Final = msgspec.msgpack.Decoder(tuple[int, str, AnyQuestion])
 
 
 class Envelope(NamedTuple):
-    """An answer whose question is not known yet: its ``number`` says which it was."""
+    """An encoded answer; ``number`` names its question."""
 
     number: int
     took_us: int
@@ -35,7 +35,7 @@ def encoded_question(number: int, program_id: str, question: Question[object]) -
 
 
 def decoded_question(body: bytes) -> tuple[int, str, AnyQuestion]:
-    """The question's number, which its answer carries, its program and itself."""
+    """The question's number, which its answer repeats, the program and the question."""
     return _QUESTIONS.decode(body)
 
 

@@ -1,6 +1,6 @@
-"""Asks the scorer processes: the ``Owner`` of a service whose shards live elsewhere.
+"""Sends questions to the scorer processes: the ``Owner`` of a service that scores in separate processes.
 
-Errors  UnavailableError while the program's scorer is starting, and for what was asked of one that died meanwhile
+Errors  UnavailableError while the program's scorer is starting, and for open questions of a scorer that ends
 """
 
 import asyncio
@@ -24,7 +24,7 @@ ANSWERED_WITHIN_S: Final = 5.0
 
 
 class _OpenQuestion(NamedTuple):
-    """``late_at`` is of the event loop's clock."""
+    """``late_at`` is in the event loop's time."""
 
     question: Question[Any]
     answer: "asyncio.Future[Answer[Any]]"
@@ -64,10 +64,10 @@ class ScorerProtocol(asyncio.Protocol):
             self._waiting.pop(number, None)
 
     def _end_late(self) -> None:
-        """One timer for all questions: it ends those that are late, and looks again when the next one would be."""
+        """One timer for all questions: ends the late ones, and is set to the next deadline."""
         self._late = None
         loop = asyncio.get_running_loop()
-        for _, answer, late_at in self._waiting.values():  # in the order of their questions
+        for _, answer, late_at in self._waiting.values():  # in the order of the questions
             if loop.time() < late_at:
                 self._late = timers.call_at(late_at, self._end_late)
                 return
@@ -79,7 +79,7 @@ class ScorerProtocol(asyncio.Protocol):
             self._transport.close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none by descent
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transport is not a subclass
 
     def data_received(self, data: bytes) -> None:
         for _, body in self._frames.feed(data):
@@ -100,7 +100,7 @@ class ScorerProtocol(asyncio.Protocol):
 
 
 class ScorerConnection:
-    """A connected socket of a scorer that is ready, with the flag that says that something was asked."""
+    """A connected socket of a ready scorer, and the flag that a question waits."""
 
     def __init__(self, questions: socket.socket, flag: mmap.mmap) -> None:
         self._socket = questions
@@ -108,16 +108,16 @@ class ScorerConnection:
         self._opening: asyncio.Task[object] | None = None
 
     def close(self) -> None:
-        """The scorer is gone; a line that was opened closes with the other end."""
+        """The scorer has ended; an open line closes with the other end."""
         if self._opening is None:
             self._socket.close()
 
     def disconnect(self) -> None:
-        """For the event loop that asked, before it ends."""
+        """For the event loop that uses it, before it ends."""
         self._line.close()
 
     async def line(self) -> ScorerProtocol:
-        """The line, opened by the event loop that asks first."""
+        """The line, opened on the event loop of the first question."""
         if self._line.is_open:
             return self._line
         if self._opening is None:
@@ -131,7 +131,7 @@ class ScorerConnection:
 
 
 class RemoteOwner:
-    """``connection_of`` gives the connection to the scorer of a shard, None while that is not ready."""
+    """``connection_of`` returns the connection to the scorer of a shard, None while it is not ready."""
 
     def __init__(self, shards: int, connection_of: Callable[[int], ScorerConnection | None]) -> None:
         self._shards, self._connection_of = shards, connection_of

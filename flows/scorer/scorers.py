@@ -13,7 +13,7 @@ from clearhold.flows.scorer.wire import FrameKind
 
 
 class ScorerProcesses:
-    """The ``Scorers`` of a service that scores in processes of its own; shards are dealt out in turn."""
+    """The ``Scorers`` of a service with scorer processes; shard ``n`` belongs to scorer ``n`` modulo their number."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class ScorerProcesses:
         open_redis: Callable[[], redis.Redis],
         module: str = SCORER,
     ) -> None:
-        """``module`` is what each process runs; a benchmark has one that measures itself."""
+        """``module`` runs in each process; a benchmark has one that measures itself."""
         self.processes = tuple(
             ScorerProcess(
                 number,
@@ -55,7 +55,7 @@ class ScorerProcesses:
             thread.start()
 
     def on_commit(self, _rows: object, offsets: Mapping[int, int]) -> None:
-        """Say to each scorer how far its shards are committed."""
+        """Send each scorer the committed offsets of its shards."""
         for each in self.processes:
             its = {shard: offset for shard, offset in offsets.items() if shard in each.owned}
             if its:

@@ -1,6 +1,6 @@
-"""The scoring of some shards: from their newest snapshots through the log's segments to its tail, then as entries come.
+"""The scoring of some shards: from their newest snapshots through the log's segments to its tail, then continuously.
 
-It runs on the thread that calls it and holds all state that it needs; what it leads to leaves through a ``RowSink``.
+It runs on the calling thread and holds the state of the shards; its rows leave through a ``RowSink``.
 """
 
 import gc
@@ -24,23 +24,23 @@ from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.state_snapshots import StateSnapshots
 
-GC_THRESHOLDS: Final = (10_000, 250, 1_000_000)  # a first look holds up answers, for 2 to 4 ms
+GC_THRESHOLDS: Final = (10_000, 250, 1_000_000)  # a first collection holds up answers for 2 to 4 ms
 _REPLAY_PAGE_ENTRIES: Final = 2_048
 
 log = structlog.get_logger()
 
 
 def failure_of(error: BaseException) -> str:
-    """What scoring failed on, without Bytewax's own words about where in the flow that was."""
+    """The error, without Bytewax's words about its place in the flow."""
     while isinstance(error, BytewaxRuntimeError) and error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}"
 
 
 def newest_states(snapshots: StateSnapshots, owned: Iterable[int]) -> list[ShardState]:
-    """Load each shard's newest snapshot, before it is known how far the tables are."""
-    gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state, and the garbage here has no cycles
-    gc.disable()  # nothing that is loaded is garbage
+    """Load each shard's newest snapshot, before the committed offsets are known."""
+    gc.set_threshold(*GC_THRESHOLDS)  # a full collection walks all state, and garbage here has no cycles
+    gc.disable()  # loaded state is not garbage
     states = [load_state(snapshots, shard) for shard in owned]
     gc.freeze()
     gc.enable()
@@ -48,12 +48,10 @@ def newest_states(snapshots: StateSnapshots, owned: Iterable[int]) -> list[Shard
 
 
 class Attendant(Protocol):
-    """What a scoring thread does for others between its own work: in a process of its own, answering questions."""
+    """The scoring thread's duties between entries: in a separate process, answering questions."""
 
     def between_entries(self) -> None:
-        """Called before each entry, and before each column that rows become, so it must cost next to nothing when there
-        is nothing to do.
-        """
+        """Called before each entry, and before each column of rows, so it must cost next to nothing when idle."""
         ...
 
     def pause(self, seconds: float) -> None:
@@ -62,7 +60,7 @@ class Attendant(Protocol):
 
 
 class Scoring:
-    """One run over ``owned`` shards. ``committed`` holds the offset of each that the tables already hold."""
+    """One run over the ``owned`` shards. ``committed`` holds the offset of each in the tables."""
 
     def __init__(
         self,
@@ -78,14 +76,14 @@ class Scoring:
         self._epochs, self._sink, self._attendant = dict(epochs), sink, attendant
 
     def restore(self, newest: Iterable[ShardState], snapshots: StateSnapshots) -> None:
-        """Begin with each shard's newest state; with an older one where the tables have not reached that."""
+        """Start with each shard's newest state; with an older one where the tables are behind that."""
         for state in newest:
             committed = self._committed.get(state.shard, 0)
             is_ahead = state.applied_offset > committed
             self._shards.restore(load_state(snapshots, state.shard, committed_offset=committed) if is_ahead else state)
 
     def replay_segments(self, segments: LogSegments, snapshots: Snapshots) -> None:
-        """Apply the entries behind a shard's snapshot that Redis may no longer hold."""
+        """Apply the entries after a shard's snapshot that Redis may have dropped."""
         context = self._context(snapshots)
         for shard in self._owned:
             after = self._shards.applied_offset(shard)

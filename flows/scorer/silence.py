@@ -1,7 +1,7 @@
-"""How long a scorer may say nothing: one that hangs is replaced soon, one that is at work gets much longer.
+"""How long a scorer may be silent: one that hangs is replaced soon, one at work gets much longer.
 
-A machine with more work than cores, a stalled disk or one long entry keep a scorer silent that is well, and to replace
-it would add the work of a start. The kernel can tell: who is at work uses a processor, or waits for one or for a disk.
+On an overloaded machine, with a stalled disk or during one long entry a healthy scorer is silent, and replacing it
+would add the work of a start. The kernel shows the difference: a working process uses or awaits a processor or a disk.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ AT_WORK: Final = frozenset("RD")  # runs or could run; waits for a disk
 
 
 class Usage(NamedTuple):
-    """What the kernel says of a process: its state's letter, and its processor time in the kernel's ticks."""
+    """The kernel's account of a process: the letter of its state, and its processor time in ticks."""
 
     state: str
     ticks: int
@@ -24,7 +24,7 @@ def usage_of(pid: int) -> Usage:
 
 
 class Silence:
-    """The silence of one scorer, looked at every ``step_s`` that nothing came."""
+    """The silence of one scorer, checked every ``step_s`` without a message."""
 
     def __init__(self, pid: int, *, step_s: float, hung_after_s: float, longest_s: float) -> None:
         self._pid, self._step_s = pid, step_s
@@ -36,7 +36,7 @@ class Silence:
         self._lasts_s = self._idle_s = 0.0
 
     def goes_on(self) -> None:
-        """Another step without a word; ``TimeoutError`` when it was one too many."""
+        """One more silent step; ``TimeoutError`` at the limit."""
         state, ticks = usage_of(self._pid)
         worked = state in AT_WORK or (self._lasts_s > 0 and ticks > self._ticks)
         self._lasts_s += self._step_s

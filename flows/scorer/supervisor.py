@@ -1,8 +1,8 @@
-"""Scorer processes and their supervision: each is started, listened to, and replaced when it dies or hangs.
+"""Scorer processes and their supervision: each is started, read from, and replaced when it dies or hangs.
 
 One thread a scorer does all of it in order: give the scorer its shards under a new epoch, start it, take its rows until
-it ends, wait a little, begin again. While a scorer is not ready its programs cannot be asked about, and the log keeps
-what is sent to them.
+it ends, wait a little, begin again. Until a scorer is ready, its programs have no answers, and their events stay in the
+log.
 """
 
 import mmap
@@ -30,7 +30,7 @@ from clearhold.store.redis_log.keys import owner_key
 HUNG_AFTER_S: Final = 10.0
 LOADED_WITHIN_S: Final = 120.0
 SILENT_AT_WORK_S: Final = 120.0
-STEPS: Final = 4  # looks at a silent scorer until it counts as hung
+STEPS: Final = 4  # checks of a silent scorer until it counts as hung
 AGAIN_AFTER_S: Final = 0.25
 MOST_FAILED_STARTS: Final = 5
 LONGEST_PAUSE_S: Final = 15.0
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 
 
 class ScorerFailedError(Exception):
-    """A scorer says what it failed on."""
+    """A scorer reported an error and ended."""
 
 
 class Commits(Protocol):
@@ -57,7 +57,7 @@ class Commits(Protocol):
 
 
 class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """Where things are that scorers need: the log, and folders. ``open_log`` says what an address of a log is."""
+    """The log and the folders of the scorers. ``open_log`` resolves an address of a log."""
 
     log: str
     snapshots: Path
@@ -66,7 +66,7 @@ class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Begun(NamedTuple):
-    """A process that loads its snapshots, and our ends of what it is reached by."""
+    """A process that loads its snapshots, and our ends of its sockets."""
 
     process: "subprocess.Popen[bytes]"
     rows: socket.socket
@@ -74,7 +74,7 @@ class _Begun(NamedTuple):
 
 
 class ScorerProcess:
-    """One place for a scorer: the shards it owns, and whoever owns them at the moment."""
+    """The owner of some shards: one process at a time."""
 
     def __init__(
         self,
@@ -95,24 +95,24 @@ class ScorerProcess:
         self._ending = Event()
         self.drained, self.ended = Event(), Event()
         self._questions: ScorerConnection | None = None
-        self.connection: ScorerConnection | None = None  # while the scorer can be asked
+        self.connection: ScorerConnection | None = None  # while the scorer is ready
         self.failure: str | None = "is starting"
         self.restarts = self._failed_starts = 0
         self.gave_up = False
         self.snapshot_offsets: dict[int, int] = {}
         self.applied_offsets: dict[int, int] = {}
-        """How far its states are, as it says while it starts; afterwards at least so far."""
+        """The offset of its states, as reported while it starts; a lower bound afterwards."""
 
     @property
     def pid(self) -> int | None:
         return None if self._process is None else self._process.pid
 
     def begin(self) -> None:
-        """Start a process that imports and loads its newest snapshots, and then waits for ``look_after``."""
+        """Start a process that imports, loads its newest snapshots, and waits for ``look_after``."""
         self._begun = self._new_process()
 
     def abandon(self) -> None:
-        """End a process that was begun and never looked after."""
+        """End a process that ``begin`` started, if ``look_after`` is not called."""
         if self._begun is None:
             return
         begun, self._begun = self._begun, None
@@ -122,7 +122,7 @@ class ScorerProcess:
         begun.questions.close()
 
     def look_after(self, commits: Commits) -> None:
-        """Keep a scorer running until told to close; the thread's whole life."""
+        """Keep a scorer running until ``close``; the thread's whole life."""
         failures = 1
         while not self._ending.is_set() and not self.gave_up:
             began = monotonic()
@@ -130,7 +130,7 @@ class ScorerProcess:
                 self._run_one(commits)
             except Exception as error:  # noqa: BLE001 - whatever failed: without this thread its shards have no owner
                 self.failure = f"{type(error).__name__}: {error}"
-                self._failed_starts += not isinstance(error, redis.RedisError)  # that one comes back by itself
+                self._failed_starts += not isinstance(error, redis.RedisError)  # Redis returns without a new scorer
             self._clean_up()
             if self._ending.is_set():
                 break
@@ -143,7 +143,7 @@ class ScorerProcess:
         self.ended.set()
 
     def send(self, kind: FrameKind, body: object = None) -> None:
-        """Send a word to the scorer; one that cannot take it now has a full socket or is dying, and is told later."""
+        """Send a message; a scorer that cannot take it has a full socket or is dying, and gets it later."""
         data = frame(kind, b"" if body is None else msgspec.msgpack.encode(body))
         with self._sending:
             if self._rows is not None:
@@ -215,7 +215,7 @@ class ScorerProcess:
         return process
 
     def _listen(self, rows: socket.socket, connection: ScorerConnection, commits: Commits) -> None:
-        """Take what the scorer sends until it closes; a silence that is too long ends it."""
+        """Take messages until the scorer closes; too long a silence ends it."""
         silence = self._silence(rows, LOADED_WITHIN_S)
         while True:
             try:
@@ -241,7 +241,7 @@ class ScorerProcess:
         return Silence(self.pid, step_s=step_s, hung_after_s=hung_after_s, longest_s=SILENT_AT_WORK_S)
 
     def _note(self, kind: FrameKind, body: memoryview) -> None:
-        """What the scorer says of itself."""
+        """Note the scorer's report on itself."""
         if kind is FrameKind.SNAPSHOTS:
             self.snapshot_offsets |= msgspec.msgpack.decode(body, type=dict[int, int])
         elif kind is FrameKind.APPLIED:
@@ -252,8 +252,8 @@ class ScorerProcess:
             raise ScorerFailedError(msgspec.msgpack.decode(body, type=str))
 
     def _new_epochs(self, commits: Commits) -> dict[int, int]:
-        """A new epoch for each shard, larger than what Redis counted and than what the tables hold: a Redis that was
-        emptied or set back counts from the beginning. Said in Redis for whoever looks for the owner.
+        """A new epoch for each shard, larger than those in Redis and in the tables, since Redis may have been
+        reset. Redis shows it to readers that look for the owner.
         """
         address = f"{socket.gethostname()}/{os.getpid()}/{self.number}"
         with self._open_redis() as client:

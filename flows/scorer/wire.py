@@ -1,11 +1,11 @@
-"""What a scorer process and its service say to each other, over two sockets a scorer.
+"""The messages between a scorer process and its service, over two sockets a scorer.
 
-rows        scorer ─▶ service: batches of rows, how far it is, "ready", snapshots written, heartbeats
-            service ─▶ scorer: what is committed, "drain", "close"
+rows        scorer ─▶ service: batches of rows, offsets, "ready", snapshots written, heartbeats
+            service ─▶ scorer: committed offsets, "drain", "close"
 questions   service ─▶ scorer: questions; scorer ─▶ service: answers, in the order of the questions
 
 Frame   8 bytes of length, 1 byte of kind, the body
-Errors  ``ConnectionError`` when the other side is gone; ``FrameError`` for a length that no frame has
+Errors  ``ConnectionError`` when the other side has ended; ``FrameError`` for an impossible length
 """
 
 import socket
@@ -22,14 +22,14 @@ Buffer = bytes | bytearray | memoryview
 
 
 class FrameError(Exception):
-    """The other side does not speak this language."""
+    """The other side sends no frames."""
 
 
 class FrameKind(IntEnum):
-    """What a frame on the rows socket is."""
+    """The kind of a frame on the rows socket."""
 
     BATCH = 1
-    READY = 2  # the scorer has applied what the log held at its start
+    READY = 2  # the scorer has applied the log of its start
     SNAPSHOTS = 3  # body: dict of shard and offset, the newest snapshots on disk
     ALIVE = 4
     DRAINED = 5
@@ -43,12 +43,12 @@ class FrameKind(IntEnum):
 
 
 class Beginning(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of a scorer's standard input: with this much it can load its newest snapshots."""
+    """The first line of a scorer's standard input: enough to load its newest snapshots."""
 
     rows: int
     questions: int
     flag: int
-    """Descriptors that it inherits: two connected sockets, and a byte of memory."""
+    """Inherited descriptors: two connected sockets, and a byte of memory."""
 
     snapshots: str
     lake: str
@@ -58,8 +58,8 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
-    """The second line, with which it scores; over its standard input, because an address of a log may hold a
-    password. None comes where the service does not get so far.
+    """The second line, enough to score; in standard input because the log's address may hold a password. None comes
+    when the service does not get so far.
     """
 
     log: str
@@ -78,8 +78,8 @@ def frame(kind: FrameKind, body: bytes = b"") -> bytes:
 
 
 def receive(connection: socket.socket, at_timeout: Callable[[], None]) -> tuple[FrameKind, memoryview]:
-    """The next frame, of a socket that blocks; whenever its timeout passes without a byte ``at_timeout`` is called,
-    which may raise.
+    """The next frame of a blocking socket; ``at_timeout`` is called whenever the timeout passes without a byte, and may
+    raise.
     """
     head = _exactly(connection, HEADER_BYTES, at_timeout)
     length = int.from_bytes(head[:8], "big")
@@ -104,13 +104,13 @@ def _exactly(connection: socket.socket, length: int, at_timeout: Callable[[], No
 
 
 class Frames:
-    """The frames in what a socket that does not block has brought so far."""
+    """The frames received so far on a socket that does not block."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
 
     def feed(self, data: Buffer) -> list[tuple[FrameKind, bytes]]:
-        """The frames that are whole now."""
+        """The frames that are complete now."""
         pending = self._pending
         pending += data
         frames: list[tuple[FrameKind, bytes]] = []

@@ -1,8 +1,8 @@
 """Source of the flow: the shards of the ingest log, each from the offset of its restored state.
 
 Every worker reads its own shards (shard modulo workers). The fewer shards are busy, the more entries of each a read
-takes, so batches stay about the same size. A read waits for the first entry; when entries trickle in, a
-short rest between reads gathers several and leaves the processor to the requests that bring them.
+takes, so batches keep their size. A read waits for the first entry; when entries are few, a short pause between reads
+gathers several and leaves the processor to the requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,15 +20,15 @@ _LEAST_PER_SHARD: Final = 64
 _BLOCK_MS: Final = 50
 _RETRY_S: Final = 0.1
 _FEW_ENTRIES: Final = 1_024
-_GATHER_S: Final = 0.04  # a batch costs about 6 ms however little is in it
+_GATHER_S: Final = 0.04  # a batch costs about 6 ms however small
 
 log = structlog.get_logger()
 
 
 class Reader(Protocol):
-    """A log of shards, each a sequence of entries: see ``LogReader`` for the meaning.
+    """A log of shards, each a sequence of entries, as in ``LogReader``.
 
-    Built-in ``ConnectionError`` while the log cannot be reached; any other error ends the scoring.
+    Built-in ``ConnectionError`` while the log is unreachable; any other error ends the scoring.
     """
 
     def read(self, after: Mapping[int, int], *, count: int, block_ms: int) -> list[tuple[int, list[LogEntry]]]: ...

@@ -1,4 +1,4 @@
-"""The sink of the flow: the results of a batch leave it as one batch of columns."""
+"""The sink of the flow: hands the results of a batch on as one batch of columns."""
 
 from collections.abc import Callable
 from typing import Final
@@ -15,9 +15,7 @@ Result = tuple[str, ShardResults]
 
 
 class RecordSink(DynamicSink[Result]):
-    """Hands results to a ``RowSink``. ``epochs`` are those under which this process owns its shards; ``between`` is
-    called while rows become columns, as often as there are columns.
-    """
+    """``epochs`` are those under which this process owns its shards; ``between`` is called before each column."""
 
     def __init__(
         self, sink: RowSink, epochs: dict[int, int] = NO_EPOCHS, *, between: Callable[[], None] = nothing

@@ -1,7 +1,7 @@
-"""What leaves the shards: the rows of one batch of entries as tables of columns, and the offsets they bring shards to.
+"""The output of the shards: the rows of a batch of entries as tables of columns, and the offsets after them.
 
-One process may make a batch and another commit it, so a batch has a form in bytes: a length, a header in MessagePack,
-then the tables one after the other, each as an Arrow stream at a multiple of 64 bytes.
+One process may create a batch and another commit it, so a batch has a form in bytes: a length, a header in MessagePack,
+then the tables, each as an Arrow stream at a multiple of 64 bytes.
 """
 
 from collections import Counter
@@ -17,12 +17,12 @@ from clearhold.store.tables.columns import nothing
 from clearhold.store.tables.row_tables import row_tables
 
 _LENGTH_BYTES: Final = 8
-_ALIGNED: Final = 64  # tables are read where they lie, so each begins where a number may
+_ALIGNED: Final = 64  # tables are read in place, so each begins at an aligned address
 
 
 class RowBatch(msgspec.Struct, frozen=True):
-    """``tables`` by the name of the row type; ``oldest_at`` is the append time of the first entry that had not been
-    committed before, None when all had been; ``epochs`` are those under which the shards are owned.
+    """``tables`` by the name of the row type; ``oldest_at`` is the append time of the first entry not committed
+    before, or None; ``epochs`` are those under which the shards are owned.
     """
 
     tables: dict[str, pa.Table]
@@ -38,13 +38,13 @@ class RowBatch(msgspec.Struct, frozen=True):
 
     @property
     def event_results(self) -> Counter[str]:
-        """How many bank events had each result."""
+        """The number of bank events with each result."""
         table = self.tables.get(EventRow.__name__)
         return Counter() if table is None else Counter(map(str, table.column("result").to_pylist()))
 
 
 class RowSink(Protocol):
-    """Where the rows of shards go to be committed, in the order in which they come."""
+    """Takes the rows of shards to be committed, in order."""
 
     def put(self, batch: RowBatch) -> None:
         """Hand over a batch; waits while there is no room."""
@@ -66,9 +66,7 @@ _HEADERS: Final = msgspec.msgpack.Decoder(_Header)
 def batch_of(
     results: Sequence[ShardResults], epochs: dict[int, int], *, between: Callable[[], None] = nothing
 ) -> RowBatch:
-    """The results of several shards, or of one at several times, as one batch; ``between`` is called before each of its
-    columns.
-    """
+    """The results of one or several shards as one batch; ``between`` is called before each column."""
     rows: dict[type[msgspec.Struct], list[msgspec.Struct]] = {}
     for each in results:
         for kind, of_kind in each.rows.items():
@@ -84,7 +82,7 @@ def batch_of(
 
 
 def encoded(batch: RowBatch) -> list[bytes | memoryview]:
-    """The parts of the batch's bytes, in order; nothing is copied that need not be."""
+    """The parts of the batch's bytes, in order, copied only where necessary."""
     streams = {name: _stream_of(table) for name, table in batch.tables.items()}
     sizes = [(name, stream.size) for name, stream in streams.items()]
     header = _ENCODER.encode(_Header(batch.offsets, batch.epochs, batch.entries, batch.oldest_at, sizes))
@@ -96,7 +94,7 @@ def encoded(batch: RowBatch) -> list[bytes | memoryview]:
 
 
 def decoded(data: memoryview) -> RowBatch:
-    """The batch; its tables go on living in ``data``."""
+    """The batch; its tables refer to ``data``."""
     length = int.from_bytes(data[:_LENGTH_BYTES], "big")
     at = _LENGTH_BYTES + length
     header = _HEADERS.decode(data[_LENGTH_BYTES:at])

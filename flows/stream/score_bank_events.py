@@ -4,9 +4,8 @@ ingest log ─▶ by shard ─▶ one stateful step ─▶ committed with the lo
                           │
                           └ for each entry: decode ▸ dedupe ▸ apply ▸ score ▸ detect ▸ route ▸ match
 
-The order within the step is that of ``features/shard``: what an entry means is decided there, not in the flow. An entry
-that cannot be decoded becomes a quarantine row that commits with its neighbours; on a branch of its own it would need
-offsets of its own.
+The order within the step is that of ``features/shard``, which decides the meaning of each entry. An entry that cannot
+be decoded becomes a quarantine row that commits with its neighbours; a separate branch would need separate offsets.
 """
 
 from bytewax import operators as op
@@ -21,7 +20,7 @@ from clearhold.flows.stream.shard_step import ShardChunk, ShardResults, ShardSte
 def score_bank_events(
     log: Source[ShardChunk], *, context: StepContext, record: Sink[tuple[str, ShardResults]]
 ) -> Dataflow:
-    """The flow; its source and sink are arguments, so that a test feeds a list and reads a list."""
+    """Source and sink are arguments, so that a test feeds a list and reads a list."""
     flow = Dataflow("score_bank_events")
     chunks: Stream[ShardChunk] = op.input("log", flow, log)
     by_shard: KeyedStream[ShardChunk] = op.key_on("by_shard", chunks, lambda chunk: str(chunk.shard))

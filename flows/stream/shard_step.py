@@ -1,4 +1,4 @@
-"""The stateful step: a shard's entries applied in log order, one list of rows out of each batch."""
+"""The stateful step: applies a shard's entries in log order, and returns one list of rows for each batch."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,16 +13,16 @@ from clearhold.features.shard.shards import Shards
 
 
 class ShardChunk(msgspec.Struct, gc=False):
-    """Entries of one shard, in log order, as the source read them."""
+    """Entries of one shard, in log order."""
 
     shard: int
     entries: list[LogEntry]
 
 
 class ShardResults:
-    """The rows that one shard's share of a batch produced, by row type, and the log offset that the shard has reached.
+    """The rows of one shard's share of a batch, by row type, and the shard's new offset.
 
-    ``oldest_at`` is the append time of the first entry that had not been committed before; None when all had been.
+    ``oldest_at`` is the append time of the first entry that was not committed before, or None.
     """
 
     __slots__ = ("entries", "offset", "oldest_at", "rows", "shard")
@@ -36,7 +36,7 @@ class ShardResults:
 
     @property
     def is_committed(self) -> bool:
-        """Whether all that it holds had been committed before: there is nothing to write."""
+        """Whether all its entries were committed before: there is nothing to write."""
         return self.oldest_at is None
 
     def emit(self, row: msgspec.Struct) -> None:
@@ -50,13 +50,13 @@ class Snapshots(Protocol):
 
 
 def _nothing() -> None:
-    """What happens between two entries when nobody waits for an answer."""
+    """The default between two entries: no caller waits for an answer."""
 
 
 class StepContext:
-    """Shared by all shard steps of this process. ``committed`` holds each shard's last committed offset at the start.
+    """Shared by all shard steps of this process. ``committed`` holds each shard's committed offset at the start.
 
-    Entries up to that offset change the state and produce no rows: their rows are already in the tables.
+    Entries up to that offset change the state and produce no rows: the tables have them.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
 """Snapshots of shard states: taken on the flow thread, written by another thread once their entries are committed.
 
-A snapshot is due after a number of entries that grows with the state, so taking snapshots stays a small share of the
-work.
+A snapshot is due after a number of entries that grows with the state, so snapshots stay a small share of the work.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +15,7 @@ from clearhold.features.shard.shards import Shards
 from clearhold.store.state_snapshots import StateSnapshots
 
 DUE_ENTRIES: Final = 10_000
-DUE_SHARE: Final = 10  # or a tenth of what the shard holds, whichever is more
+DUE_SHARE: Final = 10  # or a tenth of the shard's entries, if that is more
 ANY_OFFSET: Final = 2**64
 _LENGTH_BYTES: Final = 8
 
@@ -24,7 +23,7 @@ log = structlog.get_logger()
 
 
 class SnapshotWriter:
-    """Counts the entries that each shard has applied since its last snapshot, and takes the next one when it is due.
+    """Counts each shard's entries since its last snapshot, and takes the next one when it is due.
 
     ``written`` holds the offset of each shard's newest snapshot on disk.
     """
@@ -39,7 +38,7 @@ class SnapshotWriter:
         self._thread = Thread(target=self._run, name="snapshot-writer", daemon=True)
 
     def begin(self) -> None:
-        """Begin with the states as they were loaded, each of which is in a snapshot."""
+        """Start with freshly loaded states, each of which is in a snapshot."""
         self._taken = {shard: self._shards.applied_offset(shard) for shard in range(self._shards.count)}
         self.written |= self._taken
         self._thread.start()
@@ -52,7 +51,7 @@ class SnapshotWriter:
             self.take(shard)
 
     def take(self, shard: int) -> None:
-        """Take a snapshot of the state as it is now, unless it has not changed since the last one."""
+        """Take a snapshot of the present state, unless it has not changed since the last one."""
         state = self._shards.state(shard)
         if state.applied_offset == self._taken[shard]:
             return
@@ -60,7 +59,7 @@ class SnapshotWriter:
         self._queue.put((shard, state.applied_offset, list(state.dump())))
 
     def close(self, timeout_s: float) -> bool:
-        """Write the snapshots taken and stop; False if that took too long, and the log will be replayed instead."""
+        """Write the snapshots taken and stop; False if that took too long: then the log will be replayed."""
         self._closing.set()
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
@@ -79,28 +78,26 @@ class SnapshotWriter:
         try:
             self._snapshots.write(shard, offset, framed(parts))
         except OSError as error:
-            log.error("snapshot_failed", shard=shard, error=str(error))  # noqa: TRY400 - more of the log is replayed
+            log.error("snapshot_failed", shard=shard, error=str(error))  # noqa: TRY400 - a start replays more of the log
             return
         self.written[shard] = offset
 
 
 def load_state(snapshots: StateSnapshots, shard: int, *, committed_offset: int = ANY_OFFSET) -> ShardState:
-    """The state in the shard's newest usable snapshot up to that offset, or an empty one: none costs a replay, not the
-    start.
-    """
+    """The newest usable snapshot of a shard up to that offset, or an empty state: a missing one costs only a replay."""
     snapshot = snapshots.newest(shard, upto=committed_offset)
     if snapshot is None:
         return ShardState(shard)
     offset, state = snapshot
     try:
         return ShardState.loaded(_parts(state))
-    except Exception as error:  # noqa: BLE001 - whatever another version wrote: the log is replayed instead
+    except Exception as error:  # noqa: BLE001 - another version may have written it: the log is replayed
         log.warning("snapshot_unreadable", shard=shard, offset=offset, error=f"{type(error).__name__}: {error}")
         return ShardState(shard)
 
 
 def framed(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The parts of a dumped state, each behind its length."""
+    """The parts of a dumped state, each after its length."""
     for part in parts:
         yield len(part).to_bytes(_LENGTH_BYTES, "big")
         yield part

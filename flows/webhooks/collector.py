@@ -12,7 +12,7 @@ from clearhold.store.clock import Clock
 
 
 class WebhookCollector(Collector):
-    """Reads the counters at each scrape. ``disabled`` counts the endpoints that are disabled now."""
+    """``disabled`` counts the endpoints that are disabled now."""
 
     def __init__(self, counts: WebhookCounts, disabled: Callable[[], int], *, clock: Clock) -> None:
         self._counts, self._disabled, self._clock = counts, disabled, clock
@@ -22,17 +22,17 @@ class WebhookCollector(Collector):
         yield counter("clearhold_webhook_attempts", "Attempts to deliver.", counts.attempts, "result")
         given_up = "Endpoints disabled by the service itself."
         yield counter("clearhold_webhook_endpoints_given_up", given_up, counts.disabled, "reason")
-        lost = "Events that could not be made, and were not delivered."
+        lost = "Events that could not be built, and were not delivered."
         yield counter("clearhold_webhook_events_lost", lost, counts.events_lost)
-        waiting = "Deliveries that wait, as far as they are in memory."
+        waiting = "Waiting deliveries in memory."
         yield gauge("clearhold_webhook_deliveries_waiting", waiting, counts.waiting)
-        overdue = "How long the delivery that waits longest for its attempt has been due."
+        overdue = "Age of the oldest due delivery."
         yield gauge("clearhold_webhook_overdue_seconds", overdue, self._overdue_s())
         exhausted = "Deliveries given up after their last attempt."
         yield counter("clearhold_webhook_deliveries_exhausted", exhausted, counts.exhausted)
         in_flight = "Attempts under way."
         yield gauge("clearhold_webhook_deliveries_in_flight", in_flight, counts.in_flight)
-        disabled = "Endpoints that are disabled, by whomever."
+        disabled = "Disabled endpoints."
         yield gauge("clearhold_webhook_endpoints_disabled", disabled, self._disabled())
 
     def _overdue_s(self) -> float:

@@ -2,11 +2,11 @@
 
 a commit ─▶ queue of its endpoint ─▶ prepare: body, headers, signatures ─▶ send ─▶ settle: outcome row, next attempt
 
-A delivery and its outcomes are rows, so a crash forgets nothing: at the start, what no outcome ended is read again. An
-outcome that was not committed is lost, and its delivery is sent twice.
+Deliveries and their outcomes are rows: a start reads again the deliveries without a final outcome. An uncommitted
+outcome is lost, and its delivery is sent twice.
 
 Unit    seconds; instants in microseconds
-Errors  none: what fails is tried again, and counted
+Errors  none: failures are retried and counted
 """
 
 import asyncio
@@ -46,10 +46,10 @@ from clearhold.store.tables.row_tables import RowTables
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
 IN_FLIGHT: Final = 256
-"""In all. The slots are given in turn, and an endpoint asks for four at most: a slow one starves no other."""
+"""In all. An endpoint takes four at most and slots rotate, so a slow one starves no other."""
 
 QUEUES_AT_ONCE: Final = 200
-"""As many endpoints are looked at before requests have their turn: well under a millisecond's work."""
+"""Endpoints between two pauses for requests: well under a millisecond's work."""
 
 ROUND_EVERY_S: Final = 0.5
 STOPPED_WITHIN_S: Final = 1.0
@@ -62,7 +62,7 @@ Disable = Callable[[str], Awaitable[None]]
 
 
 class Prepared(NamedTuple):
-    """What one attempt sends."""
+    """The contents of one attempt."""
 
     url: str
     headers: dict[str, str]
@@ -95,11 +95,11 @@ class WebhookDispatcher:
         self._rows = RowExchange(self._take)
 
     def attach(self, commit: Commit) -> None:
-        """From now on commits are heard of; what was committed before is read from the tables."""
+        """Take commits from now on; the tables have the earlier rows."""
         self._rows.attach(commit)
 
     async def run(self) -> None:
-        """Round after round, until cancelled; begin when what the log held at the start is committed."""
+        """Run rounds until cancelled; begin when the log of the start is committed."""
         while True:
             await self.round()
             with contextlib.suppress(TimeoutError):
@@ -109,7 +109,7 @@ class WebhookDispatcher:
                         await self._begin_changed()
 
     async def round(self) -> None:
-        """Begin what is due and has room, and count. Requests have their turn in between, however many endpoints."""
+        """Begin the due deliveries that have room, and count; pauses for requests, however many endpoints."""
         for endpoints in self._endpoints.enabled.values():
             for endpoint in endpoints:
                 if endpoint.is_sent_to:
@@ -120,7 +120,7 @@ class WebhookDispatcher:
                 if self._begin_due(queue) or number % QUEUES_AT_ONCE == 0:
                     await asyncio.sleep(0)
             elif not queue.in_flight and not queue.is_loading:
-                del self._queues[queue.endpoint_id]  # its deliveries wait in the tables
+                del self._queues[queue.endpoint_id]  # the tables keep its deliveries
                 continue
             waiting, in_flight, due_at = waiting + len(queue), in_flight + queue.in_flight, queue.first_due_at()
             first_due += [] if due_at is None else [due_at]
@@ -128,7 +128,7 @@ class WebhookDispatcher:
         self.counts.due_since = min(first_due, default=None)
 
     async def _begin_changed(self) -> None:
-        """Between rounds: look at the endpoints alone of which something ended or came."""
+        """Between rounds: look only at endpoints with a new or finished delivery."""
         self._wake.clear()
         changed, self._changed = self._changed, set()
         for endpoint_id in changed:
@@ -140,7 +140,7 @@ class WebhookDispatcher:
         self._wake.set()
 
     async def stop(self) -> None:
-        """Wait a moment for what is in flight, write the outcomes, and leave the rest to the next start."""
+        """Wait shortly for deliveries in flight, write the outcomes, and leave the rest to the next start."""
         tasks = [*self._tasks]
         if tasks:
             await asyncio.wait(tasks, timeout=STOPPED_WITHIN_S)
@@ -148,11 +148,11 @@ class WebhookDispatcher:
         await self._rows.stop()
 
     def on_commit(self, tables: RowTables) -> None:
-        """On the committer's thread: hand over what was committed of deliveries."""
+        """On the committer's thread: hand over the committed rows of deliveries."""
         self._rows.on_commit(tables)
 
     async def ping(self, endpoint: Endpoint, cause: str) -> StoredDelivery:
-        """Enqueue a ``ping``; the same cause gives the same delivery."""
+        """Enqueue a ``ping``; one cause has one delivery."""
         program_id, now = endpoint.program_id, self._clock.now()
         is_simulated = program_id is not None and (
             self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
@@ -173,14 +173,14 @@ class WebhookDispatcher:
         return StoredDelivery(row, DeliveryState(next_attempt_at=row.created_at))
 
     async def redeliver(self, endpoint: Endpoint, delivery_id: str) -> StoredDelivery | None:
-        """Make a delivery due at once, whatever became of it; None when the endpoint has none of this id."""
+        """Make a delivery due at once, in any state; None when the endpoint has none of this id."""
         queue = self._queue_of(endpoint.id)
         waiting = queue.find(delivery_id)
         stored = await asyncio.to_thread(self._table.find, endpoint.tenant_id, endpoint.id, delivery_id)
         if stored is None:
             return None
         row = stored.row
-        waiting = queue.find(delivery_id) or waiting  # one that ended meanwhile says how
+        waiting = queue.find(delivery_id) or waiting  # it may have ended meanwhile
         if waiting is None:
             waiting = WaitingDelivery(row.id, row.event, row.event_id, row.created_at, stored.state)
         waiting.state = redelivered(waiting.state, now=self._clock.now())
@@ -202,7 +202,7 @@ class WebhookDispatcher:
         return endpoint is not None and endpoint.is_sent_to
 
     def _begin_due(self, queue: EndpointQueue) -> bool:
-        """Begin what is due and has room; whether that is anything."""
+        """Begin the due deliveries that have room; False if nothing began."""
         now, begun = self._clock.now(), len(self._tasks)
         if queue.wants_to_load(now):
             queue.begin_load()
@@ -217,7 +217,7 @@ class WebhookDispatcher:
         task.add_done_callback(self._tasks.discard)
 
     async def _load(self, queue: EndpointQueue) -> None:
-        """Read what waits, those that are due first, and once how the endpoint did before."""
+        """Read the waiting deliveries, the first due ones first, and once the endpoint's history."""
         read = None
         try:
             if queue.accepted_at is None and queue.exhausted_at is None:
@@ -242,7 +242,7 @@ class WebhookDispatcher:
                     return
                 prepared = await self._prepare(endpoint, queue, waiting)
                 attempt = await self._sender.send(*prepared)
-        except Exception as error:  # noqa: BLE001 - whatever failed is ours, not the receiver's: it counts as no attempt
+        except Exception as error:  # noqa: BLE001 - the fault is ours, not the receiver's: it counts as no attempt
             log.warning("webhook_attempt_broke", delivery_id=waiting.id, error=f"{type(error).__name__}: {error}")
             again_at = self._clock.now() + _TRY_AGAIN_US
             waiting.state = msgspec.structs.replace(waiting.state, next_attempt_at=again_at)
@@ -269,7 +269,7 @@ class WebhookDispatcher:
         return Prepared(endpoint.url, headers, body)
 
     async def _read_body(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> bytes:
-        """The body, read with those of the next ones: whoever comes meanwhile finds its own read."""
+        """The body, read with those of the next ones, so that a later caller finds its own in memory."""
         async with queue.reading_bodies:
             if waiting.body is None:
                 wanted = queue.without_body(self._clock.now())
@@ -296,7 +296,7 @@ class WebhookDispatcher:
             self.counts.exhausted += 1
 
     async def _disable_if_given_up(self, endpoint: Endpoint, queue: EndpointQueue, attempt: Attempt) -> None:
-        """An endpoint that is gone, or accepted nothing for days, is disabled."""
+        """Disable an endpoint that is gone, or has accepted nothing for days."""
         since = max(endpoint.enabled_at, queue.accepted_at or 0)
         has_exhausted = queue.exhausted_at is not None and queue.exhausted_at >= since
         is_due = is_given_up(last_accepted_at=since, has_exhausted=has_exhausted, now=self._clock.now())
@@ -304,7 +304,7 @@ class WebhookDispatcher:
             return
         try:
             await self._disable(endpoint.id)
-        except UnavailableError as error:  # the next attempt that fails tries again
+        except UnavailableError as error:  # the next failed attempt tries again
             log.warning("webhook_endpoint_not_disabled", endpoint_id=endpoint.id, error=str(error))
             return
         reason = "gone" if attempt.is_gone else "nothing_accepted"
@@ -312,7 +312,7 @@ class WebhookDispatcher:
         log.warning("webhook_endpoint_disabled", endpoint_id=endpoint.id, reason=reason)
 
     def _take(self, row: WebhookRow) -> None:
-        """A row that was committed."""
+        """Take a committed row."""
         if isinstance(row, WebhookAttemptRow):
             queue = self._queues.get(row.endpoint_id)
             if queue is not None:

@@ -1,12 +1,12 @@
-"""Connections to addresses that bank's own configuration names, which must not reach anything of ours.
+"""Connections to addresses from a bank's configuration, which must not reach our own network.
 
 name ─▶ resolved once ─▶ every answer checked ─▶ connected to a checked address, by its number
 
-So a name that answers differently the next time changes nothing; host header, server name and certificate stay those of
-the name. This is done again for each attempt, because no connection is kept.
+So a name that resolves differently the next time changes nothing; host header, server name and certificate remain those
+of the name. Each attempt does all of this, because no connection is kept.
 
 Unit    seconds
-Errors  UnresolvedError and BlockedAddressError of its own; TimeoutError; ssl.SSLError; OSError
+Errors  UnresolvedError; BlockedAddressError; TimeoutError; ssl.SSLError; OSError
 """
 
 import asyncio
@@ -32,7 +32,7 @@ OpenStream = Callable[..., Awaitable[Stream]]
 """Connects to an address and a port, as ``asyncio.open_connection`` does."""
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""All addresses of a host name; UnresolvedError when there is none."""
+"""All addresses of a host name; UnresolvedError without one."""
 
 
 class UnresolvedError(Exception):
@@ -40,13 +40,13 @@ class UnresolvedError(Exception):
 
 
 class BlockedAddressError(Exception):
-    """The host has an address that nothing is sent to."""
+    """The host has a blocked address."""
 
 
 class Resolver:
-    """Looks names up on threads of its own, which no stop waits for. Belongs to one event loop.
+    """Looks names up on separate threads, which do not delay a stop. Belongs to one event loop.
 
-    Deliveries to one host share a look-up that is under way, so that a name server that hangs holds up its own alone.
+    Deliveries to one host share its look-up, so a name server that hangs holds up only its hosts.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Resolver:
     def _finished(self, host: str, port: int, lookup: asyncio.Future[Sequence[str]]) -> None:
         del self._under_way[host, port]
         if not lookup.cancelled():
-            lookup.exception()  # whoever waited has it, and everybody may have left
+            lookup.exception()  # retrieved: it may have no caller left
 
     async def _look_up(self, host: str, port: int) -> Sequence[str]:
         async with self._slots:
@@ -74,7 +74,7 @@ class Resolver:
 
             def look_up() -> None:
                 addresses = _addresses_of(host, port)
-                with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                with contextlib.suppress(RuntimeError):  # the loop has ended
                     loop.call_soon_threadsafe(_give, answer, addresses)
 
             Thread(target=look_up, name="webhook-lookup", daemon=True).start()
@@ -82,7 +82,7 @@ class Resolver:
 
 
 class GuardedNetwork:
-    """Connects to public addresses alone, and to this machine where ``allow_local`` says so."""
+    """Connects to public addresses only, and to this machine with ``allow_local``."""
 
     def __init__(
         self, resolve: Resolve, *, allow_local: bool, open_stream: OpenStream = asyncio.open_connection
@@ -90,7 +90,7 @@ class GuardedNetwork:
         self._resolve, self._allow_local, self._open = resolve, allow_local, open_stream
 
     async def connect(self, host: str, port: int, *, certificates: ssl.SSLContext | None) -> Stream:
-        """A stream to one of the host's addresses, encrypted where there are ``certificates`` to trust."""
+        """A stream to one of the host's addresses, encrypted if ``certificates`` are given."""
         over_tls: dict[str, Any] = {}
         if certificates is not None:
             over_tls = {"ssl": certificates, "server_hostname": host, "ssl_shutdown_timeout": CLOSED_WITHIN_S}
@@ -101,7 +101,7 @@ class GuardedNetwork:
             return await self._connect_to_first(addresses, port, over_tls)
 
     async def _connect_to_first(self, addresses: Sequence[str], port: int, over_tls: Mapping[str, Any]) -> Stream:
-        """Of several addresses, the first that takes the connection."""
+        """The first address that accepts."""
         failure: Exception = UnresolvedError()
         for address in addresses[:_MOST_ADDRESSES]:
             try:
@@ -122,7 +122,7 @@ def _is_address(host: str) -> bool:
 
 
 def _addresses_of(host: str, port: int) -> Sequence[str] | None:
-    """On a thread of its own; None for a name without an address."""
+    """On the look-up's thread; None for a name without an address."""
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):

@@ -2,10 +2,10 @@
 
 rows of a commit ─▶ of tenants with an endpoint ─▶ event ─▶ one delivery for each endpoint that takes it
 
-A tenant without an endpoint costs one look at a dictionary; another one costs a mask over each table that its endpoints
-hear of. A rebuild commits without an outbox, so what was delivered once is not delivered again.
+A tenant without an endpoint costs one dictionary lookup; one with endpoints costs a mask over each table of their
+events. A rebuild commits without an outbox, so deliveries are not repeated.
 
-Errors  none: an event that cannot be made is logged and counted, and the rows it is about are committed without it
+Errors  none: an event that cannot be built is logged and counted, and its rows are committed without it
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -45,13 +45,13 @@ log = structlog.get_logger()
 
 
 class _Commit(NamedTuple):
-    """The rows of a commit, and the tenants whose endpoints take events of a type."""
+    """The rows of a commit, and the tenants with endpoints for an event type."""
 
     tables: RowTables
     enabled: Enabled
 
     def of(self, kind: type[Row], *events: EventType, where: Callable[[pa.Table], Any] | None = None) -> list[Row]:
-        """The rows of a type that an endpoint may hear of, narrowed by a further mask."""
+        """The rows of a type for tenants with endpoints for these events, narrowed by a further mask."""
         table = self.tables.get(kind.__name__)
         if table is None or not (tenants := self._tenants_for(events)):
             return []
@@ -62,7 +62,7 @@ class _Commit(NamedTuple):
         return rows_of(kind, chosen) if chosen.num_rows else []
 
     def keys(self, kind: type[msgspec.Struct], *names: str) -> set[tuple[Any, ...]]:
-        """The values of some columns of all rows of a type."""
+        """The values of the columns in all rows of a type."""
         table = self.tables.get(kind.__name__)
         return set() if table is None else set(zip(*(table[name].to_pylist() for name in names), strict=True))
 
@@ -76,11 +76,11 @@ class _Commit(NamedTuple):
 
 
 Make = Callable[[Simulated], WebhookEvent]
-"""Makes an event, given the mark of its program."""
+"""Builds an event, given the mark of its program."""
 
 
 def _alerts(commit: _Commit) -> Iterator[tuple[str, Make]]:
-    """The first version of an alert is committed with its body; of further ones in this commit the first counts."""
+    """The first version of an alert is committed with its body; of several in this commit the first counts."""
     opened = commit.keys(AlertBodyRow, "alert_id")
     for row in commit.of(AlertRow, EventType.ALERT_OPENED):
         if (row.id,) in opened:
@@ -115,7 +115,7 @@ def _preflights(commit: _Commit) -> Iterator[tuple[str, Make]]:
 
 
 def _transfers(commit: _Commit) -> Iterator[tuple[str, Make]]:
-    """The versions that were scored by their own entry, but for those of a backfill, which are no news."""
+    """The versions that were scored by their own entry, without those of a backfill, which are not news."""
     rescored = commit.keys(BackfillRow, "shard", "offset")
     scored = commit.of(
         TransferRow, EventType.TRANSFER_SCORED, where=lambda table: pc.equal(table["scored_offset"], table["offset"])
@@ -139,13 +139,13 @@ _SOURCES: Final = (_alerts, _dispositions, _actions, _preflights, _transfers, _l
 
 
 class WebhookOutbox:
-    """Used by one thread; the tenancy is changed by another, and read in one look a commit."""
+    """Used by one thread; a second one changes the tenancy, which is read once a commit."""
 
     def __init__(self, tenancy: Tenancy, *, clock: Clock, counts: WebhookCounts) -> None:
         self._tenancy, self._clock, self._counts = tenancy, clock, counts
 
     def deliveries_for(self, tables: RowTables) -> RowTables:
-        """The deliveries that belong into the transaction of these rows."""
+        """The deliveries to be committed with these rows."""
         enabled = self._tenancy.webhooks.enabled
         if not enabled:
             return _NO_ROWS
@@ -163,7 +163,7 @@ class WebhookOutbox:
             event = make(row_events.simulated(is_simulated))
             endpoints = [each for each in enabled[event.tenant_id] if each.takes(event.type, event.program_id)]
             return delivery_rows(event, endpoints, self._tenancy, now=self._clock.now()) if endpoints else []
-        except Exception as error:  # noqa: BLE001 - the rows of the commit exist nowhere else: they must not wait for this
+        except Exception as error:  # noqa: BLE001 - the rows of the commit exist nowhere else: they come first
             self._counts.events_lost += 1
             log.error("webhook_event_lost", program_id=program_id, error=f"{type(error).__name__}: {error}")  # noqa: TRY400
             return []
@@ -172,7 +172,7 @@ class WebhookOutbox:
 def delivery_rows(
     event: WebhookEvent, endpoints: Iterable[Endpoint], tenancy: Tenancy, *, now: int
 ) -> list[WebhookDeliveryRow]:
-    """One delivery of an event for each of these endpoints of its tenant."""
+    """One delivery of an event for each endpoint."""
     tenant = tenancy.tenants.find(event.tenant_id)
     assert tenant is not None, "an event belongs to a tenant"
     body = row_events.body_of(event, tenant.slug)

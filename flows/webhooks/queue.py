@@ -1,7 +1,7 @@
-"""What waits for one endpoint, in memory: ids and states, due first. The tables have all of it.
+"""The deliveries of one endpoint that wait, in memory: ids and states, first due first. The tables have all of it.
 
-Memory holds the deliveries that are due first, ``QUEUE_LIMIT`` at most; the others are read when these are done. A body
-is kept only where it came with a commit and few others wait; else it is read when its delivery is due.
+Memory holds the first ``QUEUE_LIMIT`` due; the others are read later. A body is kept if it came with a commit while few
+others waited; otherwise it is read when its delivery is due.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ QUEUE_LIMIT: Final = 10_000
 KEPT_BODIES: Final = 256
 READ_AT_ONCE: Final = 64
 READ_AHEAD_US: Final = 15 * SECOND_US
-"""A body that is due later than that is not read yet."""
+"""Bodies that are due later are not read yet."""
 
 ARRIVED_LIMIT: Final = 1_000
-"""As many arrive while the tables are read; further ones are read from the tables with the next."""
+"""The most arrivals during a read of the tables; further ones are read with the next."""
 
 Due = tuple[int, int, str]
-"""When a delivery is due, the number of its entry, and its id."""
+"""The due instant, the number of the entry in the heap, and the delivery's id."""
 
 
 class WaitingDelivery(msgspec.Struct, eq=False, gc=False):
-    """A delivery in memory. ``entry`` numbers its newest entry among those that are due: no other counts.
+    """A delivery in memory. ``entry`` is the number of its only valid heap entry.
 
-    ``is_uncommitted``: the tables do not show its present state yet.
+    ``is_uncommitted``: the tables do not have its present state yet.
     """
 
     id: str
@@ -52,7 +52,7 @@ class WaitingDelivery(msgspec.Struct, eq=False, gc=False):
 
 
 class ReadWaiting(NamedTuple):
-    """What waits for an endpoint as the tables have it: by id, and as a heap."""
+    """The waiting deliveries in the tables: by id, and as a heap."""
 
     known: dict[str, WaitingDelivery]
     due: list[Due]
@@ -61,7 +61,7 @@ class ReadWaiting(NamedTuple):
 class EndpointQueue:
     """Belongs to one event loop, but for ``prepared``.
 
-    ``has_more``: the tables have deliveries that wait and are not in memory.
+    ``has_more``: further deliveries wait in the tables and are not in memory.
     """
 
     def __init__(self, endpoint_id: str) -> None:
@@ -90,7 +90,7 @@ class EndpointQueue:
         return self._known.get(delivery_id)
 
     def offer(self, row: WebhookDeliveryRow) -> None:
-        """A delivery that was committed just now. While the tables are read, it waits for those that are due before."""
+        """Add a newly committed delivery; during a read of the tables it waits behind earlier ones."""
         arrived = len(self._arrived)
         if self.has_more or arrived >= ARRIVED_LIMIT or len(self._known) + arrived >= QUEUE_LIMIT:
             self.has_more = True
@@ -100,12 +100,12 @@ class EndpointQueue:
             self._add(row)
 
     def put(self, waiting: WaitingDelivery) -> None:
-        """A delivery that waits, or waits again."""
+        """Add a delivery, or put it back."""
         self._known[waiting.id] = waiting
         heapq.heappush(self._due, self._entry_of(waiting))
 
     def first_due_at(self) -> int | None:
-        """When the delivery that is due first is due; None when none waits."""
+        """When the first delivery is due, or None."""
         while self._due:
             due_at, entry, delivery_id = self._due[0]
             waiting = self._known.get(delivery_id)
@@ -115,7 +115,7 @@ class EndpointQueue:
         return None
 
     def take(self, now: int) -> WaitingDelivery | None:
-        """The delivery that is due first, from now on in flight; None when none is."""
+        """Take the first due delivery into flight, or None."""
         due_at = self.first_due_at()
         if due_at is None or due_at > now:
             return None
@@ -125,7 +125,6 @@ class EndpointQueue:
         return waiting
 
     def land(self, waiting: WaitingDelivery) -> None:
-        """The delivery is not in flight any more."""
         waiting.is_in_flight = False
         del self._in_flight[waiting.id]
         if waiting.body is not None:
@@ -135,7 +134,7 @@ class EndpointQueue:
             self.put(waiting)
 
     def without_body(self, now: int) -> list[WaitingDelivery]:
-        """The deliveries that are about to be sent, and those that are due soon, whose bodies are not in memory."""
+        """The deliveries to be sent now or soon whose bodies are not in memory."""
         first = islice(self._in_order(), READ_AT_ONCE)
         soon = (self._known.get(entry[-1]) for entry in takewhile(lambda entry: entry[0] <= now + READ_AHEAD_US, first))
         return [each for each in (*self._in_flight.values(), *soon) if each is not None and each.body is None]
@@ -147,7 +146,7 @@ class EndpointQueue:
                 self._bodies += 1
 
     def committed(self, delivery_id: str, version: int) -> None:
-        """The tables show this version of a delivery."""
+        """Note that the tables have this version of a delivery."""
         if self.is_loading:
             self._changed_while_loading.add(delivery_id)
         waiting = self._known.get(delivery_id)
@@ -158,7 +157,7 @@ class EndpointQueue:
             self._forget(waiting)
 
     def wants_to_load(self, now: int) -> bool:
-        """Whether the tables are to be read: for more, or for what is due ahead of what is in memory."""
+        """Whether to read the tables: for more, or for deliveries that are due earlier than those in memory."""
         if not self.has_more or self.is_loading:
             return False
         return len(self._known) < QUEUE_LIMIT // 2 or not self._due or self._due[0][0] > now
@@ -167,7 +166,7 @@ class EndpointQueue:
         self.is_loading, self.has_more = True, False
 
     def prepared(self, due: Iterable[DueDelivery]) -> ReadWaiting:
-        """On a worker thread, because there may be thousands: what the tables have, as it is kept here."""
+        """On a worker thread, because there may be thousands: the deliveries of the tables in this form."""
         known = {
             each.id: WaitingDelivery(each.id, each.event, each.event_id, each.created_at, each.state) for each in due
         }
@@ -176,7 +175,7 @@ class EndpointQueue:
         return ReadWaiting(known, entries)
 
     def end_load(self, read: ReadWaiting | None) -> None:
-        """Take what the tables have, those that are due first; None when they could not be read."""
+        """Take the deliveries read, the first due ones first; None when the tables could not be read."""
         self.is_loading = False
         changed, self._changed_while_loading = self._changed_while_loading, set()
         arrived, self._arrived = self._arrived, []
@@ -189,7 +188,7 @@ class EndpointQueue:
             self.offer(row)
 
     def _replace(self, read: ReadWaiting, changed: set[str]) -> None:
-        """Keep what the tables did not show as it is, or are not known to."""
+        """Keep the deliveries whose state is newer than the tables', or may be."""
         kept = {
             each.id: each
             for each in self._known.values()
@@ -204,12 +203,12 @@ class EndpointQueue:
                 self.put(each)
 
     def _entry_of(self, waiting: WaitingDelivery) -> Due:
-        """The entry that counts from now on."""
+        """A new entry, which replaces the former one."""
         waiting.entry = next(self._entries)
         return waiting.due_at, waiting.entry, waiting.id
 
     def _in_order(self) -> Iterator[Due]:
-        """What is due, and entries that do not count any more, without a look at those that are not taken."""
+        """Heap entries in order, outdated ones too; reads no further than the caller."""
         reached = [(self._due[0], 0)] if self._due else []
         while reached:
             entry, place = heapq.heappop(reached)

@@ -1,9 +1,9 @@
-"""Rows of deliveries on their way into the tables, and the news that they are there.
+"""Writes rows of deliveries to the tables, and reports their commits.
 
-written ─▶ those of a moment together ─▶ a worker thread ─▶ committer ─▶ its thread ─▶ taken on the event loop
+rows ─▶ gathered for a moment ─▶ a worker thread ─▶ committer ─▶ its thread ─▶ taken on the event loop
 
 Unit    seconds
-Errors  UnavailableError for a row whose commit is waited for and takes too long
+Errors  UnavailableError when the commit of a confirmed row takes too long
 """
 
 import asyncio
@@ -19,16 +19,16 @@ from clearhold.store.tables.row_tables import RowTables, row_tables, rows_of
 CONFIRMED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."
 TAKEN_AT_ONCE: Final = 200
-"""As many rows are taken before requests have their turn: well under a millisecond's work."""
+"""Rows between two pauses for requests: well under a millisecond's work."""
 
 WebhookRow = WebhookAttemptRow | WebhookDeliveryRow
 
 Commit = Callable[[RowTables], None]
-"""Has rows committed; may wait, so it is called on a worker thread."""
+"""Commits rows; may wait, so it is called on a worker thread."""
 
 
 class RowExchange:
-    """Belongs to one event loop, but for ``on_commit``. ``take`` is called with each row that was committed."""
+    """Belongs to one event loop, but for ``on_commit``. ``take`` is called with each committed row."""
 
     def __init__(self, take: Callable[[WebhookRow], None]) -> None:
         self._take = take
@@ -41,17 +41,17 @@ class RowExchange:
         self._confirmations: dict[tuple[str, int], list[asyncio.Future[None]]] = {}
 
     def attach(self, commit: Commit) -> None:
-        """From now on commits are heard of; what was committed before is read from the tables."""
+        """Take commits from now on; the tables have the earlier rows."""
         self._loop, self._commit = asyncio.get_running_loop(), commit
 
     async def stop(self) -> None:
-        """Have what is written committed, and take what was."""
+        """Wait for the commit of all written rows, and take them."""
         await _end_of(self._writing)
         self._loop = None
         await _end_of(self._taking)
 
     def on_commit(self, tables: RowTables) -> None:
-        """On the committer's thread: hand over what was committed of deliveries."""
+        """On the committer's thread: hand over the committed rows of deliveries."""
         loop = self._loop
         deliveries = tables.get(WebhookDeliveryRow.__name__)
         attempts = tables.get(WebhookAttemptRow.__name__)
@@ -59,11 +59,11 @@ class RowExchange:
             return
         changed: list[WebhookRow] = [] if attempts is None else [*rows_of(WebhookAttemptRow, attempts)]
         new: list[WebhookRow] = [] if deliveries is None else [*rows_of(WebhookDeliveryRow, deliveries)]
-        with contextlib.suppress(RuntimeError):  # the loop has ended: the tables have it all
+        with contextlib.suppress(RuntimeError):  # the loop has ended: the tables have the rows
             loop.call_soon_threadsafe(self._begin_taking, changed + new)
 
     def write(self, row: WebhookRow) -> None:
-        """Hand a row to the committer, together with those that come while the last ones are handed over."""
+        """Hand a row to the committer, with others that come during the last transfer."""
         self._unwritten.append(row)
         if self._writing is None or self._writing.done():
             self._writing = asyncio.get_running_loop().create_task(self._write_all())
@@ -97,7 +97,7 @@ class RowExchange:
             self._taking = asyncio.get_running_loop().create_task(self._take_all())
 
     async def _take_all(self) -> None:
-        """Some rows at a time, in their order: a commit may bring thousands, and requests have their turn between."""
+        """Take some rows at a time, in order: a commit may bring thousands, and requests must not wait."""
         while self._committed:
             for _ in range(min(len(self._committed), TAKEN_AT_ONCE)):
                 row = self._committed.popleft()
@@ -114,6 +114,6 @@ def _name_of(row: WebhookRow) -> tuple[str, int]:
 
 
 async def _end_of(task: asyncio.Task[None] | None) -> None:
-    """One that has ended may be of a loop that has, too."""
+    """A task that has ended may belong to a loop that has ended, too."""
     if task is not None and not task.done():
         await asyncio.gather(task, return_exceptions=True)

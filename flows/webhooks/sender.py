@@ -1,8 +1,7 @@
-"""One attempt to deliver: the bytes to a checked address, and what the receiver's status says. Nothing else of its
-answer is looked at or kept.
+"""One attempt to deliver: sends the bytes to a checked address, and reads the status of the answer, nothing else.
 
-No redirects, no cookies, no proxy of the environment, no compression, one connection an attempt. The request is written
-and its answer parsed here, because a client that can do more takes eight times as long.
+No redirects, no cookies, no proxy of the environment, no compression, one connection an attempt. It writes the request
+and parses the answer itself, because a full client takes eight times as long.
 
 Unit    seconds
 Errors  none: every failure is an outcome
@@ -25,7 +24,7 @@ from clearhold.flows.webhooks.network import BlockedAddressError, GuardedNetwork
 ATTEMPT_WITHIN_S: Final = 15.0
 MOST_HEAD_BYTES: Final = 65_536
 READ_BYTES: Final = 4_096
-"""As much of an answer's body is read, so that its sender can end it; it is thrown away."""
+"""The most bytes of an answer's body that are read, and dropped, so that its sender can end it."""
 
 READ_WITHIN_S: Final = 1.0
 _PORTS: Final = {"https": 443, "http": 80}
@@ -34,7 +33,7 @@ _NO_STATUS: Final = 0
 
 
 class _NoAnswerError(Exception):
-    """What the receiver says is not the head of an answer."""
+    """The answer has no valid head."""
 
 
 @cache
@@ -43,14 +42,14 @@ def _usual_authorities() -> ssl.SSLContext:
 
 
 class Sender:
-    """Belongs to one event loop. ``certificates`` None: the usual authorities."""
+    """Belongs to one event loop. ``certificates`` None: the system's authorities."""
 
     def __init__(self, network: GuardedNetwork, *, certificates: ssl.SSLContext | None = None) -> None:
         self._network = network
         self._certificates = certificates or _usual_authorities()
 
     async def send(self, url: str, headers: Mapping[str, str], body: bytes) -> Attempt:
-        """POST the body; the outcome follows from the status, which has to come within the time of an attempt."""
+        """POST the body; the outcome follows from the status, which must come within an attempt's time."""
         try:
             async with asyncio.timeout(ATTEMPT_WITHIN_S):
                 stream, answer = await self._post(urlsplit(url), headers, body)
@@ -68,13 +67,13 @@ class Sender:
         return answered(answer.status)
 
     async def _post(self, url: SplitResult, headers: Mapping[str, str], body: bytes) -> tuple[Stream, "_Answer"]:
-        """The stream, open, and the answer as far as its status."""
+        """The open stream, and the answer up to its status."""
         certificates = self._certificates if url.scheme == "https" else None
         port = url.port or _PORTS[url.scheme]
         reader, writer = await self._network.connect(url.hostname or "", port, certificates=certificates)
         try:
             writer.write(_request(url, headers, body))
-            with contextlib.suppress(ConnectionError):  # whoever hangs up may have answered before
+            with contextlib.suppress(ConnectionError):  # a receiver that hangs up may have answered before
                 await writer.drain()
             answer = await _answer_on(reader)
         except BaseException:
@@ -84,14 +83,14 @@ class Sender:
 
 
 class _Answer:
-    """The head of an answer and the length of its body, as the parser meets them."""
+    """The head of an answer and the length of its body, as parsed so far."""
 
     def __init__(self) -> None:
         self.status = _NO_STATUS
         self.body_bytes = 0
         self.is_complete = False
         self._parser = httptools.HttpResponseParser(self)
-        # One answer a connection, of which the status counts: what would be dangerous to read on from may be forgiven.
+        # Lenient: of one answer a connection only the status counts, and no second message is read.
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
 
     @property
@@ -104,10 +103,10 @@ class _Answer:
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             if not self.has_status:
                 raise _NoAnswerError from error
-            self.is_complete = True  # as far as it can be read
+            self.is_complete = True  # the rest cannot be parsed
 
     def on_headers_complete(self) -> None:
-        """Of several heads the first one counts that is more than a word in between."""
+        """The first head counts that is not an interim one (1xx)."""
         status = self._parser.get_status_code()
         if not self.has_status and status >= _FIRST_FINAL:
             self.status = status
@@ -120,7 +119,7 @@ class _Answer:
 
 
 async def _answer_on(reader: asyncio.StreamReader) -> _Answer:
-    """The answer as far as its status."""
+    """The answer up to its status."""
     answer, size = _Answer(), 0
     while not answer.has_status:
         part = await reader.read(READ_BYTES)
@@ -134,7 +133,7 @@ async def _answer_on(reader: asyncio.StreamReader) -> _Answer:
 async def _end(stream: Stream, answer: _Answer) -> None:
     """Read a little more, so that the receiver can end its answer, and close.
 
-    The status has decided: whatever goes wrong with the rest changes nothing.
+    The status is known: errors in the rest change nothing.
     """
     reader, writer = stream
     try:
@@ -156,7 +155,7 @@ async def _read_a_little(reader: asyncio.StreamReader, answer: _Answer) -> None:
 
 
 def _request(url: SplitResult, headers: Mapping[str, str], body: bytes) -> bytes:
-    """The bytes of the request. A URL has been checked where it was registered: printable ASCII without spaces."""
+    """The bytes of the request. The URL was checked at registration: printable ASCII without spaces."""
     target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
     fields = {"Host": url.netloc, **headers, "Content-Length": str(len(body)), "Connection": "close"}
     lines = [f"POST {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]

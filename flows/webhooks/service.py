@@ -1,4 +1,4 @@
-"""Outbound webhooks in a running service: the outbox of its commits, and the dispatcher on its event loop."""
+"""Outbound webhooks of a running service: the outbox of its commits, and the dispatcher on its event loop."""
 
 from typing import Final
 
@@ -17,16 +17,16 @@ from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.webhooks import WebhookDeliveries
 
 KEPT_US: Final = 30 * DAY_US
-"""A delivery that ended can be read, and sent again, for so long."""
+"""Ended deliveries can be read, and sent again, for this long."""
 
 KEPT_LISTENED_US: Final = DAY_US
-"""One that somebody listens for never ends, and can be read for so long."""
+"""Deliveries to a listener are never attempted, so they do not end; they can be read for this long."""
 
 _FORGET_EVERY_US: Final = HOUR_US
 
 
 class Webhooks:
-    """``allow_local``: endpoints on this machine are delivered to."""
+    """``allow_local``: deliver to endpoints on this machine too."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Webhooks:
         )
 
     def forget_when_due(self) -> None:
-        """Delete the deliveries that nobody needs any more, once an hour; for the maintenance thread."""
+        """Delete deliveries past their retention, once an hour; for the maintenance thread."""
         now = self._clock.now()
         if now - self._forgotten_at >= _FORGET_EVERY_US:
             self._forgotten_at = now

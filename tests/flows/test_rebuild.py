@@ -336,7 +336,7 @@ def test_given_a_file_cut_below_a_checkpoint_and_history_written_anew_when_rebui
     run = rebuilt(data)
 
     assert run.returncode == 2
-    assert "is not what the last checkpoint over it says" in run.stderr
+    assert "contradicts the last checkpoint over it" in run.stderr
 
 
 def test_given_a_service_that_runs_when_rebuilt_then_it_is_refused(data: Path) -> None:
