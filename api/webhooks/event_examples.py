@@ -2,7 +2,12 @@
 
 from typing import Final
 
+import msgspec
+
+from clearhold.api.actions.examples import APPROVED_ACTION
+from clearhold.api.dispositions.examples import ALERT_ID, DISPOSITION
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.transfers.examples import TRANSFER_SUMMARY
 from clearhold.api.webhooks.schemas import WebhookPayload, to_payload
 from clearhold.features.core.entries.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.ids import WEBHOOK_EVENT_IDS
@@ -24,96 +29,51 @@ from clearhold.features.webhooks.payloads import (
 from clearhold.features.webhooks.row_events import body_of
 
 ENDPOINT_ID: Final = "7d1f2a90-43c8-4f4e-9f3d-6a1b2c3d4e5f"
-_ALERT_ID: Final = "8b5a7292-935c-5449-9007-d3908c04fe62"
-_ACTION_ID: Final = "f5f0f6f2-0a57-4d0a-8a8e-9b3c1d2e4f60"
 _AT: Final = "2026-03-02T15:04:05.000Z"
+_TRANSFER: Final = TRANSFER_SUMMARY | {
+    "transferId": TRANSFER_SUMMARY["id"],
+    "band": TRANSFER_SUMMARY["scoreBand"],
+    "version": TRANSFER_SUMMARY["scoreVersion"],
+    "n": TRANSFER_SUMMARY["scoreN"],
+    "confidence": TRANSFER_SUMMARY["scoreConfidence"],
+}
+_PREFLIGHT: Final = _TRANSFER | {
+    "preflightId": "91a0b6c4-2d3e-5f40-8a51-6b7c8d9e0f12",
+    "decision": "review",
+    "limitsHit": ["per_transaction"],
+    "degraded": False,
+    "createdAt": _AT,
+}
+_DISPOSITION: Final = DISPOSITION | {"dispositionId": DISPOSITION["id"], "decidedByKind": "person"}
+_ACTION: Final = APPROVED_ACTION | {"actionId": APPROVED_ACTION["id"], "status": "requested"}
 
 _DATA: Final[dict[EventType, Data]] = {
     EventType.ALERT_OPENED: AlertOpened(
-        alert_id=_ALERT_ID,
-        detector="velocity_spike",
-        severity="medium",
+        alert_id=ALERT_ID,
+        detector="structuring_pattern",
+        severity="high",
         subject_type="entity",
         subject_id="enti_2zExample0001",
         transfer_id="acht_2zExample0001",
-        score_at_alert=58,
+        score_at_alert=35,
         band_at_alert="review",
         hard_signal=False,
         status="open",
         route="reviewed",
-        sla_tier="standard",
+        sla_tier="complex",
         policy_version="policy-v1",
         opened_at=_AT,
-        due_at="2026-03-03T15:04:05.000Z",
+        due_at="2026-03-05T15:04:05.000Z",
         appeal_of=None,
         from_history=False,
     ),
-    EventType.DISPOSITION_SIGNED: DispositionSigned(
-        disposition_id="2c0e1b5a-7f3d-4c52-8a4b-1d2e3f405162",
-        alert_id=_ALERT_ID,
-        decision="close",
-        decided_by_kind="person",
-        policy_version="policy-v1",
-        overturns_draft=False,
-        created_at=_AT,
+    EventType.DISPOSITION_SIGNED: msgspec.convert(_DISPOSITION, DispositionSigned),
+    EventType.ACTION_CREATED: msgspec.convert(_ACTION, ActionCreated),
+    EventType.ACTION_APPROVED: msgspec.convert(
+        _ACTION | {"status": "approved", "approvedAt": "2026-03-02T16:00:00.000Z"}, ActionApproved
     ),
-    EventType.ACTION_CREATED: ActionCreated(
-        action_id=_ACTION_ID,
-        type="freeze_account",
-        target_type="account",
-        target_id="bacc_2zExample0001",
-        alert_id=_ALERT_ID,
-        status="requested",
-        created_at=_AT,
-    ),
-    EventType.ACTION_APPROVED: ActionApproved(
-        action_id=_ACTION_ID,
-        type="freeze_account",
-        target_type="account",
-        target_id="bacc_2zExample0001",
-        alert_id=_ALERT_ID,
-        status="approved",
-        created_at=_AT,
-        approved_at=_AT,
-    ),
-    EventType.PREFLIGHT_SCORED: PreflightScored(
-        preflight_id="91a0b6c4-2d3e-5f40-8a51-6b7c8d9e0f12",
-        decision="review",
-        score=41,
-        band="review",
-        version="trs-v1",
-        n=212,
-        confidence=0.91,
-        rail="ach",
-        direction="outgoing",
-        type="CREDIT",
-        amount_cents="985000",
-        currency="USD",
-        entity_id="enti_2zExample0001",
-        counterparty_id="cpty_2zExample0001",
-        limits_hit=("per_transaction",),
-        degraded=False,
-        created_at=_AT,
-    ),
-    EventType.TRANSFER_SCORED: TransferScored(
-        transfer_id="acht_2zExample0001",
-        rail="ach",
-        direction="outgoing",
-        type="CREDIT",
-        amount_cents="985000",
-        currency="USD",
-        status="SUBMITTED",
-        entity_id="enti_2zExample0001",
-        counterparty_id="cpty_2zExample0001",
-        return_code=None,
-        score=58,
-        band="review",
-        version="trs-v1",
-        n=213,
-        confidence=0.91,
-        bank_created_at=_AT,
-        scored_at=_AT,
-    ),
+    EventType.PREFLIGHT_SCORED: msgspec.convert(_PREFLIGHT, PreflightScored),
+    EventType.TRANSFER_SCORED: msgspec.convert(_TRANSFER, TransferScored),
     EventType.LABEL_RECORDED: LabelRecorded(
         label_id="6b1d4f0e-9a2c-4c7e-8b5d-1e3f7a0c9d11",
         transfer_id="acht_2zExample0001",
