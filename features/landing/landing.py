@@ -170,7 +170,9 @@ def _land_newer(
     )
     assessment = None
     if _may_count_otherwise(stored, transfer, snapshot):
-        assessment = _replace(stored, transfer, snapshot, position)
+        known_at = known_from(program, row_index, position.event_at)
+        new_return = merged_return(stored.returned(), snapshot, own_at=record.at, event_at=known_at)
+        assessment = _replace(stored, transfer, new_return, position, known_at=known_at)
     transfer.write(record)
     return LandingResult(
         _APPLIED,
@@ -196,50 +198,47 @@ def _may_count_otherwise(stored: StoredTransfer, transfer: StoredTransfer, snaps
     )
 
 
-def _replace(
-    stored: StoredTransfer, transfer: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition
-) -> Assessment | None:
-    """Replace what the transfer contributes to the windows; its new score, if it has one."""
-    program, row_index, record = stored.program, stored.row_index, stored.record
-    known_at = known_from(program, row_index, position.event_at)
-    old_return, former = stored.returned(), stored.day_contribution()
-    new_return = merged_return(old_return, snapshot, own_at=record.at, event_at=known_at)
-    counts_otherwise = _replace_contribution(stored, transfer, known_at=known_at)
-    _replace_return((stored, old_return), (transfer, new_return), known_at=known_at)
-    if counts_otherwise or old_return != new_return:
-        record_change((stored, old_return), (transfer, new_return), known_at=known_at)
-    assessment = None
-    if old_return != new_return or _SCORED_ON(record) != _SCORED_ON(transfer.record):
-        assessment = score_again(transfer)
-        transfer.set_score(assessment, position)
-    program.day_tallies.replace(former, transfer.day_contribution())
-    return assessment
-
-
 def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
     """An older snapshot overwrites nothing; a return that the newer one does not mention is carried forward."""
-    program, row_index, record = stored.program, stored.row_index, stored.record
-    known_at = known_from(program, row_index, position.event_at)
-    state = first_return(snapshot, own_at=record.at, event_at=known_at)
-    if state is None or row_index in program.returned:
+    at, row_index = stored.record.at, stored.row_index
+    known_at = known_from(stored.program, row_index, position.event_at)
+    state = first_return(snapshot, own_at=at, event_at=known_at)
+    if state is None or row_index in stored.program.returned:
         return LandingResult(EventResult.STALE)
-    former = stored.day_contribution()
-    program.returned[row_index] = state
-    change_return(program, stored.returned_transfer(), state, ENTER, known_at=known_at)
-    record_change((stored, None), (stored, state), known_at=known_at)
-    assessment = score_again(stored)
-    stored.set_score(assessment, position)
+    assessment = _replace(stored, stored, state, position, known_at=known_at)
     stored.write()
-    program.day_tallies.replace(former, stored.day_contribution())
     return LandingResult(
         EventResult.STALE,
         snapshot.id,
         stored,
         assessment,
-        record.at,
+        at,
         row_index=row_index,
         parties=stored.parties(),
     )
+
+
+def _replace(
+    before: StoredTransfer,
+    after: StoredTransfer,
+    new_return: ReturnState | None,
+    position: EntryPosition,
+    *,
+    known_at: int,
+) -> Assessment | None:
+    """Replace what the transfer contributes to windows and tallies; its new score, if what is scored has changed."""
+    old_return, former = before.returned(), before.day_contribution()
+    is_scored_alike = old_return == new_return and _SCORED_ON(before.record) == _SCORED_ON(after.record)
+    counts_otherwise = _replace_contribution(before, after, known_at=known_at)
+    _replace_return((before, old_return), (after, new_return), known_at=known_at)
+    if counts_otherwise or old_return != new_return:
+        record_change((before, old_return), (after, new_return), known_at=known_at)
+    assessment = None
+    if not is_scored_alike:
+        assessment = score_again(after)
+        after.set_score(assessment, position)
+    before.program.day_tallies.replace(former, after.day_contribution())
+    return assessment
 
 
 def _former_parties(before: StoredTransfer, after: StoredTransfer) -> tuple[Actor | KnownCounterparty, ...]:
