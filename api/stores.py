@@ -6,6 +6,7 @@ import redis.asyncio
 
 from clearhold.features.shard.questions import Owner
 from clearhold.store.clock import Clock
+from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.ids import IdFactory
@@ -52,3 +53,7 @@ class Stores(msgspec.Struct, frozen=True, kw_only=True):
     control_copy: ControlCopy
     database: duckdb.DuckDBPyConnection
     record: RecordStores
+
+    @property
+    def credentials(self) -> CredentialRegistry:
+        return CredentialRegistry(self.registry, box=self.box, clock=self.clock, new_id=self.new_id)

@@ -23,7 +23,7 @@ from clearhold.api.admin.schemas import (
     is_test_key,
 )
 from clearhold.api.admin.service import AdminService
-from clearhold.api.area import Area
+from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
@@ -199,6 +199,10 @@ async def rotate_ingest_secret(
     )
 
 
+def _admin(resources: Resources) -> AdminService:
+    return AdminService(resources.stores.registry, resources.stores.credentials, resources.command_log)
+
+
 AREA: Final = Area(
     routes=(
         create_tenant,
@@ -211,5 +215,5 @@ AREA: Final = Area(
         set_account_owner,
         rotate_ingest_secret,
     ),
-    provide={"admin": lambda resources: AdminService(resources.stores.registry, resources.command_log)},
+    provide={"admin": _admin},
 )

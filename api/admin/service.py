@@ -26,6 +26,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
+from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.registry import UNKNOWN_ANYWHERE, Registry
 
@@ -33,8 +34,8 @@ log = structlog.get_logger()
 
 
 class AdminService:
-    def __init__(self, registry: Registry, command_log: CommandLog) -> None:
-        self._registry, self._commands = registry, command_log
+    def __init__(self, registry: Registry, credentials: CredentialRegistry, command_log: CommandLog) -> None:
+        self._registry, self._credentials, self._commands = registry, credentials, command_log
 
     def tenants(self) -> tuple[Tenant, ...]:
         return self._registry.tenancy.tenants.list_all()
@@ -88,7 +89,7 @@ class AdminService:
     async def rotate_operator_token(
         self, principal: Principal, tenant_id: str, request: Rotation, effect_id: str | None
     ) -> NewToken:
-        token = await self._registry.rotate_operator_token(
+        token = await self._credentials.rotate_operator_token(
             tenant_id, overlap_hours=request.overlap_hours, effect_id=effect_id
         )
         log.info("operator_token_rotated", tenant_id=tenant_id, operator=principal.operator)
@@ -97,17 +98,17 @@ class AdminService:
     async def set_bank_key(
         self, principal: Principal, tenant_id: str, request: NewBankKey, effect_id: str | None
     ) -> None:
-        await self._registry.set_bank_key(tenant_id, request.key, operator=principal.operator, effect_id=effect_id)
+        await self._credentials.set_bank_key(tenant_id, request.key, operator=principal.operator, effect_id=effect_id)
         log.info("bank_key_set", tenant_id=tenant_id.lower(), operator=principal.operator)
 
     async def remove_bank_key(self, principal: Principal, tenant_id: str, effect_id: str | None) -> None:
-        await self._registry.remove_bank_key(tenant_id, operator=principal.operator, effect_id=effect_id)
+        await self._credentials.remove_bank_key(tenant_id, operator=principal.operator, effect_id=effect_id)
         log.info("bank_key_removed", tenant_id=tenant_id.lower(), operator=principal.operator)
 
     async def rotate_ingest_secret(
         self, principal: Principal, program_id: str, request: Rotation, effect_id: str | None
     ) -> NewSecret:
-        secret = await self._registry.rotate_ingest_secret(
+        secret = await self._credentials.rotate_ingest_secret(
             program_id, overlap_hours=request.overlap_hours, effect_id=effect_id
         )
         log.info("ingest_secret_rotated", program_id=program_id, operator=principal.operator)

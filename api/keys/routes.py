@@ -7,7 +7,7 @@ from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.area import Area
+from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
@@ -59,7 +59,12 @@ async def revoke_key(key_id: FromPath[str], request: ApiRequest, keys: NamedDepe
     return await keys.revoke(principal_of(request.scope), key_id)
 
 
+def _keys(resources: Resources) -> KeyService:
+    stores = resources.stores
+    return KeyService(stores.credentials, stores.registry.tenancy.keys, stores.key_usage)
+
+
 AREA: Final = Area(
     routes=(create_key, list_keys, revoke_key),
-    provide={"keys": lambda resources: KeyService(resources.stores.registry, resources.stores.key_usage)},
+    provide={"keys": _keys},
 )

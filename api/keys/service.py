@@ -8,19 +8,19 @@ from msgspec import structs
 
 from clearhold.api.keys.schemas import ApiKey, ApiKeyCreated, NewKey, to_api_key
 from clearhold.features.core.principal import Principal
+from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.key_usage import KeyUsage
-from clearhold.store.control.keys import StoredKey
-from clearhold.store.control.registry import Registry
+from clearhold.store.control.keys import ApiKeys, StoredKey
 
 log = structlog.get_logger()
 
 
 class KeyService:
-    def __init__(self, registry: Registry, usage: KeyUsage) -> None:
-        self._registry, self._usage = registry, usage
+    def __init__(self, credentials: CredentialRegistry, keys: ApiKeys, usage: KeyUsage) -> None:
+        self._credentials, self._keys, self._usage = credentials, keys, usage
 
     async def create(self, principal: Principal, request: NewKey, effect_id: str | None) -> ApiKeyCreated:
-        key, secret = await self._registry.create_key(
+        key, secret = await self._credentials.create_key(
             principal,
             name=request.name,
             mode=request.mode,
@@ -33,11 +33,11 @@ class KeyService:
 
     def list(self, principal: Principal) -> tuple[ApiKey, ...]:
         """Newest first, revoked keys too."""
-        return tuple(map(self._api_key, self._registry.tenancy.keys.of_tenant(principal.tenant_id)))
+        return tuple(map(self._api_key, self._keys.of_tenant(principal.tenant_id)))
 
     async def revoke(self, principal: Principal, key_id: str) -> ApiKey:
         """The key opens nothing from now on. Revoking it again changes nothing."""
-        key = await self._registry.revoke_key(principal, key_id)
+        key = await self._credentials.revoke_key(principal, key_id)
         log.info("api_key_revoked", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
         return self._api_key(key)
 

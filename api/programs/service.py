@@ -12,7 +12,7 @@ from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, Inv
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.store.control.registry import UNKNOWN_PROGRAM
+from clearhold.store.control.programs import UNKNOWN_PROGRAM
 from clearhold.store.control.tenancy import Tenancy
 
 UNKNOWN_SLUG: Final = "No program of this tenant has this programSlug. GET /api/programs lists the slugs."

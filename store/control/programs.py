@@ -3,12 +3,16 @@
 Errors  ``ForbiddenError`` for a program of the tenant that is out of the principal's reach
 """
 
+from typing import Final
+
 import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.entries import ProgramEntry
+
+UNKNOWN_PROGRAM: Final = "Unknown program on this tenant. GET /api/programs lists them."
 
 
 class Programs:

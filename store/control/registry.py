@@ -1,4 +1,4 @@
-"""Creates and changes tenants, programs, tokens, ingest secrets, API keys, keys to the bank's API, and policies.
+"""Creates and changes tenants, programs and policies, and is the one writer of the control streams.
 
 A change is appended to the log first, applied to ``Tenancy`` after and copied into the lake before it is answered, so
 whatever is in memory is in the log, and what was answered outlives Redis. One lock
@@ -6,8 +6,8 @@ makes checking a slug and taking it a single step. ``effect_id`` is the id that 
 if that effect is already in the log, nothing is done again, and a secret of which only a digest is stored is not
 returned a second time.
 
-Errors  ConflictError for a taken slug or version, and for one API key or policy too many; NotFoundError for an unknown
-        id; InvalidRequestError for a key without any access; UnavailableError when the log cannot be written
+Errors  ConflictError for a taken slug or version, and for one policy too many; NotFoundError for an unknown id;
+        UnavailableError when the log cannot be written
 """
 
 import asyncio
@@ -19,51 +19,37 @@ import msgspec
 import structlog
 
 from clearhold.features.core.entries.policies import PolicyEntry
-from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
-from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, UnavailableError
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
+from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import (
-    ApiKeyEntry,
-    ApiKeyRevokedEntry,
-    BankKeyEntry,
-    BankKeyRemovedEntry,
     ControlEntry,
     ControlKind,
     PolicyActivatedEntry,
     ProgramChangedEntry,
     ProgramEntry,
-    SecretEntry,
     Tenant,
     TenantEntry,
-    TokenEntry,
 )
-from clearhold.store.control.keys import StoredKey
 from clearhold.store.control.policies import version_created
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.ids import IdFactory, new_token
 from clearhold.store.keys.secrets import SecretBox, token_digest
 from clearhold.store.redis_log.appender import UNAVAILABLE, LogAppender, ToProgram
 
-KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
 INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
 
-MOST_KEYS: Final = 100
-"""API keys of a tenant that are not revoked: every one brings rate limits of its own."""
-
-TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
 MOST_POLICIES: Final = 1_000
 """Versions of a tenant, but for those of its rules. They are kept for good, and listed without pages."""
 
 TOO_MANY_POLICIES: Final = f"A tenant has at most {MOST_POLICIES} versions of policies, which are kept for good."
 VERSION_EXISTS: Final = "The tenant has a policy of this version, and versions are never edited. Choose a new version."
 NOT_NEXT: Final = "Versions of a kind are counted without a gap: the next one is {}."
-UNKNOWN_PROGRAM: Final = "Unknown program on this tenant. GET /api/programs lists them."
-UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 
 _UNKNOWN_TENANT: Final = "Unknown tenant. GET /api/admin/tenants lists them."
 UNKNOWN_ANYWHERE: Final = "Unknown program: no tenant has one of this id."
@@ -115,7 +101,7 @@ class Registry:
             known = None if effect_id is None else self.tenancy.programs.of_any_tenant(effect_id)
             if known is not None:
                 return known, None
-            self._require_tenant(tenant_id)
+            self.require_tenant(tenant_id)
             if self.tenancy.programs.has_slug(tenant_id, slug):
                 raise ConflictError("A program with this slug exists on this tenant.", ErrorCode.SLUG_TAKEN)
             created_at = format_instant(self._clock.now())
@@ -133,7 +119,7 @@ class Registry:
     async def change_program(self, program_id: str, *, effect_id: str | None = None, **fields: Any) -> Program:
         """Replace the given fields; id, tenant, slug and source are never among them."""
         async with self.writing:
-            known = self._known_program(program_id)
+            known = self.known_program(program_id)
             if self.tenancy.has_effect(effect_id):
                 return known
             changed = msgspec.structs.replace(known, **fields)
@@ -141,119 +127,6 @@ class Registry:
             change = self._to_program(changed.id, EntryKind.PROGRAM, changed)
             await self.write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, [change])
             return changed
-
-    async def rotate_operator_token(
-        self, tenant_id: str, *, overlap_hours: int, effect_id: str | None = None
-    ) -> str | None:
-        """A new operator token; the present one stays valid for the overlap."""
-        tenant_id = tenant_id.lower()
-        async with self.writing:
-            self._require_tenant(tenant_id)
-            if self.tenancy.has_effect(effect_id):
-                return None
-            token = new_token(OPERATOR_TOKEN_PREFIX)
-            until = self._clock.now() + overlap_hours * HOUR_US
-            entry = TokenEntry(
-                operator_token_sha256=token_digest(token),
-                replaced_sha256=self.tenancy.operator_tokens.of_tenant(tenant_id)[0].value,
-                others_until=until,
-                effect_id=effect_id,
-            )
-            await self.write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
-            return token
-
-    async def rotate_ingest_secret(
-        self, program_id: str, *, overlap_hours: int, effect_id: str | None = None
-    ) -> str | None:
-        """A new ingest secret; the present one stays valid for the overlap."""
-        async with self.writing:
-            program = self._known_program(program_id)
-            if self.tenancy.has_effect(effect_id):
-                return None
-            target = self.tenancy.ingest_targets.find(program.id)
-            assert target is not None, "every program has a target"
-            secret = new_token(INGEST_SECRET_PREFIX)
-            until = self._clock.now() + overlap_hours * HOUR_US
-            entry = SecretEntry(
-                program_id=program.id,
-                sealed_ingest_secret=self._box.seal(secret),
-                sealed_replaced=self._box.seal(target.secrets[0].value),
-                others_until=until,
-                effect_id=effect_id,
-            )
-            await self.write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
-            return secret
-
-    async def create_key(
-        self,
-        principal: Principal,
-        *,
-        name: str,
-        mode: KeyMode,
-        program_id: str | None,
-        scopes: tuple[KeyScope, ...],
-        effect_id: str | None = None,
-    ) -> tuple[StoredKey, str | None]:
-        """The key and its secret, of which only a digest is stored."""
-        async with self.writing:
-            known = None if effect_id is None else self.tenancy.keys.find(principal.tenant_id, effect_id)
-            if known is not None:
-                return known, None
-            if program_id is not None:
-                self._check_reach(principal, program_id, mode)
-            if self.tenancy.keys.valid_count(principal.tenant_id) >= MOST_KEYS:
-                raise ConflictError(TOO_MANY_KEYS, ErrorCode.TOO_MANY_KEYS)
-            secret = new_token(f"{mode}_")
-            entry = ApiKeyEntry(
-                id=effect_id or self._new_id(),
-                name=name,
-                mode=mode,
-                prefix=secret[:KEY_PREFIX_LENGTH],
-                program_id=program_id,
-                scopes=scopes,
-                created_at=format_instant(self._clock.now()),
-                created_by=principal.operator,
-                secret_sha256=token_digest(secret),
-            )
-            await self.write(principal.tenant_id, ControlKind.API_KEY, entry)
-            return StoredKey(tenant_id=principal.tenant_id, entry=entry), secret
-
-    async def revoke_key(self, principal: Principal, key_id: str) -> StoredKey:
-        """The key, revoked now unless it already was."""
-        async with self.writing:
-            key = self.tenancy.keys.find(principal.tenant_id, key_id.lower())
-            if key is None:
-                raise NotFoundError(UNKNOWN_KEY, ErrorCode.KEY_NOT_FOUND)
-            if key.revoked_at is None:
-                revoked_at = format_instant(self._clock.now())
-                entry = ApiKeyRevokedEntry(key_id=key.entry.id, revoked_at=revoked_at, revoked_by=principal.operator)
-                await self.write(principal.tenant_id, ControlKind.API_KEY_REVOKED, entry)
-                key = msgspec.structs.replace(key, revoked_at=revoked_at)
-            return key
-
-    async def set_bank_key(self, tenant_id: str, key: str, *, operator: str, effect_id: str | None = None) -> None:
-        """Store the tenant's key to the bank's API, sealed, in place of the present one."""
-        tenant_id = tenant_id.lower()
-        async with self.writing:
-            self._require_tenant(tenant_id)
-            if not self.tenancy.has_effect(effect_id):
-                entry = BankKeyEntry(
-                    sealed_key=self._box.seal(key),
-                    set_at=format_instant(self._clock.now()),
-                    set_by=operator,
-                    effect_id=effect_id,
-                )
-                await self.write(tenant_id, ControlKind.BANK_KEY, entry)
-
-    async def remove_bank_key(self, tenant_id: str, *, operator: str, effect_id: str | None = None) -> None:
-        """Take the tenant's key to the bank's API away, if it has one."""
-        tenant_id = tenant_id.lower()
-        async with self.writing:
-            self._require_tenant(tenant_id)
-            if self.tenancy.bank_keys.of_tenant(tenant_id) is not None and not self.tenancy.has_effect(effect_id):
-                removed_at = format_instant(self._clock.now())
-                entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
-                await self.write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
 
     async def create_policy(
         self, principal: Principal, *, version: str, program_id: str | None, body: Body, effect_id: str | None = None
@@ -327,20 +200,11 @@ class Registry:
     def _to_program(self, program_id: str, kind: EntryKind, body: msgspec.Struct) -> ToProgram:
         return ToProgram(shard_of(program_id, self._shards), kind, program_id, msgspec.json.encode(body))
 
-    def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
-        """Refuse a key for a program of the other mode: it would have no access to anything."""
-        program = self.tenancy.programs.find(principal, program_id)
-        if program is None:
-            raise NotFoundError(UNKNOWN_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)
-        if program.source is not SOURCE_OF_MODE[mode]:
-            source = SOURCE_OF_MODE[mode]
-            raise invalid("programId", f"must name a {source} program, for a {mode} key", FieldCode.CONFLICTING)
-
-    def _require_tenant(self, tenant_id: str) -> None:
+    def require_tenant(self, tenant_id: str) -> None:
         if self.tenancy.tenants.find(tenant_id) is None:
             raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
 
-    def _known_program(self, program_id: str) -> Program:
+    def known_program(self, program_id: str) -> Program:
         program = self.tenancy.programs.of_any_tenant(program_id.lower())
         if program is None:
             raise NotFoundError(UNKNOWN_ANYWHERE, ErrorCode.PROGRAM_NOT_FOUND)

@@ -19,7 +19,7 @@ from clearhold.features.core.errors import (
 )
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import shard_of
-from clearhold.store.control import registry, rule_registry, webhook_registry
+from clearhold.store.control import credential_registry, registry, rule_registry, webhook_registry
 from clearhold.store.idempotency import IdempotencyClaims, InFlight
 from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from clearhold.store.redis_log import appender
@@ -319,7 +319,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.CHAIN_TOO_SHORT: sent("GET", "/api/record/proof?chain=dispositions&seq=999999"),
     ErrorCode.METHOD_NOT_ALLOWED: sent("DELETE", "/api/transfers"),
     ErrorCode.SLUG_TAKEN: sent("POST", "/api/admin/tenants", "admin", json={"slug": "first-bank", "name": "Again"}),
-    ErrorCode.TOO_MANY_KEYS: one_more(registry, "MOST_KEYS", "/api/keys", {"name": "k", "mode": "live"}),
+    ErrorCode.TOO_MANY_KEYS: one_more(credential_registry, "MOST_KEYS", "/api/keys", {"name": "k", "mode": "live"}),
     ErrorCode.TOO_MANY_WEBHOOKS: one_more(webhook_registry, "MOST_ENDPOINTS", "/api/webhooks", {"url": WEBHOOK_URL}),
     ErrorCode.POLICY_VERSION_EXISTS: twice(lambda _: ("/api/policies", NEW_POLICY)),
     ErrorCode.POLICY_VERSION_NOT_NEXT: sent("POST", "/api/policies", json=NEW_POLICY | {"version": "clock-v900"}),

@@ -112,10 +112,10 @@ def test_given_an_effect_that_is_in_the_log_when_carried_out_again_then_a_newer_
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     async def store(key: str, effect_id: str | None) -> None:
-        await api.registry.set_bank_key(tenant["id"], key, operator="root", effect_id=effect_id)
+        await api.stores.credentials.set_bank_key(tenant["id"], key, operator="root", effect_id=effect_id)
 
     async def removal() -> None:
-        await api.registry.remove_bank_key(tenant["id"], operator="root", effect_id="the first")
+        await api.stores.credentials.remove_bank_key(tenant["id"], operator="root", effect_id="the first")
 
     api.on_loop(lambda: store("test_first", "the first"))
     api.on_loop(lambda: store("test_second", None))
@@ -127,7 +127,7 @@ def test_given_an_effect_that_is_in_the_log_when_carried_out_again_then_a_newer_
 
 def test_given_an_unknown_tenant_when_the_registry_is_asked_then_it_is_refused(api: RunningApp) -> None:
     async def store() -> None:
-        await api.registry.set_bank_key("nobody", KEY, operator="root")
+        await api.stores.credentials.set_bank_key("nobody", KEY, operator="root")
 
     with pytest.raises(RiskError):
         api.on_loop(store)

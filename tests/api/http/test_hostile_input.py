@@ -41,7 +41,7 @@ ANY_TOKEN: Final = {
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_world(tmp_path_factory.mktemp("hostile")) as running, pytest.MonkeyPatch.context() as patched:
-        patched.setattr("clearhold.store.control.registry.MOST_KEYS", 10_000)  # each case makes some
+        patched.setattr("clearhold.store.control.credential_registry.MOST_KEYS", 10_000)  # each case makes some
         yield running
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from clearhold.store.control.registry import MOST_KEYS
+from clearhold.store.control.credential_registry import MOST_KEYS
 from tests.support.callers import TRANSFER, UNKNOWN_ID, World, bearer, running_world, sha256_of
 from tests.support.running_app import assert_refused
 

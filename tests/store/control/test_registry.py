@@ -14,6 +14,7 @@ from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.registry import Registry
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
@@ -40,6 +41,7 @@ class Opened:
         self.copied: list[str] = []
         self.disk_is_full = False
         self.registry = self.replayed()
+        self.credentials = CredentialRegistry(self.registry, box=SecretBox(KEY), clock=clock, new_id=self.new_id)
 
     def _copy(self, tenant_id: str) -> None:
         if self.disk_is_full:
@@ -101,8 +103,8 @@ async def test_given_changes_when_replayed_then_the_registry_is_the_same(store: 
     program, _ = await store.registry.create_program(first.id, slug="pay", name="Pay", webhook_endpoint_id="whep_1")
     await store.registry.create_program(second.id, slug="pay", name="Pay", source=ProgramSource.SIMULATED)
     await store.registry.change_program(program.id, name="Payroll", webhook_endpoint_id=None)
-    await store.registry.rotate_ingest_secret(program.id, overlap_hours=3)
-    await store.registry.rotate_operator_token(first.id, overlap_hours=0)
+    await store.credentials.rotate_ingest_secret(program.id, overlap_hours=3)
+    await store.credentials.rotate_operator_token(first.id, overlap_hours=0)
 
     assert view_of(store.replayed()) == view_of(store.registry)
 
@@ -170,9 +172,9 @@ async def test_given_unknown_ids_when_changed_then_not_found(store: Opened) -> N
     with pytest.raises(NotFoundError):
         await store.registry.change_program("nobody", name="Pay")
     with pytest.raises(NotFoundError):
-        await store.registry.rotate_operator_token("nobody", overlap_hours=0)
+        await store.credentials.rotate_operator_token("nobody", overlap_hours=0)
     with pytest.raises(NotFoundError):
-        await store.registry.rotate_ingest_secret("nobody", overlap_hours=0)
+        await store.credentials.rotate_ingest_secret("nobody", overlap_hours=0)
 
 
 async def test_given_a_log_that_is_away_when_created_then_nothing_is_applied(
@@ -220,8 +222,8 @@ async def test_given_a_creation_whose_answer_was_lost_when_tried_again_then_the_
 
 async def test_given_two_rotations_when_the_first_overlap_still_runs_then_at_most_two_hold(store: Opened) -> None:
     tenant, first = await store.registry.create_tenant(slug="first", name="First")
-    second = await store.registry.rotate_operator_token(tenant.id, overlap_hours=10)
-    third = await store.registry.rotate_operator_token(tenant.id, overlap_hours=1)
+    second = await store.credentials.rotate_operator_token(tenant.id, overlap_hours=10)
+    third = await store.credentials.rotate_operator_token(tenant.id, overlap_hours=1)
     now = store.clock.now()
     tokens = [token for token in (first, second, third) if token is not None]
 
@@ -246,11 +248,11 @@ async def test_given_a_rotation_whose_answer_was_lost_when_repeated_then_the_pro
     with monkeypatch.context() as broken:
         broken.setattr(store.appender, "append_control", answer_lost)
         with pytest.raises(UnavailableError):
-            await store.registry.rotate_operator_token(tenant.id, overlap_hours=2, effect_id="once")
+            await store.credentials.rotate_operator_token(tenant.id, overlap_hours=2, effect_id="once")
         with pytest.raises(UnavailableError):
-            await store.registry.rotate_ingest_secret(program.id, overlap_hours=2, effect_id="twice")
-    second = await store.registry.rotate_operator_token(tenant.id, overlap_hours=2, effect_id="once")
-    await store.registry.rotate_ingest_secret(program.id, overlap_hours=2, effect_id="twice")
+            await store.credentials.rotate_ingest_secret(program.id, overlap_hours=2, effect_id="twice")
+    second = await store.credentials.rotate_operator_token(tenant.id, overlap_hours=2, effect_id="once")
+    await store.credentials.rotate_ingest_secret(program.id, overlap_hours=2, effect_id="twice")
     assert first is not None
     assert second is not None
 
@@ -264,7 +266,7 @@ async def test_given_a_rotation_whose_answer_was_lost_when_repeated_then_the_pro
 async def test_given_a_change_when_it_is_answered_then_it_was_copied_into_the_lake(store: Opened) -> None:
     tenant, _ = await store.registry.create_tenant(slug="bank", name="Bank")
     await store.registry.create_program(tenant.id, slug="pay", name="Pay")
-    await store.registry.rotate_operator_token(tenant.id, overlap_hours=1)
+    await store.credentials.rotate_operator_token(tenant.id, overlap_hours=1)
 
     assert store.copied == [tenant.id] * 3
 
