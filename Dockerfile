@@ -23,10 +23,11 @@ COPY store store
 COPY flows flows
 COPY api api
 COPY calibrate calibrate
+COPY client client
 COPY demo demo
 # Compiled here, because the user who runs it writes nowhere but in the volume.
 RUN pip install --no-deps --no-build-isolation -e . \
-    && python -m compileall -q features store flows api calibrate demo \
+    && python -m compileall -q features store flows api calibrate client demo \
     && groupadd --gid 10001 clearhold \
     && useradd --uid 10001 --gid 10001 --home-dir /var/lib/clearhold --no-create-home clearhold \
     && install -d -m 0700 -o 10001 -g 10001 /var/lib/clearhold

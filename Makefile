@@ -5,7 +5,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-CODE := $(wildcard clearhold/*.py features store flows api calibrate tests demo bench docs/notebooks docs/pages)
+CODE := $(wildcard client features store flows api calibrate tests demo bench docs/notebooks docs/pages)
 
 help:
 	@echo "make setup   .venv with the pinned dependencies"

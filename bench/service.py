@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bench.log_feed import Feed, feed_of
 from bench.stream_events import Traffic
-from clearhold.api.client.answers import RefusedError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError
+from clearhold.client.client import ClearholdClient
 from clearhold.store.data_dir import DEFAULT_SHARDS
 
 CHECKOUT: Final = Path(__file__).parent.parent

@@ -18,7 +18,7 @@ from bench.harness import Figure, Run, percentile
 from bench.service import Known, Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
-from clearhold.api.client.answers import SIGNATURE_HEADER, ingest_path, sign
+from clearhold.client.answers import SIGNATURE_HEADER, ingest_path, sign
 
 CONNECTIONS: Final = (8, 32)
 PROGRAMS: Final = 4

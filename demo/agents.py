@@ -13,7 +13,7 @@ from typing import Any, Final
 from rich.console import RenderableType
 from rich.table import Table
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.scan_index import Item, ScanIndex
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress import Progress
 
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.agents import agents_table, filled_index, import_agents
 from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
 from clearhold.demo.bank_api import BankApi

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.bank import denied_at, everyone_in
 from clearhold.demo.bank_api import BankApi
 from clearhold.demo.cast import Other, Program

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.ledger import Ledger, Telling
 from clearhold.demo.stage import Access
 from clearhold.demo.stories import DETECTORS_OF

@@ -9,9 +9,9 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
-from clearhold.api.client.event_replay import Target
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
+from clearhold.client.event_replay import Target
 from clearhold.demo.asking import preflight_request
 from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
 from clearhold.demo.board import Board

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.bank_api import BankApi
 from clearhold.demo.scan_index import ScanIndex
 from clearhold.flows.running.own_python import import_environment

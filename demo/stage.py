@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from clearhold.api.client.answers import RefusedError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.cast import Program
 from clearhold.demo.service import DemoError
 

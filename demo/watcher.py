@@ -7,8 +7,8 @@ from datetime import datetime
 from threading import Event, Thread
 from typing import Any, Final
 
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.board import Board
 from clearhold.demo.service import DemoError
 from clearhold.demo.stage import Access

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import LONGEST
 
 ROOT: Final = Path(__file__).parent.parent
-SHIPPED: Final = ("features", "store", "flows", "api", "calibrate")
+SHIPPED: Final = ("features", "store", "flows", "api", "calibrate", "client")
 ROOMS: Final = (*SHIPPED, "tests", "demo", "bench", "docs/pages")
 STYLE: Final = ROOT / "docs" / "style.md"
 MAX_MODULE_LINES: Final = 400
@@ -24,9 +24,8 @@ LONGER: Final = frozenset({"store/control/registry.py"})
 MAX_FUNCTION_LINES: Final = 50
 BANNED: Final = re.compile("|".join(("TO" + "DO", "FIX" + "ME", "NotImplemented" + "Error")))
 
-SOURCES: Final = sorted(
-    [*(ROOT / "clearhold").glob("*.py"), *(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))]
-)
+SOURCES: Final = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+PUBLIC: Final = ROOT / "client" / "__init__.py"  # names what a program may import
 MODULES: Final = [path for path in SOURCES if path.name != "__init__.py"]
 TEST_MODULES: Final = [path for path in MODULES if path.name.startswith("test_")]
 
@@ -164,7 +163,7 @@ def test_given_package_files_then_they_are_empty_and_every_folder_has_one() -> N
     folders = {path.parent for path in MODULES} - {ROOT}
     shipped = [folder for folder in folders if folder.relative_to(ROOT).parts[0] not in {"demo", "bench"}]
 
-    assert not [named(path) for path in SOURCES if path.name == "__init__.py" and path.read_bytes()]
+    assert [path for path in SOURCES if path.name == "__init__.py" and path.read_bytes()] == [PUBLIC]
     assert not [named(folder) for folder in shipped if not (folder / "__init__.py").exists()]
 
 

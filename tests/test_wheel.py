@@ -65,13 +65,13 @@ def test_given_the_wheel_then_it_has_one_package_with_every_file_and_says_that_i
     tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
     files = {
         f"clearhold/{path.relative_to(ROOT)}"
-        for room in ("api", "calibrate", "demo", "features", "flows", "store")
+        for room in ("api", "calibrate", "client", "demo", "features", "flows", "store")
         for path in (ROOT / room).rglob("*")
         if path.is_file() and path.suffix not in {".pyc", ".so"}
     }
 
     assert tops == {"clearhold"}
-    assert {"clearhold/py.typed", "clearhold/client.py", "clearhold/__init__.py"} <= names
+    assert {"clearhold/py.typed", "clearhold/client/__init__.py", "clearhold/__init__.py"} <= names
     assert files <= names
     assert "clearhold/api/docs_page/redoc/LICENSE" in files
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
+from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 from clearhold.features.bank.envelope import EnvelopeError, read_envelope
 from clearhold.features.bank.events import decode_event
 from clearhold.features.bank.file_formats import format_fault

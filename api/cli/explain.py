@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from clearhold.api.cli.options import Operator, OptionalUrl, token_option
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.features import FEATURES
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.bands import band_word

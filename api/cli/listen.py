@@ -11,9 +11,9 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from clearhold.api.cli.options import Operator, Url, check_address, token_option
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
-from clearhold.api.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
+from clearhold.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
 from clearhold.features.core.instants import format_instant
 from clearhold.features.webhooks.event_types import SUBSCRIBABLE
 from clearhold.features.webhooks.signature import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from clearhold.api.client.answers import is_http
+from clearhold.client.answers import is_http
 
 EXIT_NOT_STARTED: Final = 2
 

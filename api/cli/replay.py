@@ -18,8 +18,8 @@ from rich.table import Table
 
 from clearhold.api.cli.event_check import FAULTY, CheckedLine, FileCheck
 from clearhold.api.cli.options import OptionalUrl, check_header
-from clearhold.api.client.event_lines import ByteStream, LineReader
-from clearhold.api.client.event_replay import (
+from clearhold.client.event_lines import ByteStream, LineReader
+from clearhold.client.event_replay import (
     DEFAULT_BATCH,
     DEFAULT_MAX_TRIES,
     FIRST_REFUSALS,

@@ -17,8 +17,8 @@ from rich.text import Text
 
 from clearhold.api.cli.options import Operator, Url, token_option
 from clearhold.api.cli.rule_files import RuleFileError, read_rules
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
 from clearhold.features.core.backtests import MOST_DAYS, Backtest, FullBacktest
 from clearhold.features.core.measured import Measured
 from clearhold.features.core.rules import Rule, RuleStatus, rule_hash

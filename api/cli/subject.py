@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from clearhold.api.cli.options import Operator, Url, token_option
-from clearhold.api.client.answers import RefusedError, UnreachableError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError, UnreachableError
+from clearhold.client.client import ClearholdClient
 from clearhold.store.record.export_check import public_keys_of
 from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult
 from clearhold.store.subjects.things import SubjectKind

@@ -15,9 +15,9 @@ import msgspec
 from bench.detection.data import Answer
 from bench.service import OPERATOR, Service
 from bench.workbench import PREFIX, TENANT
-from clearhold.api.client.client import ClearholdClient
-from clearhold.api.client.event_lines import ByteStream, LineReader
-from clearhold.api.client.event_replay import EventReplay, Tally, Target
+from clearhold.client.client import ClearholdClient
+from clearhold.client.event_lines import ByteStream, LineReader
+from clearhold.client.event_replay import EventReplay, Tally, Target
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.results import Results
 from tests.support.running_service import free_port
 

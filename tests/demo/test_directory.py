@@ -2,7 +2,7 @@
 
 import msgspec
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.demo import directory
 from clearhold.demo.bank import SimulatedBank, everyone_in
 from clearhold.demo.bank_api import ACCOUNTS, COUNTERPARTIES, ENTITIES, BankApi

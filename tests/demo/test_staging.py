@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from clearhold.api.client.answers import RefusedError
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.answers import RefusedError
+from clearhold.client.client import ClearholdClient
 from clearhold.demo.bank import SimulatedBank
 from clearhold.demo.board import Board, percentile
 from clearhold.demo.cast import Other, cast_of

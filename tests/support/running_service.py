@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 import duckdb
 import msgspec
 
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from tests.support.stalls import Stopwatch
 
 READY_WITHIN_S = 60.0

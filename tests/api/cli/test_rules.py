@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.main import app
 from clearhold.api.cli.rule_files import MAX_FILE_BYTES, RuleFileError, read_rules
-from clearhold.api.client.client import ClearholdClient
 from clearhold.api.http.auth import UNKNOWN_BEARER
+from clearhold.client.client import ClearholdClient
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.rules import Rule
 from clearhold.store.clock import SystemClock

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from msgspec import json
 
-from clearhold.api.client.answers import sign
+from clearhold.client.answers import sign
 from tests.support.error_answers import error_of
 from tests.support.running_service import COMMAND
 from tests.support.waiting import eventually

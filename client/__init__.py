@@ -43,7 +43,7 @@ Errors  ``RefusedError`` is an answer outside 2xx, ``UnreachableError`` is no an
 Retries events, reads, and pre-flights with an ``idempotencyKey``, on 503 and lost connections; nothing else
 """
 
-from clearhold.api.client.answers import (
+from clearhold.client.answers import (
     ENDPOINT_HEADER,
     SIGNATURE_HEADER,
     Delivery,
@@ -54,7 +54,7 @@ from clearhold.api.client.answers import (
     ingest_path,
     sign,
 )
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.rules import Rule
 
@@ -66,9 +66,9 @@ __all__ = [
     "Delivery",
     "Posted",
     "RefusedError",
+    "RegisteredEndpoint",
     "Rule",
     "UnreachableError",
-    "WebhookEndpoint",
     "ingest_path",
     "sign",
 ]

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.replay import register
-from clearhold.api.client.event_lines import MAX_LINE_BYTES
+from clearhold.client.event_lines import MAX_LINE_BYTES
 from tests.support.fake_service import (
     BUSY,
     CLOSE,

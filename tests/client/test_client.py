@@ -8,9 +8,9 @@ from functools import partial
 import httpx
 import pytest
 
-from clearhold.api.client.answers import RefusedError, UnreachableError, is_http, sign
-from clearhold.api.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.api.rules.examples import NEW_RULE
+from clearhold.client.answers import RefusedError, UnreachableError, is_http, sign
+from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.features.core.backoff import pause_after
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import msgspec
 
-from clearhold.api.client.answers import TRY_AGAIN_STATUSES, Posted, RefusedError, UnreachableError, is_http
-from clearhold.api.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
-from clearhold.api.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
+from clearhold.client.answers import TRY_AGAIN_STATUSES, Posted, RefusedError, UnreachableError, is_http
+from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
+from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 from clearhold.features.core.backoff import pause_after
 
 DEFAULT_BATCH: Final = 500

@@ -5,7 +5,7 @@ import inspect
 from pathlib import Path
 
 from clearhold import client
-from clearhold.api.client.client import ClearholdClient
+from clearhold.client.client import ClearholdClient
 from tests.support.running_service import RunningService
 
 

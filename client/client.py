@@ -14,7 +14,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from clearhold.api.client.answers import (
+from clearhold.client.answers import (
     Delivery,
     Posted,
     RegisteredEndpoint,

@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.replay import register
-from clearhold.api.client.event_lines import MAX_LINE_BYTES
+from clearhold.client.event_lines import MAX_LINE_BYTES
 from tests.support import bank_events as bank
 
 WIRE = "wire.outgoing_transfer.initiated"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from clearhold.api.client.answers import RefusedError
-from clearhold.api.client.client import ClearholdClient
-from clearhold.api.client.listening import ListenedEndpoint, heard
+from clearhold.client.answers import RefusedError
+from clearhold.client.client import ClearholdClient
+from clearhold.client.listening import ListenedEndpoint, heard
 from tests.support.fake_service import BUSY, fake_service
 
 FAILURES = 1_100
