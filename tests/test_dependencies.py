@@ -25,7 +25,7 @@ from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService
 
 ROOT: Final = Path(__file__).parent.parent
-ROOMS: Final = ("features", "store", "flows", "api", "calibrate")
+ROOMS: Final = ("features", "store", "flows", "api", "calibrate", "client")
 PROTOCOL: Final = ROOT / "api" / "http" / "protocol.py"
 REQUEST: Final = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 
