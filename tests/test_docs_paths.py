@@ -10,7 +10,8 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 PAGES: Final = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 CODE: Final = re.compile(r"`([^`\n]+)`")
-SHIPPED_PATH: Final = re.compile(r"(?:features|store|flows|api|calibrate|client|tests|demo|bench|docs)/[\w./-]*\w(?:\.\w+)?/?")
+ROOMS: Final = "features|store|flows|api|calibrate|client|tests|demo|bench|docs"
+SHIPPED_PATH: Final = re.compile(rf"(?:{ROOMS})/[\w./-]*\w(?:\.\w+)?/?")
 LINK: Final = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
