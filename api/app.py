@@ -43,8 +43,8 @@ from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
 from clearhold.flows.lake.collector import LakeCollector
 from clearhold.flows.lake.copying import opened_lake
+from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.collector import ScorerCollector
-from clearhold.flows.supervision import Supervision
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.data_dir import DataDir

@@ -13,7 +13,7 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
 from clearhold.flows.lost_policies import restore_lost_policies
-from clearhold.flows.supervision import Supervision, Work
+from clearhold.flows.running.supervision import Supervision, Work
 from clearhold.flows.ticks import tick_every_minute
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.store.redis_log.commit_waiter import CommitWaiter

@@ -21,7 +21,7 @@ from tests.support.webhook_receiver import WebhookReceiver
 FIRST_RUNS_FAIL: Final = """
 import asyncio, sys
 from pathlib import Path
-from clearhold.flows import supervision
+from clearhold.flows.running import supervision
 
 supervision.STEADY_AFTER_S = 3_600
 folder = Path({folder!r})
@@ -49,7 +49,7 @@ degraded for an hour, however slow the machine is.
 
 FAULTY_READS: Final = """
 import duckdb
-from clearhold.flows import supervision
+from clearhold.flows.running import supervision
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.store.duck.agents import AgentImports
 
