@@ -175,7 +175,7 @@ def _beside_merges(run: Run) -> Iterator[Figure]:
     with TemporaryDirectory(prefix=PREFIX) as folder, open_database(Path(folder) / "clearhold.duckdb") as database:
         lake = Path(folder) / "lake"
         lake.mkdir()
-        _fill(run, database, transfers)
+        fill(run, database, transfers)
         alone = _commits_beside(database, lambda: time.sleep(run.size(10, 3)))
         writer = LakeWriter(lake, database, clock=SystemClock(), new_id=new_id, lead_us=0)
         run.say(f"copying {transfers:,} transfers, each with its vector")
@@ -197,7 +197,7 @@ def _beside_merges(run: Run) -> Iterator[Figure]:
         yield Figure(name=f"longest commit, {name}", value=commits[-1], unit="ms", promise=promise, note=note)
 
 
-def _fill(run: Run, database: duckdb.DuckDBPyConnection, transfers: int) -> None:
+def fill(run: Run, database: duckdb.DuckDBPyConnection, transfers: int) -> None:
     """Transfers and their vectors over thirty days, made by the database itself."""
     began_ms = time.time_ns() // 1_000_000 - _DAYS * DAY_US // 1_000
     of_table = {"id": "'acht_' || i", "transfer_id": "'acht_' || i", "shard": "i % 8", "reasons": _REASONS}

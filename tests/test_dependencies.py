@@ -15,11 +15,13 @@ import redis.asyncio
 import uvicorn
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from clearhold.api.http.protocol import Protocol
 from tests.api.preflight.test_preflight import TRANSFER
+from tests.store.analysts.test_part_merger import LABELS, PARTS, ROWS, the_parts
 from tests.support.lowest_bounds import lowest_python
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService
@@ -45,9 +47,27 @@ CALLED_BY_PARSER_OR_LOOP: Final = {
 }
 
 
+PROGRAM: Final = f"""
+import sys
+from pathlib import Path
+import clearhold.api.app, clearhold.api.cli.main, msgspec
+from clearhold.store.analysts.part_merger import PartMerger
+from clearhold.store.analysts.tables import lake_tables
+
+columns = next(table.columns for table in lake_tables() if table.name == {LABELS.name!r})
+merged, *parts = map(Path, sys.argv[1:])
+print(msgspec.__version__, PartMerger().merge(parts, columns, merged))
+"""
+
+
 def declared() -> dict[str, SpecifierSet]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return {each.name: each.specifier for each in map(Requirement, project["dependencies"])}
+
+
+def declared_lower_bound(name: str) -> str:
+    (bound,) = [Version(each.version) for each in declared()[name] if each.operator == ">="]
+    return ".".join(map(str, (*bound.release, 0, 0)[:3]))
 
 
 def private_names_of_others(path: Path) -> Iterator[str]:
@@ -125,10 +145,10 @@ def test_given_a_connection_of_redis_then_the_names_that_are_read_of_it_are_ther
 
 def test_given_the_lowest_versions_that_are_declared_then_a_service_runs_on_them(tmp_path: Path) -> None:
     python = lowest_python(ROOT / "build" / "lowest")
-    program = "import clearhold.api.app, clearhold.api.cli.main, msgspec; print(msgspec.__version__)"
-    imported = subprocess.run([python, "-c", program], capture_output=True, text=True, check=False)
-    assert imported.returncode == 0, imported.stderr
-    assert declared()["msgspec"].contains(imported.stdout.strip())
+    merged = [tmp_path / "merged.parquet", *the_parts(tmp_path, LABELS)]
+    ended = subprocess.run([python, "-c", PROGRAM, *merged], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.split() == [declared_lower_bound("msgspec"), str(PARTS * ROWS)]
 
     with RunningService(tmp_path / "data", "--scorers", "1", python=python) as service:
         bank = RunningBank(service, "payroll")

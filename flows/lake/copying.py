@@ -143,7 +143,7 @@ class LakeCopying:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - whatever failed: a thread that ended would copy nothing more
-            if self._stopping.is_set() and isinstance(error, duckdb.InterruptException):
+            if self._stopping.is_set() and isinstance(error, duckdb.InterruptException | InterruptedError):
                 return
             self.counts.failures += 1
             log.warning("lake_failed", error=f"{type(error).__name__}: {error}")

@@ -25,7 +25,8 @@ from clearhold.features.core.instants import HOUR_US, SECOND_US, datetime_of
 from clearhold.store.analysts.analyst_file import analyst_sha256, make_analyst_file
 from clearhold.store.analysts.control_rows import ControlRows, control_tables
 from clearhold.store.analysts.merging import MOST_ROWS, due_for_merging
-from clearhold.store.analysts.part_files import checksum, quoted, write_part
+from clearhold.store.analysts.part_files import checksum, write_part
+from clearhold.store.analysts.part_merger import PartMerger
 from clearhold.store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
 from clearhold.store.analysts.retention import Days, EndingDays, ended_before, ended_too_soon, without_ended_days
 from clearhold.store.analysts.tables import DAY, LakeTable, lake_tables
@@ -44,11 +45,6 @@ SCHEMA_FILE: Final = "day=1970-01-01/schema.parquet"
 """A part of no rows in every table, so that there is always a file that has its columns."""
 
 _SOURCE: Final = "lake_source"
-_MERGING: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "threads": 1,
-    "memory_limit": "512MB",
-    "autoload_known_extensions": False,
-}
 # ruff: noqa: S608 - statements are put together from the names of our own tables and files
 
 
@@ -71,7 +67,7 @@ class LakeWriter:
         """
         self._lake, self._clock, self._new_id, self._lead_us = lake, clock, new_id, lead_us
         self._cursor = database.cursor()
-        self._merger: duckdb.DuckDBPyConnection | None = None
+        self._merger = PartMerger()
         self._source_id = ""
         self._anew: set[str] = set()
         self._retention = retention
@@ -131,14 +127,9 @@ class LakeWriter:
             return False
         first = due[0]
         table = next(table for table in lake_tables() if table.name == first.table_name)
-        files = [f"{FOLDER}/{table.name}/{SCHEMA_FILE}", *(part.file for part in due)]
-        paths = ", ".join(f"'{quoted(self._lake / file)}'" for file in files)
-        select = f"SELECT {table.names} FROM read_parquet([{paths}], union_by_name=true, hive_partitioning=false)"
-        if self._merger is None:
-            self._merger = duckdb.connect(config=_MERGING)
+        files = [self._lake / part.file for part in due]
         merged = self._written(
-            self._merger.cursor(),
-            select,
+            lambda path: self._merger.merge(files, table.columns, path),
             _new_part(
                 table.name,
                 first.day,
@@ -168,13 +159,10 @@ class LakeWriter:
     def interrupt(self) -> None:
         """From another thread: what is being written ends with an error."""
         self._cursor.interrupt()
-        if self._merger is not None:
-            self._merger.interrupt()
+        self._merger.interrupt()
 
     def close(self) -> None:
         self._cursor.close()
-        if self._merger is not None:
-            self._merger.close()
 
     def _write_schemas(self) -> None:
         for table in lake_tables():
@@ -201,7 +189,7 @@ class LakeWriter:
                     ending.add(table.name, day.isoformat(), rows=self._count(table, rows + of_day))
                     continue
                 part = _new_part(table.name, day.isoformat(), first_row=first, end_row=upto)
-                written.append(self._written(self._cursor, table.select(rows + of_day), part))
+                written.append(self._copied_into(part, table.select(rows + of_day)))
             first = upto
 
     def _changed_control(self) -> dict[str, Sequence[msgspec.Struct]]:
@@ -212,14 +200,17 @@ class LakeWriter:
         day = datetime_of(self._clock.now()).date().isoformat()
         self._cursor.register("control_rows", arrow_table(columns_of(type(rows[0])), rows))
         part = _new_part(name, day, first_row=0, end_row=len(rows))
-        return self._written(self._cursor, "SELECT * FROM control_rows", part)
+        return self._copied_into(part, "SELECT * FROM control_rows")
 
-    def _written(self, cursor: duckdb.DuckDBPyConnection, select: str, part: Part) -> Part:
+    def _copied_into(self, part: Part, select: str) -> Part:
+        return self._written(lambda path: write_part(self._cursor, select, path), part)
+
+    def _written(self, write: Callable[[Path], int], part: Part) -> Part:
         """The part with its file, which is named by a number that no file had before."""
         number = self.parts.next_number
         file = f"{FOLDER}/{part.table_name}/day={part.day}/{number:012d}.parquet"
         path = self._lake / file
-        rows = write_part(cursor, select, path)
+        rows = write(path)
         self.parts = replace(self.parts, next_number=number + 1)
         return replace(part, file=file, rows=rows, bytes=path.stat().st_size, crc32=checksum(path))
 
