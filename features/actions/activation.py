@@ -1,8 +1,8 @@
-"""What stands against the activation of a policy, a rule or a scorecard, in the state of the tenant or the program.
+"""Objections to the activation of a policy, a rule or a scorecard, from the state of the tenant or the program.
 
-An approved activation is not made here: it reaches the shards of all the tenant's programs at once, so the executor of
-actions writes it to the log, and records the outcome when that is done. Whether a rule or a card may be
-activated is looked at there as well, because rules and reports are not in the state of a program.
+The executor of actions carries out an approved activation: it writes it to the log, because it reaches the shards of
+all programs of the tenant, and records the outcome. It also checks whether a rule or a card may be activated, because
+rules and reports are not in the state of a program.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from clearhold.features.state.program import ProgramState
 
 
 def objection_to_activation(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
-    """A version that is in force already, or that waits for its approver."""
+    """Objects when the version is in force already, or waits for its approver."""
     version = str((entry.change or {}).get("version", ""))
     waiting = program.actions.waiting(ActionType.ACTIVATE_POLICY)
     if any(action.target_id == entry.target_id for action in waiting):
@@ -25,7 +25,7 @@ def objection_to_activation(program: ProgramState, entry: ActionEntry, position:
 
 
 def objection_to_rule_change(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-    """The same change of the same rule is under way. One that was written again since may be activated beside it."""
+    """Objects when the same change of the same rule is under way; a rule rewritten since may be activated beside it."""
     for action in program.actions.waiting(entry.type):
         if action.target_id == entry.target_id and _sha256_in(action.change) == _sha256_in(entry.change):
             return EntryResult.PENDING
@@ -33,7 +33,7 @@ def objection_to_rule_change(program: ProgramState, entry: ActionEntry, _positio
 
 
 def objection_to_scorecard(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-    """The activation of the same version is under way; a version is one card for good."""
+    """Objects when the activation of the same version is under way; a version is one card for good."""
     waiting = program.actions.waiting(entry.type)
     return EntryResult.PENDING if any(action.target_id == entry.target_id for action in waiting) else None
 

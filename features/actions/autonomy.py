@@ -1,8 +1,8 @@
-"""Changes of a program's autonomy: widened by two persons on evidence, narrowed by one at once, or by itself on a tick.
+"""Changes of a program's autonomy: two persons widen it on evidence, one person or a tick narrows it at once.
 
-widen   at most once in 7 days, and only by detectors whose evidence holds at the request and at the approval; of
-        requests that wait, one can be carried out, because it names the version that it replaces
-narrow  by a person at any time; by itself when persons overturn too much, or an alert that the policy closed turns bad
+widen   at most once in 7 days, only with detectors whose evidence suffices at the request and at the approval; a
+        request names the version that it replaces, so only one of several waiting requests can be carried out
+narrow  by a person at any time; by a tick when persons overturn too much, or an alert that the policy closed turns bad
 """
 
 from collections.abc import Collection
@@ -30,7 +30,7 @@ _NOT_ELIGIBLE: Final = "The evidence does not hold any more for: {}."
 
 
 def objection(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> EntryResult | None:
-    """Nothing stands against a narrower tier; a wider one needs evidence, and that nothing else waits or is recent."""
+    """A narrower tier meets no objection; a wider one needs evidence, no waiting request and no recent widening."""
     body = _body_of(program, entry, position)
     current, policy = program.autonomy.body, given_policy(program, position.appended_at)
     if is_narrower(body.tier, current.tier):
@@ -54,7 +54,7 @@ def needs_second(program: ProgramState, action: ActionState, position: EntryPosi
 
 
 def apply(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
-    """The body is in force from this entry on, if it still replaces what it was meant to, and the evidence holds."""
+    """The body is in force from this entry on, if the version to replace still is and the evidence suffices."""
     change, at = _change_of(action), position.appended_at
     if change.replaced != program.autonomy.version:
         return _REPLACED
@@ -69,7 +69,7 @@ def apply(program: ProgramState, action: ActionState, position: EntryPosition, e
 
 
 def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Withdraw the detectors whose closed alerts turned out wrong, as an action of nobody that is carried out."""
+    """Withdraw the detectors whose closed alerts turned out wrong, as an executed action that no person requested."""
     evidence = program.closing_evidence
     evidence.pass_time(position.appended_at)
     turned_bad = evidence.take_turned_bad()

@@ -1,4 +1,4 @@
-"""What a kind of change to a program or a tenant is: what stands against it, who decides it, and its effect.
+"""A kind of change to a program or a tenant: the objections to it, whether it needs a second person, and its effect.
 
 ``objection`` and ``recorded`` are for the request, ``apply`` for the approval; all see the state as it then stands.
 """
@@ -17,7 +17,7 @@ Recorded = dict[str, Any] | None
 
 
 def as_requested(_program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> Recorded:
-    """The change as it was requested: the state decides no part of it."""
+    """The change as requested: the state adds nothing to it."""
     return entry.change
 
 

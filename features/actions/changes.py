@@ -1,4 +1,4 @@
-"""The changes that actions of ours make to what a program or a tenant may do, one row a type of action."""
+"""The changes of programs and tenants that actions make, one row a type of action."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -21,7 +21,7 @@ CHANGES: Final[Mapping[ActionType, Change]] = {
     ),
     ActionType.SET_LIMIT: Change(set_limit.objection, set_limit.apply, recorded=set_limit.recorded),
 }
-"""The changes that the flow makes with the approval's own entry."""
+"""Changes that are made with the entry of the approval."""
 
 OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, EntryPosition], EntryResult | None]]] = {
     ActionType.ACTIVATE_POLICY: objection_to_activation,
@@ -29,4 +29,4 @@ OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, Entry
     ActionType.PAUSE_RULE: objection_to_rule_change,
     ActionType.ACTIVATE_SCORECARD: objection_to_scorecard,
 }
-"""What stands against the changes that the executor of actions makes, because they reach several shards."""
+"""Objections to the changes that the executor of actions makes, because they reach several shards."""

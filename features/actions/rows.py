@@ -57,7 +57,7 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def action_row(
     program: ProgramState, action: ActionState, position: EntryPosition, step: Transition | None = None
 ) -> ActionRow:
-    """The action as it stands after this entry."""
+    """The action after this entry."""
     response = None if step is None else step.bank_response
     is_executed = step is not None and step.status is ActionStatus.EXECUTED
     return ActionRow(

@@ -31,7 +31,7 @@ def change_of(change: dict[str, Any] | None) -> LimitChange:
 
 
 def objection(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:
-    """Another change of the kind waits, or the cap is what is requested."""
+    """Objects when another change of the kind waits, or the cap already has the requested value."""
     change = change_of(entry.change)
     waiting = program.actions.waiting(ActionType.SET_LIMIT)
     if any(change_of(each.change).kind is change.kind for each in waiting):
@@ -40,7 +40,7 @@ def objection(program: ProgramState, entry: ActionEntry, _position: EntryPositio
 
 
 def recorded(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> dict[str, Any] | None:
-    """With the cap in force, which the second person sees the change from."""
+    """With the cap in force, so that the second person sees the change."""
     change = change_of(entry.change)
     cap = digits_of(program.caps.cap(change.kind))
     with_cap: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(change, from_=cap))
@@ -48,7 +48,7 @@ def recorded(program: ProgramState, entry: ActionEntry, _position: EntryPosition
 
 
 def apply(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> str | None:
-    """The cap counts for every entry from this one on, and is a line that amounts may be split to stay under."""
+    """The cap counts from this entry on, also as a line that amounts may be split to stay under."""
     change = change_of(action.change)
     version = CapVersion(
         kind=change.kind,
@@ -86,7 +86,7 @@ def _body_of(program: ProgramState) -> LimitsBody:
 
 
 def program_limits(program: ProgramState, *, at: int) -> ProgramLimits:
-    """What a program may move, has moved and is asked to be allowed."""
+    """The caps of a program, their use, and the requested changes."""
     usage = cap_usage(program, at)
     return ProgramLimits(
         limits=tuple(

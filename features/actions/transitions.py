@@ -1,7 +1,7 @@
 """Applies requests, approvals and outcomes of actions to a program, or records why one was refused.
 
-request   one approver: requested and approved at once; two: requested. One that may not be made leaves a result alone
-approval  another person's: approved, and a change of ours is made at once; the requester's own: refused
+request   one approver: requested and approved at once; two: requested. An objection leaves a result only
+approval  by another person: approved, and a change of a program or tenant is made at once; by the requester: refused
 outcome   approved becomes executed or failed
 Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 """
@@ -28,7 +28,7 @@ from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState
 
-OWN_APPROVAL: Final = "Whoever requested an action may not approve it."
+OWN_APPROVAL: Final = "The requester of an action may not approve it."
 
 
 def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, emit: Emit) -> None:
@@ -36,7 +36,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
     if program.actions.is_known(entry.id):
         return
     if not program.tenant_id:
-        program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
+        program.tenant_id = entry.tenant_id  # the state of a tenant, which no program declares
     objection = _objection(program, entry, position)
     if objection is None:
         at, change = min(entry.at, position.appended_at), CHANGES.get(entry.type)
@@ -65,7 +65,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
 
 
 def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition, emit: Emit) -> None:
-    """Approve, or refuse the requester's own approval. An action that no longer waits for it stays as it is."""
+    """Approve, or refuse the requester's own approval. An action that waits for no approval does not change."""
     action = program.actions.get(entry.action_id)
     if action is None or action.status is not ActionStatus.REQUESTED:
         result = EntryResult.NOT_WAITING if program.actions.is_known(entry.action_id) else EntryResult.UNKNOWN
@@ -123,7 +123,7 @@ def _needs_second(program: ProgramState, action: ActionState, position: EntryPos
 
 
 def _changed(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit, *, at: int) -> Transition:
-    """Make an approved change of ours, and the step that says how that went."""
+    """Make an approved change of a program or tenant, and the step with its outcome."""
     error = CHANGES[action.type].apply(program, action, position, emit)
     step = _outcome(action, at=at, bank_response=None, error=error)
     _record(program, action, step, position, emit)

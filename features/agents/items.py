@@ -1,4 +1,4 @@
-"""The items of a scan index, ``scan-index/1``, as far as they can be used. None means that the item does not say.
+"""The items of a scan index, ``scan-index/1``, as far as they can be used. None: not stated.
 
 Unit    instants in microseconds; ``units`` are millionths of a US dollar
 """
@@ -7,7 +7,7 @@ import msgspec
 
 
 class AgentItem(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An agent of a registry. ``wallet`` is a key as ``reading.wallet_key`` has it, None for one that is not set."""
+    """An agent of a registry. ``wallet`` is a key from ``reading.wallet_key``, None when it is not set."""
 
     entity_id: str
     chain_id: int

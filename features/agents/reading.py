@@ -1,7 +1,6 @@
-"""Items of a scan index out of the bytes that it sent, without trusting any of them.
+"""Reads the items of a scan index from the bytes that it sent, without trusting them.
 
-An item without the fields that say what it is about is no item: its ``SkipReason`` comes in its place. Any other field
-of an odd type counts as absent.
+An item without its identifying fields gives a ``SkipReason``. Any other field of a wrong type counts as absent.
 
 Errors  none
 Source  ``scan-index/1``; ERC-8004 (draft) for ids and wallets; Circle's list of USDC contracts on main networks
@@ -30,7 +29,7 @@ USDC_CONTRACTS: Final = frozenset(
         "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",  # Solana
     }
 )
-"""By contract, because anybody may call a token USDC. Tokens of test networks are worth nothing, and not here."""
+"""By contract, because anyone may name a token USDC. Tokens of test networks are worth nothing and left out."""
 
 USDC_DECIMALS: Final = 6
 MAX_UNITS: Final = 10**18
@@ -129,7 +128,7 @@ def read_settlement(body: bytes) -> SettlementItem | SkipReason:
 
 
 def _units(data: dict[str, Any]) -> int | SkipReason:
-    """The amount in units; only tokens that are known to be worth a dollar are taken, because no rate is invented."""
+    """The amount in units, of tokens known to be worth a dollar alone, because no rate is invented."""
     amount = data.get("amountAtomic")
     if not isinstance(amount, str) or _DIGITS.fullmatch(amount) is None:
         return SkipReason.MALFORMED
@@ -140,7 +139,7 @@ def _units(data: dict[str, Any]) -> int | SkipReason:
 
 
 def entity_id_of(chain_id: int, registry: str, agent_id: str) -> str:
-    """The id of an agent's entity: agent ids are unique within one registry of one chain alone."""
+    """The id of an agent's entity: an agent id is unique only within its registry and chain."""
     return f"{ENTITY_PREFIX}:{chain_id}:{registry}:{agent_id}"
 
 
@@ -149,12 +148,11 @@ def wallet_key(chain_id: int, address: str) -> str:
 
 
 def counterparty_id_of(wallet: str) -> str:
-    """The id of the counterparty that a wallet is as a payer."""
+    """The id of the counterparty that stands for a paying wallet."""
     return f"{WALLET_PREFIX}:{wallet}"
 
 
 def address_of(wallet: str) -> str:
-    """The address of a wallet's key."""
     return wallet.rpartition(":")[2]
 
 
@@ -208,7 +206,7 @@ def _count(value: object) -> int | None:
 
 
 def _starred(by_tag: object) -> dict[str, Any]:
-    """The feedback under the one tag whose scale is fixed; means of different tags are never put together."""
+    """The feedback under the one tag with a fixed scale; means of different tags are never combined."""
     for each in by_tag if isinstance(by_tag, list) else ():
         feedback = mapping(each)
         if feedback.get("tag") == STARRED:
@@ -217,7 +215,7 @@ def _starred(by_tag: object) -> dict[str, Any]:
 
 
 def _mean(value: object) -> int | None:
-    """A mean, which is a string like all amounts, without its fraction: so it is below a whole number when it was."""
+    """A mean, sent as a string like all amounts, rounded down so that a mean below a whole number stays below it."""
     if not isinstance(value, str) or _MEAN.fullmatch(value) is None:
         return None
     return int(Decimal(value).to_integral_value(ROUND_FLOOR))

@@ -1,7 +1,7 @@
-"""The bank's endpoint for each type of action: the one table of what is sent for a target, and of what may be a target.
+"""The bank's endpoint for each type of action, and the targets that an action may have.
 
-An id tells its object by its prefix. Only ids of the bank's own form get into a path, each as one quoted segment. What
-the bank documents is marked; the rest is what such a bank would offer, and one that does not answers with a 4xx.
+The prefix of an id names its object. Only ids in the bank's form go into a path, as one quoted segment. Endpoints that
+the bank documents are marked; the others are assumed, and a bank without one answers with a 4xx.
 
 Source  the documentation of Column's API: cancel an ACH transfer, cancel an outgoing international wire, clear and
         cancel a book transfer, stop a check transfer. Cards and card accounts are those of the issuer's processor
@@ -19,7 +19,7 @@ from clearhold.features.core.entries.actions import ActionType
 
 
 class TargetType(StrEnum):
-    """What an action is about."""
+    """The kind of object that an action is for."""
 
     TRANSFER = "transfer"
     ACCOUNT = "account"
@@ -40,14 +40,14 @@ class BankEndpoint(msgspec.Struct, frozen=True):
 
 
 class BankAction(msgspec.Struct, frozen=True):
-    """A type of action: its targets, and its endpoints; none is needed for what stands on the record alone."""
+    """A type of action with its targets and endpoints; an action on the record alone has no endpoint."""
 
     targets: tuple[TargetType, ...]
     endpoints: tuple[BankEndpoint, ...] = ()
 
 
 class BankRequest(msgspec.Struct, frozen=True):
-    """What is sent to the bank for one action; every endpoint takes a POST."""
+    """The request to the bank for one action; every endpoint takes a POST."""
 
     path: str
     body: Mapping[str, str]
@@ -96,7 +96,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 def bank_request(action_type: ActionType, target_id: str) -> BankRequest | None:
-    """What is sent for a target; None for an id that no endpoint of the type takes.
+    """The request for a target; None for an id that no endpoint of the type takes.
 
     >>> bank_request(ActionType.CANCEL_TRANSFER, "acht_1").path
     '/transfers/ach/acht_1/cancel'

@@ -1,4 +1,4 @@
-"""Disputes of card payments and of checks: which transfer one is about, and who won it.
+"""Disputes of card payments and of checks: the disputed transfer, and who won.
 
 Source  The bank defines no object for ``card.dispute.*``. Issuers' APIs state an outcome of won or lost, seen from the
         holder's side (Stripe Issuing ``won``, ``lost``; Lithic ``CASE_WON``). A dispute that was withdrawn, or that
@@ -13,7 +13,7 @@ from clearhold.features.bank.fields import mapping, text, word
 
 
 class DisputeOutcome(StrEnum):
-    """For whom it was decided; the holder is whoever disputes the payment."""
+    """The party that the decision is for; the holder disputes the payment."""
 
     WON = "won"
     LOST = "lost"

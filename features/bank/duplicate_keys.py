@@ -1,6 +1,6 @@
 """Whether an event's envelope names a field twice: readers of JSON disagree on which of the two counts.
 
-``data`` is not looked into: it is stored as it came, and the oddest of it costs only itself.
+``data`` is not searched: it is stored unchanged, and a fault in it costs only that field.
 """
 
 import json

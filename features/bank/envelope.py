@@ -1,6 +1,6 @@
-"""The envelope of a bank event: what must be right before an event is taken in. ``data`` stays bytes.
+"""The envelope of a bank event: the conditions for taking an event in. ``data`` stays bytes.
 
-Errors  ``EnvelopeError``: one sentence, and the path of the field that it is about; it quotes nothing of the sender's
+Errors  ``EnvelopeError``: one sentence, and the path of its field; it quotes nothing of the sender's
 """
 
 import re
@@ -36,7 +36,7 @@ class EnvelopeError(InvalidRequestError):
 
 
 class BankEnvelope(msgspec.Struct, frozen=True, gc=False):
-    """The part of a bank event that taking it in needs; ``data`` stays bytes."""
+    """The part of a bank event that is needed to take it in; ``data`` stays bytes."""
 
     id: str
     type: str
@@ -49,7 +49,6 @@ _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def read_envelope(raw: bytes) -> BankEnvelope:
-    """The envelope of one event's bytes."""
     try:
         raw.decode()
         envelope = _ENVELOPES.decode(raw)

@@ -21,8 +21,8 @@ READ_FAMILIES: Final = frozenset({*RAIL_OF_FAMILY, "identity", "account", "count
 
 KNOWN_FAMILIES: Final = READ_FAMILIES | {"loan", "reporting"}
 
-# The middle part of an event type whose object is a transfer; every other middle part (return requests, drawdowns,
-# disputes, card states) carries an object of its own.
+# The middle parts of event types whose object is a transfer. Events with other middle parts (return requests,
+# drawdowns, disputes, card states) have another object.
 TRANSFER_RESOURCES: Final = frozenset(
     {
         "ach.outgoing_transfer",

@@ -33,14 +33,14 @@ from clearhold.features.core.vocabulary import Rail
 class EventField(msgspec.Struct, frozen=True):
     """One field; ``inside`` are those of an object or of each object in a list.
 
-    Without one of the fields that are ``needed`` for the same, the event has no effect.
+    An event without any of the fields with the same ``needed`` has no effect.
     """
 
     name: str
     kind: BankFieldKind
     meaning: str
     inside: tuple["EventField", ...] = ()
-    rails: frozenset[Rail] | None = None  # of a transfer, those that it is read on; None is all
+    rails: frozenset[Rail] | None = None  # of a transfer: the rails on which it is read; None is all
     needed: str | None = None
 
 
@@ -209,7 +209,7 @@ ACCOUNT_FIELDS: Final = (
     EventField(
         "balances",
         OBJECT,
-        "What a reserve account holds is available and locked together; one that states only one of them says nothing.",
+        "The balance of a reserve account is the available plus the locked amount; one of them alone is no balance.",
         (
             EventField("available_amount", SIGNED_CENTS, "The amount that can be paid out."),
             EventField("available_balance", SIGNED_CENTS, "The same under another name."),

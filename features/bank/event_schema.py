@@ -1,6 +1,6 @@
-"""Bank events as JSON Schema, for the OpenAPI document. It shows what is read; what is not in it may be sent.
+"""Bank events as JSON Schema, for the OpenAPI document. It lists the fields that are read; an event may have others.
 
-The envelope is enforced when an event is taken in. Of ``data`` nothing is refused: what does not fit is read as absent.
+The envelope is enforced when an event is taken in. ``data`` never is: a value that does not fit is read as absent.
 """
 
 from collections.abc import Iterable

@@ -88,4 +88,4 @@ STATES: Final[Mapping[str, tuple[str, ...]]] = {
 
 LISTED_TYPES: Final = frozenset(f"{resource}.{state}" for resource, states in STATES.items() for state in states)
 DELIVERY_OF_CHECKS: Final = "check.incoming_debit.delivery."
-"""What the types begin with that say where the post has a check; they leave its status as it is."""
+"""The start of types that report where the post has a check; they do not change its status."""

@@ -17,8 +17,8 @@ class BankEventType(NamedTuple):
     suffix: str
     kind: EventKind | None
     is_transfer: bool
-    is_request: bool  # a request to return or to draw money names a transfer and is none
-    is_dispute: bool  # so does a dispute of a card payment
+    is_request: bool  # a request to return or draw money, which names a transfer but is not one
+    is_dispute: bool  # a dispute of a card payment, likewise
     is_listed: bool  # the bank is known to send it
 
 

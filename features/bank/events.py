@@ -1,8 +1,8 @@
 """A bank event as delivered: the envelope, and the object inside it without trusting its types.
 
-A field of an odd type must not cost the other fields, and is never an error to the bank: the object is decoded with
-the types that it should have, in one pass with its envelope. Only when that fails it is decoded apart and field by
-field, where a field of an odd type counts as absent.
+A field of a wrong type must not cost the other fields, and is never an error to the bank. The object is decoded with
+the expected types, in one pass with its envelope. When that fails, it is decoded field by field, and a field of a wrong
+type counts as absent.
 """
 
 from typing import Annotated, Any, Final
@@ -80,7 +80,7 @@ class BankObject(msgspec.Struct, frozen=True, gc=False):
 
 
 class TypedEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event whose object, of whatever family, has no transfer's field of an odd type."""
+    """An event whose object, of any family, has no transfer field of a wrong type."""
 
     id: str
     type: str
@@ -89,7 +89,7 @@ class TypedEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
-    """What one event says of one transfer. None means the event does not say; instants are microseconds.
+    """The statements of one event about one transfer. None: not stated; instants are microseconds.
 
     ``amount_cents`` is in ``currency``, which is USD where no snapshot states one; ``stated_usd_cents`` are the US
     cents that the bank states beside another currency.
@@ -123,7 +123,7 @@ class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class EntitySnapshot(msgspec.Struct, frozen=True, gc=False):
-    """What one ``identity.*`` event says of one entity; None means the event does not say."""
+    """The statements of one ``identity.*`` event about one entity; None: not stated."""
 
     id: str
     type: str | None
@@ -142,7 +142,7 @@ class EntitySnapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class CounterpartySnapshot(msgspec.Struct, frozen=True, gc=False):
-    """What an event says of a counterparty, inline in a transfer or as an object of its own."""
+    """The statements of an event about a counterparty, inline in a transfer or as a separate object."""
 
     id: str
     name: str | None
@@ -153,7 +153,7 @@ class CounterpartySnapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class AccountSnapshot(msgspec.Struct, frozen=True, gc=False):
-    """What an ``account.*`` event says of a bank account."""
+    """The statements of an ``account.*`` event about a bank account."""
 
     id: str
     owner_id: str | None
@@ -177,7 +177,7 @@ _ESCAPED_NUL: Final = b"\\u0000"
 
 def decode_event(body: bytes) -> TypedEvent | BankEvent:
     """An event out of the bytes that the bank sent. Raises what ``EVENT_DECODER`` raises."""
-    if body.find(_ESCAPED_NUL) < 0:  # ``in`` takes as long again: it first asks whether the sought is a number
+    if body.find(_ESCAPED_NUL) < 0:  # ``in`` takes twice as long: it first checks whether the needle is a number
         try:
             return _TYPED_DECODER.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

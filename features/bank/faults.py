@@ -1,7 +1,7 @@
-"""Why an event had the result that it had: one sentence, with the path of the field that it is about.
+"""Why an event had its result: one sentence, with the path of the field.
 
-A sentence names fields of the tables in ``event_fields.py`` and quotes nothing that the sender wrote. It is worked out
-after the event was applied, and decides nothing.
+A sentence names fields of the tables in ``event_fields.py`` and quotes nothing of the sender's. It is worked out after
+the event was applied, and decides nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ from clearhold.features.core.vocabulary import Rail
 
 SHOWN_FIELDS: Final = 10
 CAMEL_CASE_ID: Final = b'Id":'
-"""What the most frequent names in camel case end with; the bank's own names have none."""
+"""The endings of the most frequent names in camel case; no name of the bank ends so."""
 
 _DATA: Final = "data"
 _NOTHING: Final = (None, "")
@@ -48,7 +48,7 @@ _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transac
 _SENTENCES: Final = {
     EventResult.DUPLICATE: EventFault("The same event, byte for byte, came before."),
     EventResult.CONFLICTING: EventFault(
-        "Another event took effect under this id. Send what differs as an event with an id of its own.", "id"
+        "Another event took effect under this id. Send a changed event under a new id.", "id"
     ),
     EventResult.FAILED: EventFault("Clearhold could not apply it. Its table of quarantined entries has the cause."),
     EventResult.WAITING: EventFault("The dispute is decided, and its transfer is not known yet.", "data.transfer_id"),
@@ -59,17 +59,17 @@ _CAMEL_ENDINGS: Final = tuple(
         | {b'Code":', b'Cents":'}
     )
 )
-"""How names end that are written in camel case, as Clearhold's own API writes them."""
+"""Endings of names in camel case, the spelling of Clearhold's own API."""
 _FIELDS_OF_RAIL: Final = {rail: transfer_fields(rail) for rail in Rail}
 _CHECKED_WHEN_TYPED: Final = {
     rail: tuple(each for each in of_rail if each.kind in (ACH_TYPE, CURRENCY, INSTANT) or each.inside)
     for rail, of_rail in _FIELDS_OF_RAIL.items()
 }
-"""The fields whose types in ``BankObject`` do not say that they can be used."""
+"""The fields whose types in ``BankObject`` do not ensure that they can be used."""
 
 
 def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *, appended_at: int) -> EventFault | None:
-    """What is to be said of an event with this result; None when there is nothing."""
+    """The fault of an event with this result; None when there is nothing to report."""
     kind = event_type(event.type)
     if result is EventResult.UNKNOWN:
         return _unknown_family(event.type)
@@ -90,7 +90,7 @@ def fault_of(event: TypedEvent | BankEvent, body: bytes, result: EventResult, *,
 
 
 def _data_of(body: bytes) -> dict[str, Any] | EventFault:
-    """The event's object, or why there is none."""
+    """The event's object, or the fault when it has no object."""
     try:
         data: Any = ANY_DECODER.decode(EVENT_DECODER.decode(body).data or b"null")
     except (msgspec.DecodeError, RecursionError):
@@ -101,7 +101,7 @@ def _data_of(body: bytes) -> dict[str, Any] | EventFault:
 
 
 def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnapshot, *, appended_at: int) -> bool:
-    """Whether all of a usual transfer was read, so that nobody need look for what was not: true of most of them."""
+    """Whether all of a usual transfer was read, which needs no search for faults: true of most transfers."""
     created_at = snapshot.created_at
     return (
         kind.is_transfer
@@ -121,7 +121,7 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
 
 
 def _is_plain(event: TypedEvent, kind: BankEventType, body: bytes) -> bool:
-    """Whether there is nothing to say of a transfer's object: found in a fraction of the time of a full look."""
+    """Whether a transfer's object has no fault: found in a fraction of the time of a full search."""
     data = event.data
     if not kind.is_transfer or not kind.is_listed or kind.kind is None:
         return False
@@ -135,7 +135,7 @@ def _is_plain(event: TypedEvent, kind: BankEventType, body: bytes) -> bool:
 
 
 def _in_future(created_at: str, own: object, updated_at: object, appended_at: int) -> EventFault | None:
-    """``own`` is the object's creation time. A time in the future counts as that of the arrival, an update as none."""
+    """``own`` is the object's creation time. A future time counts as the time of arrival, a future update as absent."""
     for path, stated, words in (
         ("created_at", created_at, "as the time at which the event arrived"),
         ("data.created_at", own, "as the time at which the event arrived"),
@@ -179,7 +179,7 @@ def _stale(_kind: BankEventType, data: dict[str, Any]) -> EventFault:
 
 
 def _unusable(kind: BankEventType, data: dict[str, Any]) -> EventFault:
-    """The field without which nothing can be done: the id, else the amount."""
+    """The missing field without which the event cannot be used: the id, else the amount."""
     fields = _fields_of(kind)
     alternatives: list[EventField] = []
     for why in (TO_NAME_IT, FOR_ITS_AMOUNT):

@@ -1,7 +1,7 @@
-"""The kinds of fields that bank objects have: what is read of a value, in words and as JSON Schema.
+"""The kinds of fields of bank objects: the values that are read, in words and as JSON Schema.
 
-A value is usable when the reader of its kind reads something of it. An absent field, ``null`` and an empty text say
-nothing, and are never a fault.
+A value is usable when the reader of its kind returns a value. An absent field, ``null`` and an empty text are never a
+fault.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What bytes are that are not events as JSON, by how they begin: for the sentence that says what to do about it."""
+"""Recognises by their beginning bytes that are not JSON events, for a sentence with the cure."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _BY_FIRST_BYTES: Final = (
     (b"\xff\xfe", "this is UTF-16: write it as UTF-8"),
     (b"\xfe\xff", "this is UTF-16: write it as UTF-8"),
     (b"\xef\xbb\xbf", "this begins with a byte order mark: write it as UTF-8 without one"),
-    (b"[", "this looks like a JSON array: put each event on a line of its own, without brackets and commas"),
+    (b"[", "this looks like a JSON array: put one event on each line, without brackets and commas"),
     (b"<", "this looks like XML or HTML: events are JSON, one a line"),
 )
 _UTF16: Final = "this looks like UTF-16: write it as UTF-8"

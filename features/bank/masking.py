@@ -1,8 +1,8 @@
 """Masking of the bank's objects before they are stored: no check images, messages or secrets, only last four digits.
 
-A key is known by its letters or by its last word, whichever way it is spelt: the numbers of accounts and cards, and
-those by which a state knows a person or a business. Routing, trace and check numbers and the bank's own ids stay. In
-all other text the numbers of accounts, cards and people are masked where they stand, and keys and tokens.
+A key is recognised by its letters or its last word, in any spelling: the numbers of accounts and cards, and the numbers
+by which a state knows a person or a business. Routing, trace and check numbers and the bank's ids stay. In all other
+text, numbers of accounts, cards and people and keys and tokens are masked in place.
 
 Errors  none: data that is not a JSON object comes back as an empty one
 """
@@ -52,7 +52,7 @@ _NUMBERS: Final = (
     r"\b[0-9]{4}(?:[ -][0-9]{4})+[ -]([0-9]{1,4})\b",
 )
 NUMBER_IN_TEXT: Final = "|".join(_NUMBERS)
-"""What nobody but its writer may read, as Python and RE2 both read it; the groups are what may stay of a number."""
+"""Secrets in text, in a pattern that Python and RE2 read alike; the groups are the digits that may stay."""
 
 _NUMBER_IN_TEXT: Final = re.compile(NUMBER_IN_TEXT)
 _STAYING_WORDS: Final = frozenset(
@@ -72,7 +72,7 @@ class _Treatment(StrEnum):
     """How the value of a key is treated."""
 
     KEPT = "kept"
-    ROUTING = "routing"  # a bank's number, unless it is written like none
+    ROUTING = "routing"  # a bank's number, if it has the form of one
     TEXT_OR_ID = "text or id"
     MASKED = "masked"
     MASKED_IF_BARE = "masked if bare"  # an account may be named by its number or by the bank's id
@@ -82,7 +82,7 @@ class _Treatment(StrEnum):
 
 _OF_LAST_WORD: Final = dict.fromkeys(_TEXT_WORDS, _Treatment.TEXT) | dict.fromkeys(_STAYING_WORDS, _Treatment.KEPT)
 _STAYS: Final = {_Treatment.KEPT: _PLAIN, _Treatment.ROUTING: _ROUTING, _Treatment.TEXT_OR_ID: _ID}
-"""How a text has to be written that stays as it is."""
+"""By treatment, the form of a text that stays unmasked."""
 
 
 def _treatment(parent: str, key: str) -> _Treatment:
@@ -133,12 +133,12 @@ def masked_text(data: bytes) -> str:
 
 
 def masked_prose(text: str) -> str:
-    """What somebody wrote, with at most the last four of each number, and no key or token."""
+    """A person's text with at most the last four of each number, and no key or token."""
     return _NUMBER_IN_TEXT.sub(_as_last_four, text)
 
 
 def last_four(number: object) -> str | None:
-    """The last four characters of an account number, or None when there is none."""
+    """The last four characters of an account number; None without a number."""
     return number.strip()[-LAST:] or None if isinstance(number, str) else None
 
 
@@ -152,7 +152,7 @@ def _masked_object(value: dict[str, Any], parent: str, depth: int) -> dict[str, 
 
 
 def _masked(value: Any, key: str, treatment: _Treatment, depth: int) -> Any:
-    """A list's items are treated as it is; an object in the place of a number becomes None."""
+    """A list's items are treated like the list; an object in the place of a number becomes None."""
     if isinstance(value, dict | list) and depth >= _DEPTH_LIMIT:
         return None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""ACH return codes: the unauthorized ones, those that probe for accounts or forbid another debit, and dishonours.
+"""ACH return codes: unauthorized, probing for accounts, forbidding another debit, and dishonours.
 
 Source  Nacha Operating Rules
 """
@@ -13,7 +13,7 @@ PROBING_RETURN_CODES: Final = frozenset({"R02", "R03", "R04", "R20"})
 STOP_RETURN_CODES: Final = frozenset({"R07", "R10", "R11", "R29"})
 # The account is frozen, or OFAC ordered the return.
 FROZEN_RETURN_CODE: Final = "R16"
-# R61-R70 dishonour a return and R71-R77 contest the dishonour: steps between banks, not returns of their own.
+# R61-R70 dishonour a return and R71-R77 contest the dishonour: steps between banks, which are not returns.
 _DISHONOUR_FROM, _DISHONOUR_TO, _CONTEST_TO = 61, 70, 77
 
 

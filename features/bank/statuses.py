@@ -12,9 +12,9 @@ DROPPED_STATUSES: Final = frozenset({"DROPPED"})  # of a settlement that its cha
 UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES | DROPPED_STATUSES
 RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
 
-# Event suffixes that leave the object's status as it was.
+# Event suffixes that do not change the object's status.
 SUFFIXES_WITHOUT_STATUS: Final = frozenset({"noc", "nsf", "tracking_updated", "amendment_request_received", "updated"})
-# A suffix that is not the status's own word.
+# Suffixes that differ from the word of their status.
 STATUS_OF_SUFFIX: Final = {"hold_created": "HOLD"}
 STATUS_OF_CARD_SUFFIX: Final = {
     "approved": "PENDING",

@@ -145,7 +145,7 @@ def _returns(details: object, status: str | None) -> tuple[str | None, bool, int
 def _other_side(
     rail: Rail, direction: Direction, data: BankObject
 ) -> tuple[str | None, str | None, str | None, str | None, str | None]:
-    """Counterparty id, name, routing number, last four and country, from wherever the rail puts them."""
+    """Counterparty id, name, routing number, last four and country, from the fields of the rail."""
     if rail is _CARD:
         merchant = mapping(data.merchant)
         return text(merchant.get("id")), name(merchant.get("name")), None, None, country(merchant.get("country_code"))

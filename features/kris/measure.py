@@ -1,7 +1,7 @@
-"""The key risk indicators of a program as of an instant, from its running counters, each held against its lines.
+"""The key risk indicators of a program as of an instant, from its running counters, each compared with its lines.
 
 Window  each indicator's own, half-open, (now - w, now]
-Errors  none: what was not observed is unmeasured
+Errors  none: an indicator without observations is unmeasured
 """
 
 from functools import lru_cache
@@ -24,7 +24,7 @@ from clearhold.features.state.program import ProgramState
 
 
 def measure_kris(program: ProgramState, now: int) -> dict[KriName, KriValue]:
-    """Every indicator, in their order. It moves the windows of the state up to now, so it is part of an entry."""
+    """Every indicator, in order. It advances the windows of the state to ``now``, so it is part of an entry."""
     policy, clock = kris_in_force(program, now), clock_in_force(program, now)
     upto = program.kri_windows.advance(now)
     program.kri_facts.forget_before(upto)
@@ -61,7 +61,7 @@ def _value(kri: Kri, reading: Reading, line: KriLine, factor: float) -> KriValue
 
 
 def status_of(value: float | None, watch: float, breach: float, *, is_lower: bool) -> KriStatus:
-    """Watch at its line or over it, breach strictly over its own; under both, strictly, where low is bad (ruling 31).
+    """Watch at or over its line, breach strictly over its line; where low is bad, strictly under both (ruling 31).
 
     A watch line of 0 means any value over 0.
     """

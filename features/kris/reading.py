@@ -1,10 +1,10 @@
-"""What one indicator reads from the state, before it is held against its lines."""
+"""The reading of one indicator from the state, before it is compared with its lines."""
 
 from typing import Final, NamedTuple
 
 
 class Reading(NamedTuple):
-    """``value`` is None, and ``n`` 0, for what was not measured."""
+    """``value`` is None and ``n`` 0 when nothing was measured."""
 
     value: float | None
     n: int

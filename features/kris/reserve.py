@@ -1,4 +1,4 @@
-"""What the program's reserve account holds, over the cents of its ACH debits that may still come back.
+"""Reserve coverage: the balance of the reserve account over the cents of ACH debits that may still come back.
 
 Exposure is `debits of 2 banking days x overall rate + debits of 60 days x unauthorized rate`, in cents, each rate at
 least the mean of the fleet that the policy states. A debit that came back cannot come back again and is in neither.

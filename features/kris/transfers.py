@@ -1,4 +1,4 @@
-"""Shares of the transfers of 30 days: card declines, what was not declared, and the hold band."""
+"""Shares of the transfers of 30 days: card declines, undeclared transfers, and the hold band."""
 
 from clearhold.features.core.entries.kris import KriName
 from clearhold.features.kris.reading import Reading, ratio

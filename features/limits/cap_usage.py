@@ -19,7 +19,7 @@ from clearhold.features.state.transfer_table import UNPRICED
 
 
 class CapUsage(NamedTuple):
-    """What is observed, and in how many transfers; None in none."""
+    """The observed use and its number of transfers; None without transfers."""
 
     observed: int | None
     n: int
@@ -51,7 +51,7 @@ def _debits(program: ProgramState, kind: CapKind, now: int) -> CapUsage:
 def _most_of_one_entity(
     program: ProgramState, actors: "np.ndarray[Any, Any]", values: "np.ndarray[Any, Any]"
 ) -> CapUsage:
-    """The highest sum of one actor, an account read as the entity that owns it, and how many transfers make it."""
+    """The highest sum of one actor and its number of transfers; an account counts as the entity that owns it."""
     known = actors >= 0
     if not known.any():
         return UNUSED

@@ -1,11 +1,11 @@
-"""A program's caps held against a transfer: one that is proposed, and one that has landed.
+"""Compares a transfer, proposed or landed, with the caps of its program.
 
-A cap is crossed when what it limits comes to strictly more, the transfer counted in (ruling 14). Only transfers that
-moved money count, with their US cents (rulings 38 and 41), and the caps are those in force at the log entry.
+A cap is crossed when the limited sum, this transfer included, is strictly more (ruling 14). Only transfers that moved
+money count, with their US cents (rulings 38 and 41), and the caps are the ones in force at the log entry.
 
 Window  day and month are of the calendar (UTC) up to the transfer's own time, as known then; ``entity_velocity_24h``
-        looks at 24 hours. A transfer that arrives late, or with another amount, is held against its whole period as
-        known now as well: no period passes its cap unseen, whatever the order in which its transfers arrive.
+        looks at 24 hours. A transfer that arrives late, or with another amount, is also compared with its whole period
+        as known now, so that no period passes its cap unseen in any order of arrival.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,9 +31,7 @@ _DEBITS: Final = frozenset({CapKind.ACH_DEBIT_DAILY, CapKind.ACH_DEBIT_MONTHLY})
 
 
 class CappedTransfer(NamedTuple):
-    """What caps see of a transfer. ``cents`` are whole, however many they are, and ``is_least`` says that nobody knows
-    how many (``whole_cents``).
-    """
+    """A transfer as caps see it. ``cents`` are whole; ``is_least`` says that they are a minimum (``whole_cents``)."""
 
     rail: str
     direction: str
@@ -58,7 +56,7 @@ class CapCrossing(NamedTuple):
     at: int
     after: int
     until: int
-    actor_id: str | None  # of the kinds that are on one entity
+    actor_id: str | None  # for the kinds of cap on one entity
     is_least: bool = False
 
 
@@ -80,7 +78,7 @@ def crossed_by_proposed(program: ProgramState, transfer: CappedTransfer, at: int
 
 
 def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int) -> Iterator[CapCrossing]:
-    """The caps that a transfer crosses, which the windows count already; ``now`` is the time of the log entry."""
+    """The caps that a transfer crosses, already included in the windows; ``now`` is the time of the log entry."""
     record = stored.record
     if not record.moved:
         return
@@ -88,7 +86,7 @@ def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int
     cents = whole_cents(record.amount, currency, stored.cents())
     least = stored.cents() is None and currency != USD
     transfer = CappedTransfer(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], cents, least, stored.actor)
-    uncounted = cents - (stored.cents() or 0)  # of an amount that windows count with less, or do not know
+    uncounted = cents - (stored.cents() or 0)  # the part of the amount that the windows lack
     for version in program.caps:
         kind = version.kind
         if not _limits(kind, transfer):
@@ -105,9 +103,9 @@ def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int
 
 
 def whole_cents(amount: int, currency: str | None, counted_cents: int | None) -> int:
-    """The amount in US cents, also where windows count less of it.
+    """The amount in US cents, including the part that the windows lack.
 
-    One that nobody knows is a cent, the least that it can be: it crosses a cap that is used up, and no other.
+    An unknown amount counts as a cent, the least that it can be: it crosses only a cap that is used up.
     """
     if currency is None or currency == USD:
         return amount
@@ -115,7 +113,7 @@ def whole_cents(amount: int, currency: str | None, counted_cents: int | None) ->
 
 
 def period_of(kind: CapKind, at: int) -> tuple[int, int]:
-    """The period of a kind of cap that an instant lies in, as [start, end); for the last two it lies in the middle."""
+    """The period around an instant, as [start, end); for the last two kinds the instant is its middle."""
     if kind is CapKind.PER_TRANSACTION:
         return at, at + 1
     if kind is CapKind.ENTITY_VELOCITY_24H:
@@ -179,7 +177,7 @@ def _crossing(
 
 
 def _measured(program: ProgramState, kind: CapKind, actor: Actor | None, at: int) -> _Measure:
-    """What a kind of cap limits in the window that ends at an instant, as known then."""
+    """The sum that a kind of cap limits in the window that ends at an instant, as known then."""
     if kind is CapKind.PER_TRANSACTION:
         return _Measure(0, 0)
     after = period_of(kind, at)[0] - 1
@@ -194,7 +192,7 @@ def _measured(program: ProgramState, kind: CapKind, actor: Actor | None, at: int
 
 
 def _whole(program: ProgramState, kind: CapKind, stored: StoredTransfer, now: int) -> _Measure:
-    """The same of the transfer's whole day or month, as known now."""
+    """The same over the transfer's whole day or month, as known now."""
     start, end = period_of(kind, stored.record.at)
     upto = min(now, end - 1)
     if kind in _DEBITS:
@@ -203,7 +201,7 @@ def _whole(program: ProgramState, kind: CapKind, stored: StoredTransfer, now: in
 
 
 def _crossed_velocity(version: CapVersion, stored: StoredTransfer, now: int) -> Iterator[CapCrossing]:
-    """The 24 hours that end with the transfer, as known then; else the first later 24 hours with it that are over."""
+    """The 24 hours that end with the transfer, as known then; else the first later 24 hours with it over the cap."""
     actor, at, cap = stored.actor, stored.record.at, version.cap
     if actor is None or cap is None:
         return

@@ -1,4 +1,4 @@
-"""The limit ladder held against a proposed transfer, and when its parties are to be screened again.
+"""Compares a proposed transfer with the limit ladder, and dates the next screening of its parties.
 
 The caps are those of each actor's band, which is the band of its latest score; an actor without one is unscored.
 
@@ -22,11 +22,11 @@ from clearhold.features.state.program import ProgramState
 ENTITY: Final = "entity"
 COUNTERPARTY: Final = "counterparty"
 NOT_ON_FILE: Final = "not_on_file"
-"""The id of a counterparty that is described in the request, and that the bank has given none."""
+"""The id of a counterparty that the request describes and that has no id from the bank."""
 
 
 class LadderParties(NamedTuple):
-    """The two sides of a proposed transfer; an id is None when the request names nobody there."""
+    """The two sides of a proposed transfer; an id is None when the request names no party there."""
 
     entity_id: str | None
     entity: Actor | None
@@ -44,7 +44,7 @@ class LadderBands(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Rescreen(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """When an actor is to be screened again.
 
-    ``overdue`` is what the score's screening signals say; None where the bank has not reported whether it screens the
+    ``overdue`` follows the score's screening signals; None where the bank has not reported whether it screens the
     actor, which it reports of entities alone.
     """
 

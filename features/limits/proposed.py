@@ -151,7 +151,7 @@ def _cents_of(transfer: ProposedTransfer) -> int:
 
 
 def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: KnownCounterparty | None) -> LadderParties:
-    """Whom the transfer names, with the id that answers show."""
+    """The parties that the transfer names, with the ids that answers show."""
     counterparty_id = transfer.counterparty_id
     if counterparty is not None and not counterparty.unlisted:
         counterparty_id = counterparty.id
@@ -185,7 +185,7 @@ def _actor_of(program: ProgramState, named: str | None) -> Actor | None:
 
 
 def _card_of(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None) -> int:
-    """What a card attempt of the actor would be counted under: its only card, ``NOBODY`` when it has several."""
+    """The key that a card attempt of the actor is counted under: its only card, ``NOBODY`` when it has several."""
     if transfer.rail is not Rail.CARD or actor is None:
         return NOBODY
     return program.card_table.only_key(actor.index, account=program.accounts.known_number(transfer.entity_id))
@@ -217,7 +217,7 @@ def _node_of(
 def _details_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | None) -> PartyDetails | None:
     """The counterparty's details as its landing would know them.
 
-    A transfer with its id, or one that only its name is known of, states them anew; a match on file stands as it is.
+    A transfer with its id, or a counterparty known only by name, takes the proposed details; a match on file does not.
     """
     proposed = transfer.counterparty
     if proposed is None:

@@ -1,7 +1,7 @@
-"""A program's autonomy applied to the policy of its tenant: what may be closed there, and what a change leads to.
+"""A program's autonomy applied to the policy of its tenant: the closable alerts, and the effect of a change.
 
-The policy that results is a version of its own, ``policy-v1.autonomy-v2``, wherever it differs from the tenant's, so
-that an alert names both and a disposition cites a body that allows what was done.
+The resulting policy has a version, ``policy-v1.autonomy-v2``, wherever it differs from the tenant's, so that an alert
+names both and a disposition cites a body that allows the decision.
 """
 
 from collections.abc import Collection
@@ -15,7 +15,7 @@ from clearhold.features.policy.bodies import PolicyBody
 
 @lru_cache(maxsize=1024)
 def as_left_by(autonomy: AutonomyBody, policy: PolicyBody) -> PolicyBody:
-    """The policy as it holds on the program; the tenant's own where autonomy changes nothing."""
+    """The policy that holds on the program: the tenant's where autonomy changes nothing."""
     closable = closable_detectors(policy, autonomy)
     if closable == set(policy.auto_closable_detectors):
         return policy
@@ -31,10 +31,10 @@ def is_narrower(tier: AutonomyTier, than: AutonomyTier) -> bool:
 def changed(
     current: AutonomyBody, tier: AutonomyTier, eligible: Collection[str], policy: PolicyBody, *, version: str, note: str
 ) -> AutonomyBody:
-    """What the tier leads to. A wider one, or the same, takes in every eligible detector that it can.
+    """The body that the tier leads to. A tier that is not narrower includes every eligible detector that it can.
 
-    What is closable stays so. A detector of the policy that is neither closable now nor eligible is withdrawn, so that
-    ``supervised`` is left with the detectors that earned it alone.
+    Closable detectors stay closable. A detector of the policy that is neither closable nor eligible is withdrawn, so that
+    ``supervised`` keeps only detectors with evidence.
     """
     if is_narrower(tier, current.tier):
         return AutonomyBody(version=version, tier=tier, granted=(), withdrawn=current.withdrawn, note=note)

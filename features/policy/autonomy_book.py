@@ -11,7 +11,7 @@ WIDENED_ONCE_IN_US: Final = DAYS_7
 AS_THE_POLICY_STANDS: Final = AutonomyBody(
     version=autonomy_version(0), tier=AutonomyTier.STANDARD, granted=(), withdrawn=(), note=""
 )
-"""What holds for a program without a version of its own."""
+"""The autonomy of a program without a recorded version."""
 
 
 class AutonomyBook:
@@ -23,17 +23,16 @@ class AutonomyBook:
 
     @property
     def body(self) -> AutonomyBody:
-        """What is in force."""
         return self.versions[-1].body if self.versions else AS_THE_POLICY_STANDS
 
     @property
     def version(self) -> str | None:
-        """None for a program that never had one of its own."""
+        """None for a program without a recorded version."""
         return self.versions[-1].body.version if self.versions else None
 
     @property
     def next_widening_at(self) -> int | None:
-        """From when it may be widened again; None when it never was."""
+        """The instant from which it may be widened again; None when it never was."""
         return None if self.widened_at is None else self.widened_at + WIDENED_ONCE_IN_US
 
     @property

@@ -1,7 +1,6 @@
-"""Policies: versioned data on what may be decided without a person, by when, how much may move, what is suspicious,
-and how long analysts have it.
+"""Policies as versioned data: decisions without a person and their deadlines, caps, lines of suspicion, retention.
 
-A body is never edited. Its version's prefix says which of the types below it is; a further kind is a row in ``BODIES``.
+A body is never edited. The prefix of its version names its type below; a new kind is a row in ``BODIES``.
 
 Unit    hours of clocks may be fractions; money is cents as strings of digits, None is no cap
 """
@@ -138,7 +137,7 @@ class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class KriLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """One indicator's lines: at ``watch`` or over it needs attention, strictly over ``breach`` is a breach.
 
-    Of a coverage they are below; of an aging they are parts of its decision clock, in hours.
+    The lines of a coverage are lower limits; the lines of an aging are parts of its decision clock, in hours.
     """
 
     kri: KriName
@@ -162,13 +161,13 @@ class TableDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
 
 
 class RetentionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """How long the lake keeps its tables. Those that are not named are kept for good; the record always is."""
+    """How long the lake keeps its tables. Unnamed tables are kept for good, and the record always is."""
 
     tables: Annotated[tuple[TableDays, ...], Meta(max_length=100)]
 
 
 class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The caps of one program, all five kinds; they change by actions of their own."""
+    """The caps of one program, all five kinds; each is changed by an action."""
 
     ach_debit_daily_cents: str | None
     ach_debit_monthly_cents: str | None
@@ -178,7 +177,7 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
     @property
     def lines_cents(self) -> tuple[int, ...]:
-        """The caps that somebody's amounts can be split to stay under: of one transfer, and of one entity's day.
+        """The caps that amounts can be split to stay under: of one transfer, and of one entity's day.
 
         No single amount is near the sum of all debits of a program.
         """
@@ -189,7 +188,7 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 class RulesBody(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True, dict=True
 ):
-    """The rules in force: with the prefix ``rules`` those that are active, with ``shadow`` those in testing."""
+    """The rules in force: active rules with the prefix ``rules``, rules in testing with the prefix ``shadow``."""
 
     rules: tuple[Rule, ...]
 
@@ -202,9 +201,9 @@ class RulesBody(
 class ScorecardBody(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The card that scores transfers; None is the default card of whichever build scores.
+    """The card that scores transfers; None is the default card of the scoring build.
 
-    ``follows_tenant`` is of a program that has nothing of its own any more: what the tenant has scores it.
+    ``follows_tenant``: the program no longer has a card, and the tenant's card scores it.
     """
 
     card: Scorecard | None
@@ -212,7 +211,7 @@ class ScorecardBody(
 
 
 class ChallengerBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The version of a scorecard that runs in shadow, with its card; None, both, when a shadow has ended."""
+    """The version of a scorecard that runs in shadow, with its card; both None when a shadow has ended."""
 
     version: str | None
     card: Scorecard | None

@@ -1,8 +1,8 @@
 """The policies of one program: by prefix the versions that came into force, each with the instant from which it counts.
 
-A version that was activated for the program alone stands above one of the whole tenant. Where nothing was activated,
-the seeds are in force, so a book that is empty is complete. Rules count from their entry on, whatever the clock says,
-so of a version of theirs that was replaced nothing is kept.
+A version activated for the program has precedence over one for the whole tenant. Without an activation the seeds are in
+force, so an empty book is complete. Rules count from their entry on, whatever the clock says, so replaced versions of
+rules are not kept.
 
 Errors  none: a prefix without a seed, and without a version at that instant, is None
 """
@@ -43,13 +43,13 @@ class PolicyBook:
         self._of_tenant: dict[str, list[ActiveVersion]] = {}
         self._of_program: dict[str, list[ActiveVersion]] = {}
         self._activations: set[str] = set()
-        self._last = SEEDED  # by prefix: what counts from its own instant on
+        self._last = SEEDED  # by prefix: the version that counts from its instant on
         self._thresholds = _SEEDED_THRESHOLDS  # by version, compiled once
         self._capped: dict[str, Thresholds] = {}  # the same with the program's caps among their lines
-        self._rule_set: RuleSet | None = None  # None until a transfer is held against it
+        self._rule_set: RuleSet | None = None  # None until a transfer is matched with it
 
     def activate(self, version: ActiveVersion) -> ActiveVersion | None:
-        """Bring a version into force, never before the one that it replaces; None if that was applied before."""
+        """Bring a version into force, never before the one that it replaces; None if it was applied before."""
         if version.action_id in self._activations:
             return None
         self._activations.add(version.action_id)
@@ -96,7 +96,7 @@ class PolicyBook:
         return capped
 
     def knows(self, action_id: str) -> bool:
-        """Whether the activation that an action stands for was applied; of rules, the newest alone is remembered."""
+        """Whether the activation by this action was applied; of rules, only the newest is remembered."""
         return action_id in self._activations
 
     def dump(self) -> Any:
@@ -131,7 +131,7 @@ class PolicyBook:
 
 
 def compiled(version: str, body: ThresholdsBody) -> Thresholds:
-    """Thresholds in the form in which each transfer is held against them."""
+    """Thresholds in the form that transfers are compared with."""
     lists = {name: getattr(body, name).countries for name in COUNTRY_LISTS}
     return Thresholds(version, map(int, body.structuring_thresholds_cents), lists)
 

@@ -1,8 +1,8 @@
 """The scorecards of one program: the champion that scores its transfers, and the challenger that runs in shadow.
 
-Both count from their entry on, in the order of the log, whatever the clock says. What was activated for the program
-alone stands above what was activated for the whole tenant, until the program follows the tenant again. Where nothing
-was activated, the default card of this build scores.
+Both count from their entry on, in the order of the log, whatever the clock says. A card activated for the program has
+precedence over one for the whole tenant, until the program follows the tenant again. Without an activation the default
+card of this build scores.
 """
 
 from typing import Any, Final, cast
@@ -31,7 +31,7 @@ TransferCard = CompiledCard[FeatureVector]
 
 
 class CardBook:
-    """What a program is scored with. A version that is replaced leaves the memory, but for the name of its scores."""
+    """The cards that score a program. A replaced version is forgotten, except for the name of its scores."""
 
     def __init__(self) -> None:
         self.champion: TransferCard = trs_v1.DEFAULT
@@ -40,9 +40,9 @@ class CardBook:
         self._champions: list[tuple[int, str]] = []  # from which entry on scores have which version
 
     def activate(self, version: ActiveVersion, offset: int) -> ActiveVersion | None:
-        """Bring a version into force with the entry at an offset; None if it is in force by that activation already.
+        """Bring a version into force with the entry at an offset; None if that activation has it in force already.
 
-        Raises ValueError, naming the fault, for a card that this build cannot score with: the one before stays.
+        Raises ValueError, naming the fault, for a card that this build cannot score with; the previous one stays.
         """
         if self.knows(version.action_id):
             return None
@@ -105,7 +105,7 @@ def card_version(score_version: str) -> str | None:
 
 
 def _follows_tenant(version: ActiveVersion) -> bool:
-    """Whether a version of the program alone says that it has nothing of its own."""
+    """Whether a version of the program says that it has no card."""
     body = cast("ScorecardBody | ChallengerBody", version.body)
     return body.card is None if isinstance(body, ChallengerBody) else body.follows_tenant
 
@@ -115,7 +115,7 @@ def _card_in(version: ActiveVersion) -> Scorecard | None:
 
 
 def _ready(version: ActiveVersion) -> ActiveVersion:
-    """The version with its card checked, and held once for all programs that have it."""
+    """The version with its card checked, and stored once for all programs that have it."""
     body = cast("ScorecardBody | ChallengerBody", version.body)
     if body.card is None:
         return version

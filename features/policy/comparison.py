@@ -1,4 +1,4 @@
-"""A comparison of two cards out of what was counted.
+"""The comparison of two cards, from counts of transfers.
 
 Source  Q. McNemar, Psychometrika 12 (1947), in its exact form: a sign test
 """
@@ -18,7 +18,7 @@ _FLAGGED: Final = frozenset({Band.REVIEW.value, Band.HOLD.value})
 
 
 class PairCount(NamedTuple):
-    """The transfers that both cards have in the same classes, by band, class of the score and label.
+    """The transfers with the same classes under both cards, by band, class of the score and label.
 
     ``is_mature`` says that the transfer is old enough for its label to count. Until then bad ones become known and ok
     ones do not, so that a share of both would be too high.
@@ -36,7 +36,6 @@ class PairCount(NamedTuple):
 def to_comparison(
     counts: Sequence[PairCount], *, version: str, champions: Sequence[str], since: str | None
 ) -> ShadowComparison:
-    """Everything that follows from the counts."""
     mature = [each for each in counts if each.is_mature]
     moves = Counter[tuple[str, str]]()
     for each in counts:
@@ -98,7 +97,7 @@ def _mc_nemar(mature: Sequence[PairCount]) -> PairedTest:
 
 
 def two_sided_p(one: int, other: int) -> float | None:
-    """How likely so uneven a split is when both cards are equally often right; None without a difference.
+    """The probability of so uneven a split when both cards are equally often right; None without a difference.
 
     >>> two_sided_p(1, 9)
     0.021484

@@ -1,4 +1,4 @@
-"""When the evidence on a detector lets the platform close its alerts alone, and when it takes that away again.
+"""When the evidence on a detector lets the platform close its alerts alone, and when it no longer does.
 
 Bound   the upper end of the one-sided 95 % interval of Clopper and Pearson on the share of labelled alerts that are bad
 Unit    shares are compared as integers or in decimal arithmetic of fixed precision, the same on every machine
@@ -27,7 +27,7 @@ _EXACTLY: Final = Context(prec=50, Emin=-(10**12), Emax=10**12)
 
 
 class Objection(StrEnum):
-    """What stands against a detector; more words may be added."""
+    """The objection to a detector; more words may be added."""
 
     ALWAYS_REVIEWED = "always_reviewed"
     BAD_RATE_BOUND = "bad_rate_bound"  # too few labelled alerts, or too many bad ones among them
@@ -37,7 +37,7 @@ class Objection(StrEnum):
 
 
 def objections(detector: str, tally: DetectorTally, policy: PolicyBody) -> tuple[Objection, ...]:
-    """Everything that stands against closing the detector's alerts alone; nothing for an eligible one."""
+    """The objections to closing the detector's alerts alone; empty for an eligible one."""
     bound = bad_rate_bound(tally.bad, tally.labelled)
     standing = (
         (Objection.ALWAYS_REVIEWED, detector in policy.always_reviewed),
@@ -54,7 +54,7 @@ def eligible_detectors(tallies: Mapping[str, DetectorTally], policy: PolicyBody)
 
 
 def is_overturned_recently(tally: DetectorTally) -> bool:
-    """Whether persons overturned so much in 30 days that the detector is withdrawn."""
+    """Whether persons overturned too many alerts in 30 days, so that the detector is withdrawn."""
     return (
         tally.recent_reviewed >= WITHDRAWN_FROM_REVIEWED
         and tally.recent_overturned * 100 > tally.recent_reviewed * WITHDRAWN_OVER_PERCENT
@@ -82,10 +82,10 @@ def bad_rate_bound(bad: int, labelled: int) -> Decimal | None:
 
 
 def _is_at_least_bound(share: Decimal, bad: int, labelled: int, ways: Decimal) -> bool:
-    """Whether a true share as large shows as few bad ones in one case of twenty at most.
+    """Whether a true share this large shows so few bad alerts with a probability of 5 % at most.
 
-    ``ways`` are those to choose the bad ones. The chances are summed from that of exactly as many downwards, where they
-    shrink, until they do not change the sum any more.
+    ``ways`` counts the choices of the bad alerts. The probabilities are summed downwards from the observed number until
+    they no longer change the sum.
     """
     multiply, divide, add = _EXACTLY.multiply, _EXACTLY.divide, _EXACTLY.add
     odds = divide(1 - share, share)

@@ -1,8 +1,8 @@
 """The policies in force for a program at an instant; no other module reads the seeded ones to decide.
 
-``Governed`` is the state of a program, or its series: whatever has a ``PolicyBook``. The instant is the entry's own for
-what is decided (a route, an approval), and the transfer's own time for what is measured, as with all that is known of a
-transfer: history that is loaded late is measured with what was in force then.
+``Governed`` is anything with a ``PolicyBook``: the state of a program, or its series. A decision (a route, an approval)
+takes the policy at the entry's instant; a measurement takes it at the transfer's own time, so that history that is
+loaded late is measured with the policies of its time.
 """
 
 from functools import lru_cache
@@ -29,14 +29,14 @@ from clearhold.features.policy.book import PolicyBook
 
 
 class Governed(Protocol):
-    """What policies are in force for."""
+    """Anything that policies are in force for."""
 
     @property
     def policies(self) -> PolicyBook: ...
 
 
 class Autonomous(Governed, Protocol):
-    """What has an autonomy of its own beside the policies of its tenant: the state of a program."""
+    """The state of a program, which has an autonomy beside the policies of its tenant."""
 
     @property
     def autonomy(self) -> AutonomyBook: ...
@@ -52,7 +52,6 @@ class InForce(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def policy_in_force(program: Autonomous, at: int) -> InForce:
-    """The policy and the clocks of a program at ``at``."""
     clock = version_in_force(program, CLOCK, at)
     policy = effective_policy(program, at)
     return _in_force(policy, cast(ClockPolicy, clock.body), clock.version)
@@ -64,12 +63,11 @@ def effective_policy(program: Autonomous, at: int) -> PolicyBody:
 
 
 def given_policy(program: Governed, at: int) -> PolicyBody:
-    """The policy in force as it was activated, whatever the program's autonomy."""
+    """The policy in force as activated, without the program's autonomy."""
     return cast(PolicyBody, version_in_force(program, POLICY, at).body)
 
 
 def clock_in_force(program: Governed, at: int) -> ClockPolicy:
-    """The decision clocks of a program at ``at``."""
     return cast(ClockPolicy, version_in_force(program, CLOCK, at).body)
 
 
@@ -79,7 +77,6 @@ def ladder_in_force(program: Governed, at: int) -> LimitLadder:
 
 
 def kris_in_force(program: Governed, at: int) -> KriBody:
-    """The lines of a program's key risk indicators at ``at``."""
     return cast(KriBody, version_in_force(program, KRI, at).body)
 
 

@@ -60,7 +60,6 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def route(inputs: RoutingInput, policy: PolicyBody) -> Routing:
-    """How the policy routes an alert."""
     standing = _objections(inputs, policy)
     if True not in standing:
         return Routing(

@@ -1,8 +1,7 @@
-"""The rules in force in a program, ready to be held against each transfer: those that are active and those in testing.
+"""The rules in force in a program, ready to be matched with each transfer: active rules and rules in testing.
 
-A version comes as one body for all programs of a tenant. The body is kept once, and compiled once, for all programs in
-which the same of its rules count. Rules are read back from their canonical form, so that what counts is what a digest
-covers.
+A version is one body for all programs of a tenant. The body is stored once, and compiled once for all programs in which
+the same rules count. Rules are decoded from their canonical form, so that the digest covers the rules that count.
 
 Unit    a rule counts in its own program, or in all where it names none; one that is not about transfers matches none
 """
@@ -44,7 +43,7 @@ class RuleInForce(msgspec.Struct, frozen=True):
 
 
 class RuleSet(msgspec.Struct, frozen=True, weakref=True, eq=False):
-    """``matching`` gives the places in ``rules`` of those that a vector meets."""
+    """``matching`` gives the indexes in ``rules`` of the rules that a vector meets."""
 
     rules: tuple[RuleInForce, ...]
     matching: Callable[[FeatureVector], tuple[int, ...]]
@@ -62,8 +61,9 @@ def shared_body(body: RulesBody) -> RulesBody:
 
 
 def checked_body(body: RulesBody) -> RulesBody:
-    """The same of a version that comes into force; ``ValueError`` names the first rule that cannot be evaluated, and
-    where. Each content is checked once, whoever else has it: a snapshot brings bodies that nothing checked here.
+    """The body of a version that comes into force, as ``shared_body`` gives it; each content is checked once.
+
+    Raises ``ValueError`` with the first rule that cannot be evaluated and its place. Bodies of a snapshot are unchecked.
     """
     encoded = canonical(body)
     digest = digest_of(encoded)
@@ -115,7 +115,7 @@ def _mode_of(rule: Rule, *, is_testing: bool) -> RuleMode:
 
 
 def _in_force(rule: Rule, sha256: str, version: str, mode: RuleMode) -> RuleInForce:
-    """What every match of a rule says, put together once."""
+    """The parts that all matches of a rule share, built once."""
     sentence, count = shown_conditions(rule)
     rest = len(rule.when) - count
     return RuleInForce(

@@ -120,7 +120,7 @@ _LINES: Final = {  # watch and breach; those of KRIs 1 to 3 are Nacha's limits, 
 }
 KRI_V1: Final = KriBody(
     lines=tuple(KriLine(kri=name, watch=watch, breach=breach) for name, (watch, breach) in _LINES.items()),
-    # A debit network's order of magnitude; a program of its own history is measured with its own rates above them.
+    # A debit network's order of magnitude; above it, a program's own rates count.
     fleet_overall_return_rate=0.015,
     fleet_unauthorized_return_rate=0.0003,
 )

@@ -1,6 +1,6 @@
-"""Which network addresses nothing is ever delivered to: everything that is not a public address of one host.
+"""Network addresses that nothing is delivered to: every address that is not a public address of one host.
 
-The answer of a resolver is looked at, never the text of a URL: ``getaddrinfo`` reads 127.1, 0x7f000001 and digits in
+The resolver's answer is checked, never the text of a URL: ``getaddrinfo`` reads 127.1, 0x7f000001 and digits in
 circles. ``is_global`` alone is not enough: it is true for multicast, and for IPv6 forms that carry an IPv4 address.
 """
 

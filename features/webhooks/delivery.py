@@ -1,6 +1,6 @@
-"""What becomes of a delivery after an attempt, and when an endpoint is given up. Pure: the clock is handed in.
+"""The state of a delivery after an attempt, and when an endpoint is given up. Pure: the clock is handed in.
 
-Schedule  attempt k fails: the next one is due min(2^k minutes, 6 hours) later, and after the tenth there is none
+Schedule  the attempt after failed attempt k is due min(2^k minutes, 6 hours) later; the tenth is the last
 Unit      microseconds
 """
 
@@ -54,7 +54,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_gone(self) -> bool:
-        """The receiver says that the endpoint is no more."""
+        """The receiver answers that the endpoint is gone."""
         return self.status_code == GONE
 
 
@@ -96,16 +96,16 @@ def settled(state: DeliveryState, attempt: Attempt, *, now: int) -> DeliveryStat
 
 
 def redelivered(state: DeliveryState, *, now: int) -> DeliveryState:
-    """The delivery as somebody asked for it again: due at once, with the attempts it had."""
+    """The delivery, requested again: due at once, with its count of attempts."""
     return msgspec.structs.replace(
         state, status=DeliveryStatus.PENDING, next_attempt_at=now, delivered_at=None, version=state.version + 1
     )
 
 
 def spread_of(delivery_id: str, status: DeliveryStatus) -> int:
-    """How long a retry that is due is put off, so that those of one moment spread: the same each time.
+    """How long a due retry is put off, so that the retries of one moment spread; the same each time.
 
-    A delivery that is pending is new, or somebody asked for it again and waits.
+    A pending delivery is new or was requested again, and is not put off.
     """
     if status is not DeliveryStatus.FAILED:
         return 0

@@ -1,4 +1,4 @@
-"""The events that a bank's own endpoints are told of, by the name that a registration and a delivery use."""
+"""The events that a bank's endpoints receive, by the name in registrations and deliveries."""
 
 from enum import StrEnum
 from typing import Final

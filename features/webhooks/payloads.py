@@ -1,7 +1,7 @@
-"""What a receiver is sent: the envelope of an event, and the ``data`` of each type. One Struct a type.
+"""The body of a delivery: the envelope of an event, and the ``data`` of each type, one Struct a type.
 
-Ids, words of closed sets, scores and amounts. No names, no account numbers, nothing a person wrote and nothing of the
-bank's ``raw``: a receiver reads those from the interface, under its own key.
+Ids, words of closed sets, scores and amounts. No names, no account numbers, no text by a person and nothing of the
+bank's ``raw``: a receiver reads those from the API under its key.
 
 Unit    money as a string of integer cents; instants as everywhere in the interface
 """
@@ -18,7 +18,7 @@ MAX_BODY_BYTES: Final = 20_000
 
 
 class AlertOpened(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An alert as it was opened. ``status`` is auto_closed where the policy closed it at once."""
+    """An opened alert. ``status`` is auto_closed where the policy closed it at once."""
 
     alert_id: str
     detector: str
@@ -104,7 +104,7 @@ class PreflightScored(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class TransferScored(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A scoring of a transfer: as it landed, or because it was changed or returned. Not a backfill's."""
+    """A scoring of a transfer at landing, or after a change or a return; none by a backfill."""
 
     transfer_id: str
     rail: str

@@ -1,7 +1,4 @@
-"""From a committed row to the event that endpoints are told of: one function for each type of row.
-
-Every id follows from the cause, so that the same row gives the same event.
-"""
+"""Makes the event for endpoints from a committed row, one function a type of row; its ids follow from the cause."""
 
 from typing import Final
 
@@ -39,8 +36,8 @@ _KINDS: Final = {"key:": "key", "policy:": "policy"}
 _PERSON: Final = "person"
 
 
-def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - what the function is about
-    """The mark of what belongs to a simulated program."""
+def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - the subject of the function
+    """The mark of a simulated program's rows."""
     return True if is_simulated else msgspec.UNSET
 
 
@@ -202,7 +199,7 @@ def ping(
 
 
 def body_of(event: WebhookEvent, tenant_slug: str) -> str:
-    """What is stored, signed and sent, for all endpoints alike."""
+    """The text that is stored, signed and sent, the same for all endpoints."""
     payload = Payload(
         id=event.id,
         type=event.type,

@@ -21,12 +21,12 @@ USER_AGENT: Final = "Score-Webhooks/2026-09-17"
 
 
 def secret_of(random: bytes) -> str:
-    """The text of a secret: what is shown once, and signs."""
+    """The text of a secret, which is shown once and is the key."""
     return SECRET_PREFIX + base64.b64encode(random).decode()
 
 
 def is_secret(text: str) -> bool:
-    """Whether a text has the form of a secret, and is as long as one."""
+    """Whether a text has the form and the length of a secret."""
     if not text.startswith(SECRET_PREFIX):
         return False
     try:

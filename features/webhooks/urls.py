@@ -1,7 +1,7 @@
-"""Which URLs may be registered as endpoints, and the form in which they are kept.
+"""Which URLs may be registered as endpoints, and the form in which they are stored.
 
-https, port 443 or 1024 and above, a host name in ASCII, nothing of a user, no fragment. Whether the host may be reached
-is decided at each attempt, by its addresses; an address that never may be is refused here as well.
+https, port 443 or 1024 and above, an ASCII host name, no user, no fragment. Each attempt decides by the addresses
+whether the host may be reached; an address that never may be reached is refused here as well.
 
 Errors  ``ValueError`` with the rule that is broken, which never quotes the URL
 """
@@ -18,13 +18,13 @@ HTTPS_PORT: Final = 443
 LEAST_PORT: Final = 1_024
 LOCAL_HOSTS: Final = ("127.0.0.1", "localhost")
 LISTENED_URL: Final = "https://listen.invalid/"
-"""Nothing is sent to URLs that begin so, under a name that never exists (RFC 6761): somebody reads the deliveries."""
+"""Nothing is sent to URLs with this start, a reserved name (RFC 6761): their deliveries are read instead."""
 
 _HOST_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-._")
 
 
 def endpoint_url(text: str, *, allow_local: bool) -> str:
-    """The URL with its host in lower case and ASCII. ``allow_local``: http to this machine is for trying things out."""
+    """The URL with an ASCII host in lower case. ``allow_local`` permits http to this machine, for trials."""
     if len(text) > MAX_URL_LENGTH:
         raise ValueError(f"must have at most {MAX_URL_LENGTH:,} characters")
     if not text.isprintable() or " " in text or "\\" in text:

@@ -43,7 +43,7 @@ def test_given_the_requesters_own_name_when_approving_then_it_is_refused_for_goo
         action = acting.approved(waiting["id"], by="bob" if "another" in way else name, json={"approverId": name})
 
     assert (action["status"], action["approvedBy"], action["bankResponse"]) == ("refused", None, None)
-    assert action["error"] == "Whoever requested an action may not approve it."
+    assert action["error"] == "The requester of an action may not approve it."
     assert acting.approved(waiting["id"], by="bob") == action
     assert [step for step, _ in acting.steps(waiting["id"])] == ["requested", "refused"]
     assert not acting.taken
