@@ -1,4 +1,4 @@
-"""Clocks of a program's alerts: one that waits past its due time is escalated once, and one that is over rests."""
+"""Clocks of alerts: an alert past its due time is escalated once, and an alert whose window is over rests."""
 
 from typing import Final
 

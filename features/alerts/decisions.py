@@ -120,12 +120,12 @@ def _result_of(alert: AlertState | None, entry: DecisionEntry) -> EntryResult:
 
 
 def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
-    """Whether the decision goes against the draft; None without a draft."""
+    """Whether the decision contradicts the draft; None without a draft."""
     return None if recommendation is None else _RECOMMENDATION_OF[decision] != recommendation
 
 
 def _tally(program: ProgramState, alert: AlertState, entry: DecisionEntry, signed: SignedDecision) -> None:
-    """Count the decision of a person; the first one on an alert also with the time that the alert waited for it."""
+    """Count the decision of a person; the first one on an alert also with the alert's waiting time."""
     if entry.operator_kind is not OperatorKind.PERSON:
         return
     if alert.newest_disposition_id is None:
@@ -137,7 +137,7 @@ def _tally(program: ProgramState, alert: AlertState, entry: DecisionEntry, signe
 def _apply(
     book: AlertBook, alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str
 ) -> None:
-    """Change the alert's status. One that the policy had closed waits again, for a person and on a person's clock."""
+    """Change the alert's status. An alert that the policy had closed waits again, on a person's clock."""
     was_closed = alert.status is AlertStatus.AUTO_CLOSED
     alert.status = BECOMES[decision]
     alert.closed_at = None if alert.waits else at
@@ -152,7 +152,7 @@ def _apply(
 
 
 def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, emit: Emit) -> None:
-    """Open the one appeal of a closed alert. An alert that the policy closed has none: a person may still decide it."""
+    """Open the one appeal of a closed alert. One that the policy closed has no appeal: a person may decide it."""
     book = program.alerts
     old = book.get(entry.alert_id)
     earlier = book.get(alert_id_of(program.id, appeal_key(entry.alert_id)))
@@ -241,5 +241,5 @@ def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emi
 
 
 def _signer(operator: str) -> str:
-    """The signer's name on the record; that of a key has its own prefix already."""
+    """The signer's name on the record; a key's name already has its prefix."""
     return operator if is_key_operator(operator) else f"operator:{operator}"

@@ -1,4 +1,4 @@
-"""A draft: the decision that is proposed of an alert, with its narrative."""
+"""A draft: the proposed decision on an alert, with its narrative."""
 
 from enum import StrEnum
 from typing import Annotated

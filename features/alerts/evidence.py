@@ -150,7 +150,7 @@ def refreshed(stored: str, newest: Refreshable) -> Refreshable:
 def with_totals(
     stored: str, alert: AlertState, escalation: Escalation | None, route_reason: RouteReason | None = None
 ) -> str:
-    """The stored evidence with the totals of today, and with the escalation or the new route if there is one."""
+    """The stored evidence with the present totals, and with the escalation or the new route if there is one."""
     evidence = msgspec.json.decode(stored)
     if alert.appeal_of is None:
         totals = {_ENCODED[name]: value for name, value in totals_of(alert).items()}
@@ -203,14 +203,14 @@ def _features(context: DetectionContext, finding: Finding) -> dict[str, Figure]:
 
 @lru_cache(maxsize=1_024)
 def _columns(further: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[FeatureVector], tuple[Any, ...]], list[str]]:
-    """The names of the features that evidence shows, what reads them of a vector, and which of them are in cents."""
+    """The names of the features in evidence, the reader of their values from a vector, and the names in cents."""
     columns = tuple(dict.fromkeys((*ALWAYS_SHOWN, *further)))
     names = tuple(NAME_OF[column] for column in columns)
     return names, attrgetter(*columns), [NAME_OF[column] for column in columns if column in _IN_CENTS]
 
 
 def shown_figures(figures: Mapping[str, int | str]) -> dict[str, int | str]:
-    """Figures by their names, which say what is in cents."""
+    """Figures under their names; a name says when its figure is in cents."""
     return {name: str(value) if name.endswith("Cents") else value for name, value in figures.items()}
 
 
@@ -220,7 +220,7 @@ def _score_reasons(context: DetectionContext, alert: AlertState) -> tuple[Reason
 
 
 def _path(context: DetectionContext, finding: Finding) -> MoneyPath | None:
-    """The way of the money, beside the detectors that follow it."""
+    """The path of the money, for the detectors that follow it."""
     assessment = context.assessment
     if finding.detector.id not in FOLLOW_MONEY or not (assessment.layering or assessment.round_trip):
         return None

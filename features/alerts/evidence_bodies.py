@@ -1,4 +1,4 @@
-"""What evidence is: of an alert on transfers, of one on a program, and of an appeal.
+"""Bodies of evidence: of an alert on transfers, of an alert on a program, and of an appeal.
 
 Unit    cents are strings of digits, instants are texts; it holds ids and never names
 """
@@ -12,17 +12,14 @@ Figure = str | int | float | bool | None
 
 
 class MoneyPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Transfers that money passed through, oldest first, each as the log offset that last delivered it.
-
-    The interface shows their ids instead; the record keeps the offsets.
-    """
+    """Transfers that money passed through, oldest first, as log offsets; the API shows their ids instead."""
 
     layering_hops: tuple[str, ...]
     round_trip: tuple[str, ...]
 
 
 class Escalation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """When an alert was escalated, and by whom: ``clock``, or the operator who decided so."""
+    """The time of an escalation, and who escalated: ``clock``, or the operator with the decision."""
 
     at: str
     by: str
@@ -47,8 +44,8 @@ class ForeignAmount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Features, reasons, parties and amount are of the newest finding; sums are over all findings.
 
-    ``rests_on`` are the transfers that the newest finding is made of, as log offsets, and ``actor_ids`` the entities
-    and accounts that moved them. ``score_reasons`` are those of the score at which the alert opened.
+    ``rests_on`` are the transfers behind the newest finding, as log offsets; ``actor_ids`` are the entities and
+    accounts that moved them. ``score_reasons`` are the reasons of the score at which the alert opened.
     """
 
     route_reason: str
@@ -91,11 +88,11 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The evidence of an alert that rests on a snapshot of a program: the reading of one indicator, as of the newest
-    snapshot that found it over its line with other figures than the one before.
+    """The evidence of an alert on a program: the reading of one indicator, as of the newest snapshot that found it over
+    its line with changed figures.
 
-    ``hits`` counts those snapshots. ``rests_on`` are the transfers that the reading is made of, as log offsets, and
-    ``actor_ids`` the entities or accounts. ``earlier_breaches`` are the breaches before the one of now.
+    ``hits`` counts those snapshots. ``rests_on`` are the transfers behind the reading, as log offsets, and
+    ``actor_ids`` the entities or accounts. ``earlier_breaches`` are the breaches before the present one.
     """
 
     route_reason: str
@@ -112,7 +109,7 @@ class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     kri_version: str
     features: dict[str, Figure]
     thresholds: dict[str, str | int]
-    score_reasons: tuple[Reason, ...]  # none: an alert on the program has no score
+    score_reasons: tuple[Reason, ...]  # empty: an alert on the program has no score
     rests_on: tuple[str, ...]
     rests_on_count: int
     actor_ids: tuple[str, ...]
@@ -149,7 +146,7 @@ class AppealEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LastingEvidence(msgspec.Struct, frozen=True, rename="camel"):
-    """The fields of evidence that later findings leave as they are."""
+    """The fields of evidence that later findings do not change."""
 
     route_reason: str
     auto_hold: bool

@@ -1,8 +1,8 @@
 """Labels by returns and by disputes: an unauthorized return, or a dispute that the holder won, labels its transfer bad.
 
-A return stands until it is dishonoured. One that no longer stands, and a dispute that the holder lost, labels the
-transfer ok, but only while no person has labelled it. A dispute that is open labels nothing; one that is decided before
-its transfer is known waits for it.
+A return counts until it is dishonoured. A dishonoured return, and a dispute that the holder lost, label the transfer ok
+unless a person has labelled it. An open dispute labels nothing; a dispute that is decided before its transfer is known
+waits for it.
 """
 
 from typing import Any, Final
@@ -37,7 +37,7 @@ def stands_unauthorized(returned: ReturnState) -> bool:
 
 
 def label_by_return(program: ProgramState, landed: LandingResult) -> LabelValue | None:
-    """The label that this delivery gives: bad for a return, ok when it is lifted, or None. The book remembers it."""
+    """The label by this delivery: bad for a return, ok when it is lifted, or None. The book remembers it."""
     labelled, returned = program.alerts.labelled_by_return, program.returned.get(landed.row_index)
     if landed.row_index not in labelled:
         if returned is None or not stands_unauthorized(returned):
@@ -78,7 +78,7 @@ def apply_dispute_event(
 def label_by_earlier_dispute(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """Label a new transfer whose dispute was decided before it was known, unless its own status has just done so."""
+    """Label a new transfer whose dispute was decided before it was known, unless its status has just labelled it."""
     alerts, row_index = program.alerts, landed.row_index
     if not alerts.disputes_waiting or not landed.is_new:
         return
@@ -91,7 +91,7 @@ def label_by_earlier_dispute(
 def label_disputed_check(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """Label a check whose payer's dispute is decided by the status that was just delivered."""
+    """Label a check whose payer's dispute is decided by the status just delivered."""
     if snapshot.rail != _CHECK or landed.result is not EventResult.APPLIED:
         return
     outcome = OUTCOME_OF_CHECK_STATUS.get(snapshot.status or "")

@@ -1,7 +1,7 @@
-"""Opens the alert of a wallet that is found on a sanctions list after it paid or was paid, without waiting for more.
+"""Opens the alert of a wallet that appears on a sanctions list after it paid or was paid.
 
-The alert rests on the wallet's newest settlement, which its evidence names by log offset alone, and is of the time at
-which the listing was delivered: what is paid later joins it. A wallet that a hard alert covers already gets no other.
+The alert rests on the wallet's newest settlement, named in its evidence by log offset alone. Its time is the delivery
+of the listing: later payments join it. A wallet that a hard alert already covers gets no further alert.
 
 Window  settlements of 90 days, as many as a search of the graph looks at
 """
@@ -26,7 +26,7 @@ NO_ID: Final = ""
 
 
 def open_for_listed(program: ProgramState, listed: Listed, position: EntryPosition, emit: Emit) -> None:
-    """Open the alert of a wallet that has just been listed, if it paid or was paid."""
+    """Open the alert of a newly listed wallet, if it paid or was paid."""
     transfer = _newest_settlement(program, listed, position.appended_at)
     if transfer is None:
         return
@@ -41,7 +41,7 @@ def open_for_listed(program: ProgramState, listed: Listed, position: EntryPositi
 
 
 def _newest_settlement(program: ProgramState, listed: Listed, upto: int) -> StoredTransfer | None:
-    """The newest payment to an agent, or from this wallet of a payer that may have several."""
+    """The newest payment to an agent, or from this wallet by a payer with possibly several wallets."""
     graph = program.graph
     nodes, node = (graph.into, node_of_actor(listed.index)) if isinstance(listed, Actor) else (graph.out, listed.node)
     edges = nodes.get(node)

@@ -1,6 +1,6 @@
 """Draft narratives: an alert written from its evidence, in the order in which an examiner reads.
 
-Parts    decision, who, what and when, where, why it alerted, what was looked at, why this decision
+Parts    decision, who, what and when, where, why it alerted, review, why this decision
 Figures  every one is of the evidence, or of the alert itself (its id, its times); ids only, never names
 Length   80-250 words for close, 150-500 for hold and escalate
 Wording  "consistent with", never "is"; nothing is said of reports to authorities, filed or not
@@ -37,7 +37,7 @@ ESCALATING: Final = "A person with more authority should decide."
 
 
 def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recommendation:
-    """Hold in the hold band; escalate what is hard or high; close what is low or clear; else escalate."""
+    """Hold in the hold band; escalate hard or high alerts; close low or clear ones; else escalate."""
     if band is Band.HOLD:
         return Recommendation.HOLD
     if hard or severity is Severity.HIGH:
@@ -135,7 +135,7 @@ def _what_and_when(e: Evidence, most: int) -> str:
 
 
 def _amount(e: Evidence) -> str:
-    """The newest transfer's amount in its own currency, and in US dollars where that is another one."""
+    """The newest transfer's amount in its own currency, and in US dollars where the currency differs."""
     if e.currency == USD:
         return money(int(e.amount_cents))
     cents = e.features["amountCents"]

@@ -1,8 +1,8 @@
-"""Turns what a snapshot finds of a program into alerts.
+"""Turns the findings of a snapshot on a program into alerts.
 
-A finding joins the alert of its detector that waits, or whose window covers it; one that waits is written anew when a
-figure changed. Once it is decided, a breach that has just begun, or a worse finding, opens the next. Such an alert has
-no transfer and no score, and so the policy never closes it.
+A finding joins the alert of its detector that waits, or whose window covers it; a waiting alert is written again when a
+figure changed. After a decision, a new breach or a worse finding opens the next alert. An alert on a program has no
+transfer and no score, so the policy never closes it.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ from clearhold.features.state.kri_memory import Breach
 
 
 class _Finding(msgspec.Struct, frozen=True, rename="camel"):
-    """What a stored alert says of its newest finding."""
+    """The newest finding in a stored alert."""
 
     finding: str
 
@@ -41,7 +41,6 @@ _DECODER: Final = msgspec.json.Decoder(_Finding)
 
 
 def run_program_detectors(snapshot: ProgramSnapshot, score: Score, position: EntryPosition, emit: Emit) -> None:
-    """Run every detector of programs on a snapshot."""
     findings = program_findings(snapshot)
     if findings:
         opener = SnapshotAlerts(snapshot, score, position, emit)
@@ -60,7 +59,7 @@ class SnapshotAlerts:
         self._policies: InForce = policy_in_force(snapshot.program, position.appended_at)
 
     def open_or_join(self, finding: ProgramFinding, breach: Breach) -> None:
-        """Let the finding join the alert that covers it, or open one."""
+        """Join the alert that covers the finding, or open one."""
         key = key_of_subject(finding.detector, SubjectType.PROGRAM, self._program.id)
         alert = self._book.alert_at(key, self._snapshot.at) or self._waiting(key)
         if alert is None:
@@ -71,7 +70,7 @@ class SnapshotAlerts:
             self._open(finding, breach, key)
 
     def _waiting(self, key: str) -> AlertState | None:
-        """The newest alert of the key, if it waits: also when its window is over."""
+        """The newest alert of the key, if it waits, even when its window is over."""
         newest = self._book.newest_alert(key)
         return newest if newest is not None and newest.waits else None
 

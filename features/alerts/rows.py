@@ -1,4 +1,4 @@
-"""Rows of an alert: its versions, its body as opened, which dispositions cite by its digest, and its dispositions."""
+"""Rows of an alert: its versions, its body as opened with a digest for citations, and its dispositions."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from clearhold.features.state.program import ProgramState
 
 
 class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The alert of the interface as it was opened, with its draft."""
+    """The alert of the API at its opening, with its draft."""
 
     id: str
     tenant_id: str
@@ -46,7 +46,7 @@ class AlertBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DispositionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The body that a disposition's hash covers: the interface's Disposition without its hashes, and two digests."""
+    """The body that a disposition's hash covers: the Disposition of the API without its hashes, and two digests."""
 
     id: str
     tenant_id: str
@@ -74,7 +74,7 @@ def derived_from(source_id: str, cause: str) -> str:
 
 
 def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition) -> AlertRow:
-    """The alert as it stands after this entry."""
+    """The alert after this entry."""
     summary, evidence, draft = program.alerts.texts(alert)
     return AlertRow(
         tenant_id=program.tenant_id,

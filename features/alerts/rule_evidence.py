@@ -1,4 +1,4 @@
-"""What the evidence of a rule's alert says of the rule: which one in which version, and what each condition observed.
+"""The evidence on the rule behind an alert: its id and version, and the value that each condition observed.
 
 Unit    cents are strings of digits, as everywhere in evidence; the rule's name and note are the bank's and stay out
 """
@@ -13,7 +13,7 @@ from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
 
 
 class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A condition that held, and the value that it looked at; without a ``value`` where it compares with none."""
+    """A condition that held, with the observed value; the operator may need no ``value`` to compare with."""
 
     field: str
     op: str
@@ -22,7 +22,7 @@ class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``sha256`` is the digest of all that the rule says, which its backtest and its activation cite too."""
+    """``sha256`` is the digest of the whole rule, which its backtest and its activation cite too."""
 
     rule_id: str
     sha256: str
@@ -32,7 +32,7 @@ class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def rule_evidence(match: RuleInForce, vector: FeatureVector) -> RuleEvidence:
-    """The rule as the transfer's vector met it."""
+    """The rule with the values of the transfer's vector."""
     rule = match.rule
     return RuleEvidence(
         rule_id=rule.id,

@@ -1,6 +1,6 @@
-"""The matches of rules that are counted: a row each, the first time that such a rule matches a transfer.
+"""Counted matches of rules: a row for the first time that such a rule matches a transfer.
 
-A rule that logs and one in testing are counted so. One that opens an alert is not: the alert is its match.
+Rules that log and rules in testing are counted. A rule that opens an alert is not: the alert is its match.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from clearhold.features.policy.rule_set import RuleInForce
 def emit_rule_matches(
     context: DetectionContext, matches: Sequence[RuleInForce], position: EntryPosition, emit: Emit
 ) -> None:
-    """Remember the matches of an assessed transfer that are counted."""
+    """Remember the counted matches of an assessed transfer."""
     program, row = context.program, context.landed.row_index
     for match in matches:
         if match.opens_alert or not program.rule_matches.add(match.mode, match.sha256, row):

@@ -7,7 +7,7 @@ ALL_HISTORY: Final = "all history"
 
 
 class Feature(NamedTuple):
-    """What a feature is called, what it is measured in, over which window, and how."""
+    """The names of a feature, its type, unit and window, and its meaning."""
 
     name: str
     column: str

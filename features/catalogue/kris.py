@@ -1,4 +1,4 @@
-"""The key risk indicators of a program: what each is the ratio or the count of, over which window.
+"""The key risk indicators of a program: the ratio or count that each one is, and its window.
 
 Their lines of watch and breach are policy data (``features/policy``, prefix ``kri``).
 """
@@ -15,7 +15,7 @@ _RATIO, _COUNT, _HOURS = KriUnit.RATIO, KriUnit.COUNT, KriUnit.HOURS
 
 
 class Kri(NamedTuple):
-    """One indicator. ``n`` is what it counts; the denominator is empty for one that is no ratio."""
+    """One indicator. ``n`` names the counted things; the denominator is empty for an indicator that is no ratio."""
 
     name: KriName
     numerator: str

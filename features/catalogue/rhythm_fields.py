@@ -1,6 +1,6 @@
 """The further fields on an actor's pace, hours and usual amounts, and on money that goes on or back within hours.
 
-Other transfers of the very instant count in no window of hours: they were booked together.
+Windows of hours leave out other transfers of the same instant, because they were booked together.
 """
 
 from typing import Final
@@ -14,7 +14,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "90 days",
-        "As entity.medianCents90d: of ten amounts nine are at most this.",
+        "Nine of ten amounts are at most this; the transfers of entity.medianCents90d.",
     ),
     Feature(
         "velocity1hCount",

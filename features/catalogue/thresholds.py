@@ -1,8 +1,8 @@
-"""Lines that the windows, features and scorers share: those that policy sets, and those that a feature's name states.
+"""Lines that windows, features and scorers share: lines that policy sets, and lines in the names of features.
 
 ``Thresholds`` are the ones in force for a program at an instant (``features/policy/in_force.py``): the reporting
 thresholds that amounts are split to stay under, and the regulators' lists of countries. The constants below belong to
-the meaning of a feature, and change with its version only. A line that only one scorer reads stands with that scorer.
+the meaning of a feature, and change with its version only. A line of one scorer is in its module.
 
 Unit    cents, and counts where the name says so
 """
@@ -32,7 +32,7 @@ COUNTRY_LISTS: Final = (CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_M
 
 
 class Lines:
-    """Reporting thresholds, and the amounts that lie just under one; made once for each set of thresholds."""
+    """Reporting thresholds, and the amounts that lie just under one; built once for each set of thresholds."""
 
     def __init__(self, thresholds_cents: Iterable[int]) -> None:
         self.cents: Final = tuple(sorted(set(thresholds_cents)))
@@ -41,7 +41,7 @@ class Lines:
         self.just_below_edges, self._just_below = _steps(self.cents, JUST_BELOW_FROM_PERCENT)
 
     def zones(self, amount_cents: int | None) -> tuple[int, ...]:
-        """The thresholds that an amount stays just under, in [0.80, 1.00) of each; none where it is not known."""
+        """The thresholds that an amount stays just under, in [0.80, 1.00) of each; empty for an unknown amount."""
         return () if amount_cents is None else self._zones[bisect_right(self.zone_edges, amount_cents)]
 
     def is_just_below(self, amount_cents: int) -> bool:
@@ -63,7 +63,7 @@ class Thresholds:
         }
 
     def lists_of(self, country: str | None) -> str | None:
-        """The names of the lists that a country is on, comma-separated; None where it is not known."""
+        """The names of the lists that a country is on, comma-separated; None for an unknown country."""
         return None if country is None else self._lists_of.get(country, "")
 
     def with_lines(self, version: str, more_cents: Iterable[int]) -> "Thresholds":

@@ -1,4 +1,4 @@
-"""The feature vector: all that a scorer may look at, taken at the transfer's own time.
+"""The feature vector: everything that a scorer may read, as of the transfer's own time.
 
 ``features/catalogue/`` says what each field means. Field order is column order in ``transfer_features``.
 """
@@ -109,7 +109,7 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     payee_new_payers_90d: int | None
     program_rare_pairs_90d: int
     program_transfers_90d: int
-    moved: bool | None  # None in vectors that were kept before it was measured, all taken to have moved
+    moved: bool | None  # None in vectors stored before it was measured, which count as moved
     counterparty_unauthorized_returns_60d: int
     counterparty_frozen_returns: int
     pair_regular: bool | None
@@ -118,7 +118,7 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
     structuring_thresholds: str
     thresholds_version: str
     ladder_version: str
-    # From here on None, in vectors that were kept before they were measured
+    # From here on None in vectors stored before they were measured
     entity_p90_cents_90d: int | None
     velocity_count_1h: int | None
     velocity_count_6h: int | None
@@ -132,14 +132,14 @@ class FeatureVector(msgspec.Struct, frozen=True, gc=False):
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """The transfers on which money went, oldest first, as log offsets that delivered them."""
+    """The transfers that passed money on, oldest first, as log offsets of their deliveries."""
 
     layering_hops: tuple[int, ...] = ()
     round_trip: tuple[int, ...] = ()
 
 
 class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
-    """One scoring of one transfer. In the table the vector's fields follow the others, each as a column of its own."""
+    """One scoring of one transfer. In the table the fields of the vector follow as further columns."""
 
     tenant_id: str
     program_id: str
@@ -163,7 +163,7 @@ class TransferFeaturesRow(msgspec.Struct, frozen=True, gc=False):
 
 
 def pays(v: FeatureVector) -> bool:
-    """True when the money leaves the program's own side, whoever originated the transfer."""
+    """True when the money leaves the program, no matter who originated the transfer."""
     return money_leaves(v.rail, v.direction, v.type)
 
 
@@ -173,7 +173,7 @@ def is_attempt(v: FeatureVector) -> bool:
 
 
 def is_rare_pair(v: FeatureVector) -> bool:
-    """Payer and payee are new to each other, and neither has over 3 new acquaintances in 90 days, this one counted."""
+    """Payer and payee are new to each other, and neither has over 3 new acquaintances in 90 days, this one included."""
     if not v.pair_first_time or v.payer_new_payees_90d is None or v.payee_new_payers_90d is None:
         return False
     return v.payer_new_payees_90d <= RARE_AT_MOST and v.payee_new_payers_90d <= RARE_AT_MOST

@@ -1,6 +1,6 @@
-"""How long to wait before the next attempt: twice as long after each failure, up to a bound.
+"""The pause before the next attempt: twice as long after each failure, up to a bound.
 
-Unit    that of the first pause, which is that of the longest, too
+Unit    the unit of both arguments
 """
 
 from typing import Final, TypeVar

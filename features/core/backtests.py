@@ -1,7 +1,7 @@
-"""Backtests: what a rule would have done to stored transfers; and what a rule in testing does in live shadow.
+"""Backtests: the effect that a rule would have had on stored transfers; and the matches of a rule in live shadow.
 
-Unit    instants, days and weeks are texts, UTC; money is US cents as a string of digits; ``days`` before ``at`` were
-        read
+Unit    instants, days and weeks are texts, UTC; money is US cents as a string of digits; ``days`` are the days before
+        ``at``
 Null    a share of nothing and a figure over no day are null, never 0
 """
 
@@ -13,10 +13,10 @@ from clearhold.features.core.measured import Measured
 from clearhold.features.core.words import about, minted
 
 MOST_DAYS: Final = 90
-"""As far back as a backtest goes, and as far as the one behind an activation has to go."""
+"""The longest window of a backtest, and the window that an activation requires."""
 
 MOST_SAMPLED: Final = 1_000
-"""Transfers that a backtest reads at most, the newest; one that is full reads all of its window."""
+"""The most transfers that a backtest reads, the newest; a full backtest reads all of its window."""
 
 MOST_EXAMPLES: Final = 20
 MOST_CAUGHT: Final = 100
@@ -46,8 +46,8 @@ class BacktestWeek(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaughtTransfers(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The past transfers that the rule would have caught; the ids are of the newest. Of a transfer in another currency
-    without an amount in US dollars the cents are not known, and not in the sum.
+    """The past transfers that the rule would have caught, with the ids of the newest. The sum leaves out transfers in
+    another currency without an amount in US dollars.
     """
 
     count: Annotated[int, about("How many.")]
@@ -56,7 +56,7 @@ class CaughtTransfers(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What only a backtest of every transfer in its window says.
+    """The figures that only a backtest of every transfer in its window has.
 
     Precision and recall are over labelled transfers. ``preflights_held`` is over pre-flights whose transfer landed.
     """
@@ -73,15 +73,13 @@ class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``rule_sha256`` is the digest of the rule that was tested (``rule_hash``), and ``program_id`` its program,
-    whatever was written since.
-    """
+    """``rule_sha256`` is the digest of the tested rule (``rule_hash``), and ``program_id`` its program at that time."""
 
     key: Annotated[str, minted("backtest")]
     rule_id: str
     rule_sha256: str
     program_id: Annotated[str | None, about("The rule's program when it was tested; null is every program.")]
-    at: Annotated[str, about("When it was made; it looks at the days before.")]
+    at: Annotated[str, about("When it was run; it reads the days before.")]
     days: Annotated[int, about("How many days before were read.")]
     scanned: int
     sampled: Annotated[
@@ -95,7 +93,7 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     by_band: dict[str, int]
     sample_transfer_ids: Annotated[tuple[str, ...], _EXAMPLES]
     full: Annotated[
-        FullBacktest | msgspec.UnsetType, about("What only a backtest of every transfer in its window says.")
+        FullBacktest | msgspec.UnsetType, about("Figures that only a backtest of every transfer in its window has.")
     ] = msgspec.UNSET
 
 
@@ -107,16 +105,15 @@ class ShadowDay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShadowReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a rule in testing, or one in force that logs, has matched in live traffic since it is so with its present
-    text.
+    """The matches of a rule in testing, or of a logging rule in force, in live traffic since it has its present text.
 
-    What is counted is null for any other rule, where nothing is measured.
+    The counts are null for any other rule.
     """
 
     rule_id: str
     rule_sha256: str
-    version: Annotated[str | None, about("The version of the rules that has it; null for a rule that is not counted.")]
-    since: Annotated[str | None, about("Since when it is counted as it is written; null for a rule that is not.")]
+    version: Annotated[str | None, about("The version of the rules that has it; null for an uncounted rule.")]
+    since: Annotated[str | None, about("Since when its present text is counted; null for an uncounted rule.")]
     scanned: int | None
     matched: Annotated[int | None, _MATCHED]
     matched_share: float | None

@@ -9,12 +9,11 @@ HOLD_FROM: Final = 70
 
 
 def band_of(score: int | None) -> Band:
-    """Clear 0-29, review 30-69, hold 70-100; a score that was not measured is unscored, never clear."""
     return _UNSCORED if score is None else _BANDS[(score >= REVIEW_FROM) + (score >= HOLD_FROM)]
 
 
 def band_word(score: int | None) -> str:
-    """The same as the word that rows keep."""
+    """The same as the word in rows."""
     return _UNSCORED_WORD if score is None else _BAND_WORDS[(score >= REVIEW_FROM) + (score >= HOLD_FROM)]
 
 

@@ -1,9 +1,9 @@
 """The record's canonical form: RFC 8785 (JCS) over a restricted domain. These bytes are hashed, chained and exported.
 
-Domain  objects with ASCII keys; strings as they are, not normalised; integers within +-(2**53 - 1); other numbers to
+Domain  objects with ASCII keys; strings unchanged, not normalised; integers within +-(2**53 - 1); other numbers to
         ``DECIMALS`` places; nulls present. Cents are strings of digits, times are texts of ``format_instant``
-Why     inside this domain a sorted ``json.dumps`` gives the same bytes, so whoever checks a record needs no JCS library
-Errors  ``ValueError`` for what lies outside of the domain, which is a mistake of ours and never a caller's
+Why     inside this domain a sorted ``json.dumps`` gives the same bytes, so an examiner needs no JCS library
+Errors  ``ValueError`` for a value outside of the domain, which is a fault of ours and never a caller's
 """
 
 from enum import StrEnum
@@ -28,7 +28,7 @@ class Chain(StrEnum):
 
 
 class LineKind(StrEnum):
-    """What a line of an export is; the first two are cited by digest, the others are links of a chain."""
+    """The kind of a line of an export; the first two are cited by digest, the others are links of a chain."""
 
     POLICY = "policy"
     ALERT = "alert"
@@ -40,12 +40,12 @@ KIND_OF_CHAIN: Final = {Chain.DISPOSITIONS: LineKind.DISPOSITION, Chain.ACTIONS:
 
 
 def canonical(body: Any) -> bytes:
-    """The canonical bytes of a Struct, or of what JSON would decode to."""
+    """The canonical bytes of a Struct or of decoded JSON."""
     return _ENCODER.encode(_within_domain(msgspec.to_builtins(body)))
 
 
 def digest_of(body: bytes) -> str:
-    """What another body cites this one by."""
+    """The digest by which another body cites this one."""
     return sha256(body).hexdigest()
 
 
@@ -89,5 +89,5 @@ def record_line(kind: LineKind, body: bytes, link: tuple[str, int, str | None, s
 
 
 def _quoted(text: str | None) -> str:
-    """For a hash, which has nothing to be escaped."""
+    """A hash needs no escaping."""
     return "null" if text is None else f'"{text}"'

@@ -1,4 +1,4 @@
-"""A challenger compared with the champion that it runs beside: what the same transfers get from both.
+"""A challenger compared with the champion that it runs beside, on the same transfers.
 
 Unit    instants are texts, UTC; shares are of 1; ``psi`` is a sum over scores by tens and unscored
 Null    a share of nothing, and a test without a decision that differs, are null, never 0
@@ -13,7 +13,7 @@ from clearhold.features.core.words import about
 
 
 class BandMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Transfers that the champion has in one band and the challenger in another or the same."""
+    """Transfers by the champion's band and the challenger's."""
 
     champion_band: Annotated[str, about("The band by the champion's score.")]
     band: Annotated[str, about("The band by the challenger's score.")]
@@ -21,7 +21,7 @@ class BandMove(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CardFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one card makes of the transfers: those in review and hold, and how right that is.
+    """The transfers that one card puts in review and hold, and the share that is right.
 
     ``precision`` is over matured labels, ``recall`` over all bad ones, however young.
     """

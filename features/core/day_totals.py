@@ -1,7 +1,7 @@
 """Totals of a program over whole UTC days, which add up over programs to those of a tenant.
 
-Days are counted since the epoch. A transfer belongs to the day of its own time, an alert to the day it was opened on, a
-decision and a bank event to the day of their own times.
+Days are counted since the epoch. A transfer, a decision and a bank event belong to the day of their own time, an alert
+to the day of its opening.
 
 Unit    counts; amounts in US cents, waits in seconds
 """
@@ -16,15 +16,15 @@ import msgspec
 from clearhold.features.core.instants import DAY_US, DAYS_60
 
 FINAL_AFTER_DAYS: Final = DAYS_60 // DAY_US + 1
-"""A label ok is provisional on the transfers of a period's last day and of the 60 days before it."""
+"""An ok label is provisional on transfers of the last day of a period and of the 60 days before it."""
 
 
 class DayTotals(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is exact of a number of days. The figures up to ``overturns`` are those that a program tallies by day.
+    """Exact totals of a number of days. A program tallies the figures up to ``overturns`` by day.
 
-    Attempts count as transfers and move no cents; returns are those that stand, and the unauthorized ones among them
-    those of debits that the program sent. ``clear`` to ``unscored`` go by a transfer's newest band, labels by its band
-    as it landed. An unalerted transfer is one in the band clear that no alert was opened or written with.
+    Attempts count as transfers and move no cents; dishonoured returns are left out, and the unauthorized ones are of
+    debits that the program sent. ``clear`` to ``unscored`` go by a transfer's newest band, labels by its band at
+    landing. An unalerted transfer is in the band clear and in no alert.
     """
 
     transfers: int = 0
@@ -46,12 +46,12 @@ class DayTotals(msgspec.Struct, frozen=True, omit_defaults=True):
     unalerted: int = 0
     unalerted_cents: int = 0
     alerts: int = 0  # opened
-    auto_closed: int = 0  # by the policy, as they were opened
+    auto_closed: int = 0  # by the policy, at their opening
     reviews: int = 0  # decisions of persons where there was a draft to agree with
-    overturns: int = 0  # those of them that went against it
+    overturns: int = 0  # reviews that contradicted it
     provisional_ok: int = 0  # labels ok that may yet turn bad (``FINAL_AFTER_DAYS``)
     programs: int = 0
-    scored_programs: int = 0  # those with a Program Risk Score
+    scored_programs: int = 0  # programs with a Program Risk Score
     waits: tuple[int, ...] = ()  # from the opening of an alert to the first decision of a person, in no order
     events: dict[str, dict[str, int]] = {}  # deliveries by family and result
 
@@ -61,12 +61,11 @@ TALLIED: Final = _FIGURES[: _FIGURES.index("overturns") + 1]
 
 
 def day_totals(figures: Mapping[str, int], waits: Iterable[int], events: dict[str, dict[str, int]]) -> DayTotals:
-    """Totals of figures by their names."""
     return msgspec.structs.replace(msgspec.convert(figures, DayTotals), waits=tuple(waits), events=events)
 
 
 def sum_of(totals: Iterable[DayTotals]) -> DayTotals:
-    """The totals of several programs over the same days together."""
+    """The totals of several programs over the same days."""
     parts = tuple(totals)
     events: dict[str, Counter[str]] = {}
     for part in parts:

@@ -1,6 +1,6 @@
-"""What can go wrong, each in one sentence that is safe to show to any caller, and with a code that a program can read.
+"""Errors: each has one sentence that is safe to show to any caller, and a code for programs.
 
-``api/http/error_table.py`` says for every code which HTTP status answers it, and what a caller does about it.
+``api/http/error_table.py`` gives the HTTP status of every code, and the cure for a caller.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from clearhold.features.core.words import about
 
 
 class ErrorCode(StrEnum):
-    """What went wrong. A code never changes its meaning; a new meaning gets a new code."""
+    """The kind of failure. A code never changes its meaning; a new meaning gets a new code."""
 
     VALIDATION_FAILED = "validation_failed"
     INVALID_JSON = "invalid_json"
@@ -144,7 +144,7 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     path: str
-    code: Annotated[FieldCode, about("The rule that it breaks.")]
+    code: Annotated[FieldCode, about("The broken rule.")]
 
 
 class RiskError(Exception):
@@ -178,15 +178,15 @@ class NotFoundError(RiskError):
 
 
 class ConflictError(RiskError):
-    """The object's state, or an earlier request, stands against it."""
+    """The object's state, or an earlier request, conflicts with this one."""
 
 
 class StaleError(RiskError):
-    """The object was changed since the caller read it."""
+    """The object has changed since the caller read it."""
 
 
 class RateLimitedError(RiskError):
-    """The caller asks for more at a time than it may; the same request can be granted later."""
+    """The caller exceeds its rate; the same request can succeed later."""
 
     def __init__(self, sentence: str, code: ErrorCode = ErrorCode.RATE_LIMITED) -> None:
         super().__init__(sentence, code)
@@ -200,7 +200,7 @@ class UnavailableError(RiskError):
 
 
 class GatewayError(RiskError):
-    """A service that this one asks on the caller's behalf is not there, or does not answer as it has to."""
+    """A service that is called for the caller is unreachable, or its answer is malformed."""
 
 
 def invalid(path: str, rule: str, code: FieldCode) -> InvalidRequestError:

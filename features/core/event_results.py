@@ -1,4 +1,4 @@
-"""What can become of a bank event, and what is said of it.
+"""The results of a bank event, and their meanings.
 
 An id is used up by the first event under it that takes effect. Another event under it is then ``conflicting``; before,
 it is taken as new, so that an event whose data could not be used can be corrected under its own id.
@@ -12,7 +12,7 @@ import msgspec
 
 
 class EventResult(StrEnum):
-    """What became of one delivery of a bank event."""
+    """The result of one delivery of a bank event."""
 
     APPLIED = "applied"
     WAITING = "waiting"
@@ -42,7 +42,7 @@ TAKES_EFFECT: Final = frozenset({EventResult.APPLIED, EventResult.WAITING})
 
 
 class EventSubjectType(StrEnum):
-    """What an event can be about."""
+    """The kinds of objects that an event can be about."""
 
     TRANSFER = "transfer"
     ENTITY = "entity"
@@ -51,16 +51,16 @@ class EventSubjectType(StrEnum):
 
 
 class SubjectOfEvent(msgspec.Struct, frozen=True, gc=False):
-    """What an event is about."""
+    """The object that an event is about."""
 
     type: EventSubjectType
     id: str
 
 
 class EventOutcome(msgspec.Struct, frozen=True, gc=False):
-    """What became of an event, and what it is about where it could be read that far.
+    """The result of an event, and its subject where it could be read.
 
-    ``is_plain`` is true when it is known that there is nothing to be said of it.
+    ``is_plain`` is true when the event is known to have no fault.
     """
 
     result: EventResult
@@ -69,7 +69,7 @@ class EventOutcome(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventFault(msgspec.Struct, frozen=True, gc=False):
-    """A sentence on an event, and the dotted path of the field that it is about; never a value of the caller's."""
+    """A sentence on an event, and the dotted path of its field; it quotes nothing of the caller's."""
 
     sentence: str
     path: str | None = None

@@ -1,7 +1,7 @@
-"""Ids that are derived: the same cause has the same id, however often it is delivered and whoever computes it.
+"""Derived ids: the same cause has the same id at each delivery and on each machine.
 
-A derived id is a version 5 UUID (RFC 9562) within a namespace of its own for each kind of object, so that no id of one
-kind can be that of another. Fresh ids are random and made in ``store/ids.py``.
+A derived id is a version 5 UUID (RFC 9562) in a namespace for its kind of object, so that ids of two kinds never
+collide. Fresh ids are random and made in ``store/ids.py``.
 """
 
 import uuid
@@ -25,10 +25,10 @@ class IdNamespace:
 
     def __init__(self, kind: str) -> None:
         namespace = uuid.uuid5(uuid.NAMESPACE_URL, f"https://clearhold.invalid/{kind}")
-        self._seeded = sha1(namespace.bytes, usedforsecurity=False)  # what RFC 9562 makes a version 5 of
+        self._seeded = sha1(namespace.bytes, usedforsecurity=False)  # the input of a version 5 UUID in RFC 9562
 
     def id_of(self, cause: str) -> str:
-        """The id of what this text names."""
+        """The id of the object that this text names."""
         seeded = self._seeded.copy()
         seeded.update(cause.encode("utf-8", "surrogatepass"))
         name = seeded.hexdigest()
@@ -45,12 +45,12 @@ _EFFECT_IDS: Final = IdNamespace("ids")
 
 
 def derived_id(*parts: str) -> str:
-    """The id of what these parts cause. Parts are kept apart: ``("a", "bc")`` and ``("ab", "c")`` differ."""
+    """The id of the object that these parts cause. Parts are separated: ``("a", "bc")`` and ``("ab", "c")`` differ."""
     return _EFFECT_IDS.id_of(_ENCODE(parts).decode())
 
 
 def number_of(derived: str) -> int:
-    """The 128 bits of an id that was derived.
+    """The 128 bits of a derived id.
 
     >>> with_number(number_of("8b5a7292-935c-5449-9007-d3908c04fe62"))
     '8b5a7292-935c-5449-9007-d3908c04fe62'
@@ -59,11 +59,10 @@ def number_of(derived: str) -> int:
 
 
 def with_number(number: int) -> str:
-    """The id that has these 128 bits."""
     name = f"{number:032x}"
     return f"{name[:8]}-{name[8:12]}-{name[12:16]}-{name[16:20]}-{name[20:]}"
 
 
 def is_derived(known: str) -> bool:
-    """Whether an id of ours was derived (UUID version 5) and not made fresh (version 4)."""
+    """Whether an id was derived (UUID version 5) and not made fresh (version 4)."""
     return known[14] == "5"

@@ -1,4 +1,4 @@
-"""The base of what the state holds many of."""
+"""The base of objects that the state holds in large numbers."""
 
 import sys
 from typing import Any
@@ -11,5 +11,5 @@ class InMemory(msgspec.Struct, eq=False, gc=False):
 
 
 def shared(value: Any) -> Any:
-    """The value; a word that many of them have is in memory once."""
+    """The value, as one object in memory however often it occurs."""
     return sys.intern(value) if type(value) is str else value

@@ -1,7 +1,7 @@
-"""One entry of the ingest log: the only way in for a fact that can change a score.
+"""One entry of the ingest log: the only input for a fact that can change a score.
 
 Offsets are integers that grow within a shard, from 1 on: Redis's ``milliseconds-sequence`` as ``milliseconds << 20 |
-sequence``. Nothing but the log that gave an offset reads more than its order out of it.
+sequence``. Only the log that gave an offset reads more from it than its order.
 """
 
 from enum import StrEnum
@@ -13,11 +13,11 @@ import msgspec
 from clearhold.features.core.instants import SECOND_US
 
 FUTURE_TOLERANCE_US: Final = 300 * SECOND_US
-"""How far the bank's clock may be ahead of ours."""
+"""The most that the bank's clock may be ahead of ours."""
 
 
 class EntryKind(StrEnum):
-    """What an entry is. ``features/shard/appliers.py`` has the decoder and the applier of each kind."""
+    """The kind of an entry. ``features/shard/appliers.py`` has the decoder and the applier of each kind."""
 
     BANK = "bank"  # body: the webhook's raw bytes, as signed
     PREFLIGHT = "preflight"  # body: JSON of a features.core.entries.preflight.PreflightRecord
@@ -42,7 +42,7 @@ class EntryKind(StrEnum):
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):
-    """What the log hands to a shard. ``appended_at`` is the entry's time in microseconds, set by who appended it."""
+    """An entry as the log hands it to a shard. ``appended_at`` is microseconds, set by the appender."""
 
     shard: int
     offset: int
@@ -53,7 +53,7 @@ class LogEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 class EntryPosition(msgspec.Struct, frozen=True, gc=False):
-    """An entry's place in the log and the instants that belong to it."""
+    """An entry's place in the log and its instants."""
 
     shard: int
     offset: int
@@ -62,12 +62,12 @@ class EntryPosition(msgspec.Struct, frozen=True, gc=False):
 
 
 def position_of(entry: LogEntry) -> EntryPosition:
-    """The position of an entry whose own time is the time at which it was appended."""
+    """The position of an entry whose time is its append time."""
     return EntryPosition(entry.shard, entry.offset, entry.appended_at, entry.appended_at)
 
 
 def event_time(created_at: int, *, appended_at: int) -> int:
-    """The time that a bank event counts from: the bank's ``created_at``, clamped to append time (ruling 1).
+    """The time that a bank event counts from: the bank's ``created_at``, at most the append time (ruling 1).
 
     A time in the future would expire windows too early, so an event is never later than its own log entry.
     """
@@ -75,10 +75,10 @@ def event_time(created_at: int, *, appended_at: int) -> int:
 
 
 def order_stated(updated_at: int | None, *, appended_at: int) -> int | None:
-    """When a snapshot says that its object was updated; None for a future time, which would outdate all later ones."""
+    """The instant at which a snapshot's object was updated; None for a future one, which would outdate later ones."""
     return None if updated_at is not None and updated_at > appended_at + FUTURE_TOLERANCE_US else updated_at
 
 
 def shard_of(program_id: str, shards: int) -> int:
-    """The shard a program lives in, for good."""
+    """The shard of a program, which never changes."""
     return int.from_bytes(blake2b(program_id.encode(), digest_size=8).digest(), "big") % shards

@@ -1,4 +1,4 @@
-"""A share with what it rests on: how many observations, and the interval that holds the true share with 95 %."""
+"""A share with its number of observations, and the interval that holds the true share with 95 %."""
 
 from typing import Annotated, Final
 
@@ -29,5 +29,5 @@ def measured(part: int, n: int) -> Measured:
 
 
 def rounded(value: float) -> float:
-    """As many decimals as are shown."""
+    """Rounded to the decimals that are shown."""
     return round(value, _DECIMALS)

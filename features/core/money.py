@@ -11,8 +11,8 @@ Cents = NewType("Cents", int)
 
 MAX_CENTS: Final = 10**18 - 1
 MOST_COUNTED_CENTS: Final = 10**12
-"""One transfer counts with ten billion dollars at most, the most that Fedwire carries, so that sums fit into 64 bits
-until a window holds nine million of them. Its own amount stays what the bank stated.
+"""One transfer counts with at most ten billion dollars, the limit of Fedwire, so that sums fit into 64 bits up to nine
+million transfers in a window. Its own amount stays as the bank stated it.
 """
 
 USD: Final = "USD"

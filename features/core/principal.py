@@ -1,7 +1,7 @@
-"""Who is asking: the first argument of everything that reads or writes a tenant's data.
+"""The caller: the first argument of everything that reads or writes a tenant's data.
 
-A principal carries all that narrows what it may see, so that a reader cannot forget to ask: the tenant always, and for
-an API key the programs of its mode and limit.
+A principal carries all limits of its access, so that a reader cannot forget to check: the tenant always, and for an API
+key the programs of its mode and limit.
 """
 
 from enum import StrEnum
@@ -54,7 +54,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A proven caller. The admin has no tenant: both tenant fields are empty.
 
     ``operator`` is the name on the record; ``program_ids`` None is every program of the tenant; ``tenant_wide`` is
-    whether it may see what cannot be narrowed to programs; empty ``scopes`` are all that the mode allows.
+    whether it may read data of the whole tenant; empty ``scopes`` are all that the mode allows.
     """
 
     kind: PrincipalKind
@@ -90,5 +90,5 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def is_key_operator(operator: str) -> bool:
-    """Whether the operator's name on the record is that of an API key, not of a person."""
+    """Whether the operator's name on the record is an API key's, not a person's."""
     return operator.startswith(KEY_OPERATOR_PREFIX)

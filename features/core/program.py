@@ -1,4 +1,4 @@
-"""A program: a business that banks on a tenant, with what it declared it would do."""
+"""A program: a business that banks on a tenant, with its declaration of expected activity."""
 
 from functools import lru_cache
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.core.words import about, minted
 
 Simulated = Literal[True] | msgspec.UnsetType
-"""A field that is true on what belongs to a simulated program, and absent on all else."""
+"""A field that is true on objects of a simulated program, and absent on all others."""
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -31,7 +31,5 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @lru_cache(maxsize=4096)
 def declared_words(declared: str) -> frozenset[str]:
-    """A declaration's words, as a vector has them between commas; programs declare rarely and move money often, so each
-    is taken apart once.
-    """
+    """The words of a comma-separated declaration, split once: programs declare rarely and move money often."""
     return frozenset(declared.split(","))

@@ -1,6 +1,6 @@
-"""The numbers under which a stored transfer keeps its rail with its direction, and its ACH type.
+"""The numbers that stand for rail with direction, and for ACH type, in a stored transfer.
 
-Baselines and checkpoints are written with these numbers: a new rail is added at the end of ``Rail``, and none is moved.
+Baselines and snapshots contain these numbers: a new rail is added at the end of ``Rail``, and no rail is moved.
 
 Errors  ``class_of`` raises KeyError for words outside of ``Rail`` and ``Direction``
 """

@@ -1,4 +1,4 @@
-"""Signals, reasons and scores: what every scorer answers with."""
+"""Signals, reasons and scores: the answer of every scorer."""
 
 from typing import Annotated
 

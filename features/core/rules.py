@@ -1,7 +1,7 @@
-"""Rules that a bank writes: what they say, without what makes them right or evaluates them (``features/rules``).
+"""Rules that a bank writes, as data; ``features/rules`` checks and evaluates them.
 
-A rule never changes a score. One that is active opens alerts ``rule:<id>``, which a person decides; one that is in
-testing is counted beside the stream and opens nothing.
+A rule never changes a score. An active rule opens alerts ``rule:<id>``, which a person decides; a rule in testing is
+counted beside the stream and opens nothing.
 
 Unit    money in values is integer cents, as a number or as a string of digits
 """
@@ -17,7 +17,7 @@ from clearhold.features.core.words import about
 
 
 class RuleScope(StrEnum):
-    """What a rule is about. Only rules about transfers fire."""
+    """The subject of a rule. Only rules about transfers fire."""
 
     TRANSFER = "transfer"
     ENTITY = "entity"
@@ -43,7 +43,7 @@ class RuleStatus(StrEnum):
 
 
 class RuleMode(StrEnum):
-    """What a match leads to: an alert, or a count, of an active rule that logs or of one in testing."""
+    """The effect of a match: an alert, or a count, of an active rule that logs or of a rule in testing."""
 
     ACTIVE = "active"
     LOG = "log"
@@ -83,9 +83,9 @@ class RuleCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """All conditions of ``when`` have to hold. ``program_id`` None: every program of the tenant."""
+    """All conditions of ``when`` must hold. ``program_id`` None: every program of the tenant."""
 
-    id: Annotated[str, about("By which the author knows the rule: lower-case letters and digits with inner - and _.")]
+    id: Annotated[str, about("The author's name for the rule: lower-case letters and digits with inner - and _.")]
     name: str
     scope: RuleScope = RuleScope.TRANSFER
     program_id: Annotated[str | None, about("The program that it is for; null is every program of the tenant.")] = None
@@ -98,11 +98,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unk
             "draft has no effect; testing is counted in live shadow; active is in force; paused and archived are not."
         ),
     ]
-    note: Annotated[str | msgspec.UnsetType, about("What its author writes beside it.")] = msgspec.UNSET
+    note: Annotated[str | msgspec.UnsetType, about("The author's note.")] = msgspec.UNSET
 
 
 def rule_hash(rule: Rule) -> str:
-    """The digest of all that the rule says, but for its status: what a backtest and an activation are bound to."""
+    """The digest of the whole rule except its status, which a backtest and an activation refer to."""
     content: dict[str, Any] = msgspec.to_builtins(rule)
     del content["status"]
     return digest_of(canonical(content))

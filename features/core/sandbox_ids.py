@@ -1,4 +1,4 @@
-"""Ids that the sandbox made: no bank knows them, so no bank is asked about them."""
+"""Ids that the sandbox made: no bank knows them, so no bank is queried for them."""
 
 import re
 from typing import Final

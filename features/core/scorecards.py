@@ -1,7 +1,7 @@
-"""Scorecards: what each signal of a scorer is worth, as data. ``features/scorers`` measures signals and adds points up.
+"""Scorecards: the points of each signal, as data. ``features/scorers`` measures signals and adds the points.
 
-A signal is measured as an integer, or not at all: a check that fires is 1, a ratio is a percentage. The bin that the
-measure lies in gives the points; outside every bin, and where nothing is measured, there are none.
+A signal is measured as an integer, or not at all: a check that fires is 1, a ratio is a percentage. The bin that
+contains the measure gives the points; there are no points outside every bin and without a measure.
 
 Unit    points, integers; a bin holds from ``at_least`` to just under ``below``, None is without an end
 """
@@ -57,7 +57,7 @@ class Scorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
     """One scorer's card. ``floor`` is the least n that is scored; of trs, ``program_floor`` is that of the program."""
 
     scorer: Annotated[str, about("What it scores: trs, for transfers.")]
-    name: Annotated[str, Meta(min_length=1, max_length=200), about("By which its author knows it.")]
+    name: Annotated[str, Meta(min_length=1, max_length=200), about("The author's name for it.")]
     floor: Annotated[Floor, about("The least number of earlier transfers of the entity that is scored.")]
     program_floor: Annotated[
         Floor | None,
@@ -70,7 +70,7 @@ class Scorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbi
 
 
 def scorecard_sha256(card: Scorecard) -> str:
-    """The digest that reports, activations and scores name a card by."""
+    """The digest that reports, activations and scores cite a card by."""
     return digest_of(canonical(card))
 
 

@@ -1,4 +1,4 @@
-"""How sentences write figures."""
+"""Figures in sentences."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ _DIGITS_OF: Final = {
     **dict.fromkeys(("XAF", "XOF", "XPF"), 0),
     **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
 }
-"""Digits behind the point of the currencies that have not two (ISO 4217)."""
+"""Digits after the point, for currencies without two (ISO 4217)."""
 
 
 def money(cents: int) -> str:
-    """US cents with their currency, in which windows, baselines and thresholds are.
+    """US cents, the unit of windows, baselines and thresholds, with their currency.
 
     >>> money(985_000)
     'USD 9,850.00'

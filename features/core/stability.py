@@ -1,4 +1,4 @@
-"""The population stability index: how far scores are spread otherwise than before. One definition for all who show it.
+"""The population stability index: how much the distribution of scores has changed.
 
 Unit    a sum over classes; look from 0.10, act from 0.25
 Classes scores by tens, 0-9 to 80-89 and 90-100, and unscored, which is the last
@@ -28,7 +28,7 @@ def score_class(score: int | None) -> int:
 
 
 def stability_index(before: Sequence[int], after: Sequence[int]) -> float:
-    """The index of two counts of the same classes; where one of them counts nothing, nothing is measured by it.
+    """The index of two counts of the same classes; null when one of them is empty.
 
     >>> stability_index((10, 10), (20, 20))
     0.0

@@ -25,7 +25,7 @@ class AchType(StrEnum):
 
 
 class CardReason(StrEnum):
-    """Why a card attempt was decided as it was: the reasons of several issuers, folded into one list."""
+    """The reason of a decision on a card attempt, folded from several issuers' lists."""
 
     APPROVED = "APPROVED"
     INSUFFICIENT_FUNDS = "INSUFFICIENT_FUNDS"
@@ -88,7 +88,7 @@ class Severity(StrEnum):
 
 
 class SubjectType(StrEnum):
-    """What an alert is about."""
+    """The subject of an alert."""
 
     TRANSFER = "transfer"
     ENTITY = "entity"
@@ -98,7 +98,7 @@ class SubjectType(StrEnum):
 
 
 class ActorType(StrEnum):
-    """What has a score of its own beside transfers and programs; an agent is an entity of the program ``agents``."""
+    """The subjects of scores beside transfers and programs; an agent is an entity of the program ``agents``."""
 
     ENTITY = "entity"
     COUNTERPARTY = "counterparty"
@@ -114,7 +114,7 @@ class AlertStatus(StrEnum):
 
 
 WAITING: Final = (AlertStatus.OPEN, AlertStatus.HELD, AlertStatus.ESCALATED)
-"""The statuses of an alert that a person has yet to decide."""
+"""The statuses of an alert that waits for a person's decision."""
 
 
 class Route(StrEnum):
@@ -130,8 +130,6 @@ class SlaTier(StrEnum):
 
 
 class AlertDecision(StrEnum):
-    """What a disposition says."""
-
     CLOSE = "close"
     HOLD = "hold"
     ESCALATE = "escalate"

@@ -1,4 +1,4 @@
-"""ISO 8601 weeks: Monday 00:00 UTC to the next Monday, named by the year that their Thursday is in.
+"""ISO 8601 weeks: Monday 00:00 UTC to the next Monday, named by the year of their Thursday.
 
 Unit    instants in microseconds since the epoch; a week is half-open, [start, end)
 Errors  ``parse_week`` answers None for text that names no week, as 2025-W53 does

@@ -1,4 +1,4 @@
-"""The interval of Wilson: between which shares the true one lies, as far as some observations can tell.
+"""The interval of Wilson: the range of the true share, given some observations.
 
 Source  E. B. Wilson, Journal of the American Statistical Association 22 (1927); R. G. Newcombe, Statistics in
         Medicine 17 (1998), method 3

@@ -1,4 +1,4 @@
-"""The meaning of a field in words, beside the field: the API document shows it. It validates nothing."""
+"""The meaning of a field, written beside it for the API document. It validates nothing."""
 
 from msgspec import Meta
 
@@ -8,5 +8,5 @@ def about(words: str) -> Meta:
 
 
 def minted(noun: str) -> Meta:
-    """The words of an id that is made here: a UUID."""
+    """The description of an id that is made here: a UUID."""
     return about(f"The {noun}'s id, minted here.")

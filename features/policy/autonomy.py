@@ -33,8 +33,8 @@ def changed(
 ) -> AutonomyBody:
     """The body that the tier leads to. A tier that is not narrower includes every eligible detector that it can.
 
-    Closable detectors stay closable. A detector of the policy that is neither closable nor eligible is withdrawn, so that
-    ``supervised`` keeps only detectors with evidence.
+    Closable detectors stay closable. A detector of the policy that is neither closable nor eligible is withdrawn, so
+    that ``supervised`` keeps only detectors with evidence.
     """
     if is_narrower(tier, current.tier):
         return AutonomyBody(version=version, tier=tier, granted=(), withdrawn=current.withdrawn, note=note)

@@ -63,7 +63,7 @@ def shared_body(body: RulesBody) -> RulesBody:
 def checked_body(body: RulesBody) -> RulesBody:
     """The body of a version that comes into force, as ``shared_body`` gives it; each content is checked once.
 
-    Raises ``ValueError`` with the first rule that cannot be evaluated and its place. Bodies of a snapshot are unchecked.
+    Raises ``ValueError`` with the first rule that cannot be evaluated, and its place; bodies of snapshots are new here.
     """
     encoded = canonical(body)
     digest = digest_of(encoded)

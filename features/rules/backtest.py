@@ -1,4 +1,4 @@
-"""A backtest out of what was counted: shares, days and weeks.
+"""Builds a backtest from counts: shares, days and weeks.
 
 Unit    a day is its first microsecond since the epoch, UTC; money is US cents
 """
@@ -30,8 +30,8 @@ _DATE_LENGTH: Final = len("2026-09-09")
 
 
 class MatchCount(NamedTuple):
-    """The matched transfers of a day and band: how many, and how many of them are in an alert, are labelled so, and
-    landed for a pre-flight.
+    """The matched transfers of a day and band: their number, and the numbers in an alert, with each label, and landed
+    for a pre-flight.
     """
 
     day: int
@@ -45,7 +45,7 @@ class MatchCount(NamedTuple):
 
 
 class BacktestCounts(NamedTuple):
-    """What a backtest counted. Ids are of the newest matches, newest first.
+    """The counts of a backtest. Ids are of the newest matches, newest first.
 
     ``labelled_bad`` and ``landed`` are of all transfers that were read, whether the rule matches them or not.
     """
@@ -118,7 +118,7 @@ def to_backtest(
 
 
 def to_shadow_report(rule: Rule, counts: BacktestCounts, *, version: str, since: int) -> ShadowReport:
-    """What a rule that is counted has matched since it came into force so; the days are those on which it matched."""
+    """The matches of a counted rule since it came into force in this form; the days are those with a match."""
     by_day = counts.matched_by_day
     return ShadowReport(
         rule_id=rule.id,

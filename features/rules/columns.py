@@ -1,7 +1,7 @@
-"""A rule as one condition over the columns of ``transfer_features``, for backtests over what is stored.
+"""A rule as one condition over the columns of ``transfer_features``, for backtests over stored transfers.
 
 Every value is a parameter: no text of a rule is in the SQL. The condition is never null, so that it can be negated,
-counted and pushed down as it is.
+counted and pushed down unchanged.
 """
 
 from collections.abc import Mapping

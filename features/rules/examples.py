@@ -1,4 +1,4 @@
-"""Rules as a bank may write them, each with features of a transfer that it matches, and of one that it does not."""
+"""Rules as a bank may write them, each with features of a transfer that matches and of one that does not."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

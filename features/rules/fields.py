@@ -1,7 +1,7 @@
-"""The fields that rules may name, what each may be compared with, and a condition's values as its column holds them.
+"""The fields that rules may name, their operations, and a condition's values as the column stores them.
 
-A field's type and unit in the feature catalogue say all of it; a further field of the catalogue needs a line here only
-when it is of a closed vocabulary.
+All of it follows from a field's type and unit in the feature catalogue; a further field of the catalogue needs a line
+here only when it has a closed vocabulary.
 
 Unit    cents are integers, also when a rule gives them as a string of digits
 """
@@ -22,7 +22,7 @@ RULE_FIELD_OF: Final[Mapping[str, Feature]] = {feature.name: feature for feature
 
 
 class FieldKind(StrEnum):
-    """What the values of a field are, which says the operations that it has."""
+    """The kind of a field's values, which decides its operations."""
 
     MONEY = "money"
     INTEGER = "integer"

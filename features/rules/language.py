@@ -1,9 +1,9 @@
-"""What makes a rule right, checked when it is written: fields, operations and values, each fault with its path.
+"""Checks a rule when it is written: fields, operations and values, each fault with its path.
 
-Contradictions are allowed: a rule that can never match is the author's, and a backtest shows it.
+Contradictions are allowed: a rule that can never match is the author's choice, and a backtest shows it.
 
 Unit    a path is one of the JSON that the author wrote, as ``when[2].value[0]``
-Errors  none is raised: faults are values. Only a rule without one is given to the other modules of this folder
+Errors  none is raised: faults are values. The other modules of this folder take only rules without a fault
 """
 
 import re
@@ -47,7 +47,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 
 
 class RuleFault(NamedTuple):
-    """One thing that is wrong with a rule. ``sentence`` goes on from the path: "must be …"; it quotes no input."""
+    """One fault of a rule. ``sentence`` continues the path: "must be …"; it quotes no input."""
 
     path: str
     sentence: str
@@ -55,7 +55,7 @@ class RuleFault(NamedTuple):
 
 
 def faults_of(rule: Rule) -> Iterator[RuleFault]:
-    """Everything that is wrong with a rule, in the order in which it is written."""
+    """All faults of a rule, in the order in which it is written."""
     return chain(_id_faults(rule.id), _text_faults(rule), _condition_list_faults(rule.when))
 
 
@@ -197,6 +197,6 @@ def _number_fault(path: str, kind: FieldKind, value: Any) -> RuleFault | None:
     if kind is not FieldKind.NUMBER:
         whole = value == int(value)
         return None if whole else RuleFault(path, "must be an integer", FieldCode.WRONG_TYPE)
-    # The record rounds numbers to so many places, and two rules must not have one digest.
+    # The record rounds numbers to that many places, and two rules must not have one digest.
     exact = round(value, DECIMALS) == value
     return None if exact else RuleFault(path, f"must have at most {DECIMALS} decimal places", FieldCode.MALFORMED)

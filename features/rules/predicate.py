@@ -33,10 +33,10 @@ _COMPARISONS: Final[dict[RuleOp, type[ast.cmpop]]] = {
     RuleOp.NOT_NULL: ast.IsNot,
 }
 _FIRST: Final = (RuleOp.EQ, RuleOp.IN, RuleOp.IS_NULL, RuleOp.BETWEEN, RuleOp.GT, RuleOp.GTE, RuleOp.LT, RuleOp.LTE)
-"""The operations that rule out most transfers; the others hold for most."""
+"""The operations that exclude most transfers; the others hold for most."""
 
 _FALSE_OF_NONE: Final = frozenset({RuleOp.EQ, RuleOp.IN, RuleOp.IS_NULL, RuleOp.NOT_NULL})
-"""The operations that Python itself answers for None as the language does."""
+"""The operations that Python answers for None as the rule language does."""
 
 _VECTOR: Final = "vector"
 _MATCHED: Final = "matched"
@@ -66,7 +66,7 @@ def _module(body: list[ast.stmt]) -> ast.Module:
 
 
 def _read(column: str, kind: FieldKind) -> ast.stmt:
-    """``column = vector.column``; a list is taken apart, once for all transfers that have it."""
+    """``column = vector.column``; a list is split once for all transfers that have it."""
     value: ast.expr = ast.Attribute(_name(_VECTOR), column, ast.Load())
     if kind is FieldKind.COUNTRIES:
         value = ast.Call(_name(_DECLARED_WORDS), [value], [])
@@ -85,7 +85,7 @@ def _rank(condition: RuleCondition) -> int:
 
 
 def _tests(condition: RuleCondition) -> list[ast.expr]:
-    """One condition as tests that all have to hold, of which the first says that there is a value."""
+    """One condition as tests that all have to hold; the first checks for a value."""
     feature = RULE_FIELD_OF[condition.field]
     op, column, operands = condition.op, feature.column, operands_of(condition)
     if kind_of(feature) is FieldKind.COUNTRIES:

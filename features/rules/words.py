@@ -1,4 +1,4 @@
-"""A rule's conditions as a sentence for people: fields, words and numbers alone, so that it is safe in any answer."""
+"""A rule's conditions as a sentence: fields, words and numbers alone, so that it is safe in any answer."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -10,7 +10,7 @@ from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, k
 
 SHOWN_VALUES: Final = 10
 SHOWN_WORDS: Final = 50
-"""About so many words of a rule's conditions stand in sentences; the evidence has all of them with the values found."""
+"""About how many words a sentence takes of a rule's conditions; the evidence has all of them with the values."""
 
 _WORDS: Final[Mapping[RuleOp, str]] = {
     RuleOp.GT: "is over",
@@ -39,7 +39,7 @@ def sentence_of(rule: Rule) -> str:
 
 
 def shown_conditions(rule: Rule) -> tuple[str, int]:
-    """The first conditions as a sentence, as many as fit and at least one; and how many they are."""
+    """The first conditions as a sentence, as many as fit and at least one; and their number."""
     sentences: list[str] = []
     words = 0
     for condition in rule.when:

@@ -1,7 +1,7 @@
-"""Actions on money and on what may be done with it, as log entries: a request, an approval, an outcome.
+"""Actions on money and on permissions, as log entries: a request, an approval, an outcome.
 
-The flow alone decides what an entry leads to, against the action as it then stands. ``requested`` waits for a second
-person; ``approved`` may be carried out; the other three are final.
+The flow alone decides the effect of an entry, from the state of the action at that time. ``requested`` waits for a
+second person; ``approved`` may be carried out; the other three are final.
 
 Unit    instants in microseconds; caps in cents, or a count for ``entity_velocity_24h``, None is no cap
 """
@@ -15,7 +15,7 @@ from clearhold.features.core.entries.commands import OperatorKind
 
 
 class ActionType(StrEnum):
-    """What is done. The last six change what this platform may do, and are requested on routes of their own."""
+    """The kind of action. The last six change what this platform may do, and have their own routes."""
 
     CLEAR_HOLD = "clear_hold"
     CANCEL_TRANSFER = "cancel_transfer"
@@ -33,7 +33,7 @@ class ActionType(StrEnum):
 
 
 class ActionStatus(StrEnum):
-    """``approved`` is also an action of one approver that is not carried out yet."""
+    """``approved`` is also an action of one approver before it is carried out."""
 
     REQUESTED = "requested"
     APPROVED = "approved"
@@ -52,7 +52,7 @@ CHANGES_OF_OURS: Final = frozenset(
     }
 )
 ONE_IS_ENOUGH: Final = frozenset({ActionType.PAUSE_RULE})
-"""What only narrows: no policy makes it wait for a second person."""
+"""Changes that only narrow: no policy requires a second person."""
 ALWAYS_TWO_APPROVERS: Final = CHANGES_OF_OURS | {
     ActionType.FREEZE_ACCOUNT,
     ActionType.REQUEST_TO_PROGRAM,
@@ -62,14 +62,14 @@ FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStat
 
 
 PLATFORM: Final = "policy:platform"
-"""Who does what nobody decides: the outcome of an approved action, or autonomy that narrows by itself.
+"""The author of entries without a person: the outcome of an approved action, and autonomy narrowed by a tick.
 
 No X-Operator can begin like this.
 """
 
 
 class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A request; ``id`` becomes the action's. ``change`` is what an action of ours changes (``Change``), else None.
+    """A request; ``id`` becomes the action's. ``change`` is the change of a program or tenant (``Change``), else None.
 
     ``alert_sha256`` is the digest of the alert as it opened, which the state forgets once the alert is closed.
     """
@@ -89,7 +89,7 @@ class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The word of a second person. ``approver`` is of record, and ``operator`` is who sent it."""
+    """The approval by a second person. ``approver`` is on the record, and ``operator`` sent it."""
 
     id: str
     action_id: str
@@ -100,7 +100,7 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OutcomeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What carrying out an approved action led to. ``error`` None: it was carried out."""
+    """The outcome of carrying out an approved action. ``error`` None: it was carried out."""
 
     id: str
     action_id: str
@@ -110,7 +110,7 @@ class OutcomeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def same_person(one: str, other: str) -> bool:
-    """Whether two names are of one person: letter case and spaces make no difference.
+    """Whether two names are of one person, ignoring letter case and spaces.
 
     >>> same_person("J. Lee", " j.  LEE ")
     True

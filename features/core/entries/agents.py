@@ -1,4 +1,4 @@
-"""On-chain agents: how an import from the scan index is written to the log, and what becomes of its items.
+"""On-chain agents: an import from the scan index as log entries, and why an item is skipped.
 
 Unit    instants in microseconds
 """
@@ -18,16 +18,16 @@ class ImportStage(StrEnum):
 class SkipReason(StrEnum):
     """Why an item of the index was not imported."""
 
-    MALFORMED = "malformed"  # no such object: a field is missing, or is not what it has to be
+    MALFORMED = "malformed"  # a field is missing or malformed
     TOO_LARGE = "too_large"
-    UNKNOWN_ASSET = "unknown_asset"  # not paid in US dollars, as far as that is known
+    UNKNOWN_ASSET = "unknown_asset"  # not known to be paid in US dollars
     UNKNOWN_AGENT = "unknown_agent"  # names an agent that the index does not have
-    NO_AGENT = "no_agent"  # names none, and was paid to a wallet of nobody or of several
-    CONTRADICTED = "contradicted"  # against the agent's wallet, or against what is stored under its id
+    NO_AGENT = "no_agent"  # names no agent, and its wallet belongs to no agent or to several
+    CONTRADICTED = "contradicted"  # contradicts the agent's wallet, or the stored settlement of its id
 
 
 class AgentImportEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """The beginning or the end of an import; its items are entries of their own in between.
+    """The beginning or the end of an import; its items are separate entries in between.
 
     ``agents``, ``profiles`` and ``settlements_scanned`` were read from the index, and ``skipped`` were left out while
     reading. ``read_until_at`` is the instant of the newest settlement that was read.

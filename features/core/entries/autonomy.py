@@ -1,6 +1,6 @@
-"""How far the platform may close a program's alerts alone: tiers, the versions of that choice, and its evidence.
+"""How far the platform may close a program's alerts alone: tiers, versions, and the evidence.
 
-``supervised`` closes nothing alone, ``standard`` is the policy as it stands, ``trusted`` adds the granted detectors.
+``supervised`` closes nothing alone, ``standard`` is the policy unchanged, ``trusted`` adds the granted detectors.
 """
 
 from enum import StrEnum
@@ -25,8 +25,8 @@ TIERS: Final = tuple(AutonomyTier)
 class AutonomyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One version of a program's autonomy.
 
-    ``granted`` are closable beside those of the policy; ``withdrawn`` are not closable here, although the policy has
-    them or they were granted. ``note`` says why: what the person wrote, or the rule that narrowed by itself.
+    ``granted`` detectors are closable beside those of the policy; ``withdrawn`` ones are not closable here, although
+    the policy has them or they were granted. ``note`` is the person's text, or the rule that narrowed the autonomy.
     """
 
     version: Annotated[str, about("The version, counted by program.")]
@@ -54,7 +54,7 @@ class AutonomyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class AutonomyChange(msgspec.Struct, frozen=True, kw_only=True, rename={"replaced": "from"}):
-    """The change as its action records it: the version that it replaces, None for the first, and what it leads to."""
+    """The change as recorded in its action: the replaced version, None for the first, and the new body."""
 
     replaced: str | None
     body: AutonomyBody

@@ -1,6 +1,6 @@
-"""A backfill as log entries: the scores of a program computed again beside the stream, in steps.
+"""A backfill as log entries: a program's scores are computed again beside the stream, in steps.
 
-start ─▶ step ─▶ … ─▶ done. Every step carries the whole progress, so the newest one says where to go on after a crash.
+start ─▶ step ─▶ … ─▶ done. Every step carries the whole progress, so after a crash the newest one is where to resume.
 """
 
 from enum import StrEnum
@@ -26,12 +26,12 @@ class Stage(StrEnum):
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How far a backfill has come.
+    """The progress of a backfill.
 
-    ``started_offset`` is that of its start entry, 0 within it; what the stream scored behind it stays as it is.
-    ``position`` is where the last subject that is done stands: the offset of its stored scoring; while ``replaying``
-    the offset of the log entry that scored it. Actors and counterparties are counted through in the order in which the
-    program met them, the actors first: there it is how many of them are done.
+    ``started_offset`` is the offset of its start entry, 0 within it; later scores of the stream are left alone.
+    ``position`` is the offset of the last finished subject's stored scoring; while ``replaying``, the offset of the log
+    entry that scored it. For actors and counterparties, in the order in which the program met them and actors first, it
+    is the number of finished ones.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Strongest(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
-    """How many subjects have been evaluated. Agents are counted among the entities too."""
+    """The numbers of evaluated subjects. Agents are counted among the entities too."""
 
     entities: Annotated[int, about("How many entities were scored again.")]
     counterparties: Annotated[int, about("How many counterparties were scored again.")]
@@ -78,9 +78,9 @@ class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActorRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Actors and counterparties to be evaluated, from one index up to another, and what is stored of those actors.
+    """Actors and counterparties to evaluate, from one index up to another, and the stored scores of those actors.
 
-    ``newest`` are their newest transfers, for the detectors.
+    ``newest`` are the actors' newest transfers, for the detectors.
     """
 
     actors: tuple[int, int] = (0, 0)

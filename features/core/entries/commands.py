@@ -1,8 +1,8 @@
 """Decisions, appeals and labels as log entries, and their results.
 
-The flow alone decides, against the alert as it stands when the entry is applied; whoever appended the entry waits until
-its offset is committed and reads the ``decision_results`` row of its ``id``. The same ``id`` applied again changes
-nothing: the first result stands.
+The flow alone decides, from the alert's state when the entry is applied. The appender of an entry waits until its
+offset is committed and reads the ``decision_results`` row of its ``id``. A repeated ``id`` changes nothing: the first
+result stands.
 
 Unit    instants in microseconds
 """
@@ -20,7 +20,7 @@ class OperatorKind(StrEnum):
 
 
 def needs_person(kind: OperatorKind, status: str, route: str) -> bool:
-    """Whether an API key would sign what a person must decide: an alert that waits, or was routed to a person."""
+    """Whether an API key would sign a decision that needs a person: the alert waits, or was routed to a person."""
     return kind is OperatorKind.KEY and (status in WAITING or route == Route.REVIEWED)
 
 
@@ -47,7 +47,7 @@ class AppealEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LabelEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a transfer turned out to be; ``id`` becomes the label's."""
+    """The outcome of a transfer, bad or ok; ``id`` becomes the label's."""
 
     id: str
     transfer_id: str
@@ -59,7 +59,7 @@ class LabelEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The owner of an account, as the platform tells it."""
+    """The owner of an account, as an operator states it."""
 
     id: str
     account_id: str
@@ -86,14 +86,14 @@ class EntryResult(StrEnum):
     UNKNOWN = "unknown"  # no such alert, or transfer, in the program
     FINAL = "final"  # the alert is closed; an appeal would open a new one
     NOT_HELD = "not_held"  # only a held alert can be released
-    ALREADY = "already"  # somebody held or escalated it, and nobody decided since
-    APPEALED = "appealed"  # there is one appeal; what it opened may be decided, and appealed in its turn
+    ALREADY = "already"  # it is held or escalated, without a decision since
+    APPEALED = "appealed"  # it was appealed already; the appeal's alert may be decided and appealed
     NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
     NOT_WAITING = "not_waiting"  # the action no longer waits for this; it stays as it is
-    PENDING = "pending"  # a change of the same thing waits for its approver
-    UNCHANGED = "unchanged"  # what is requested is in force already
+    PENDING = "pending"  # the same change waits for its approver
+    UNCHANGED = "unchanged"  # the requested version is in force already
     SAME_CAP = "same_cap"  # the cap requested is the one in force
     NOT_ELIGIBLE = "not_eligible"  # the evidence allows no wider autonomy
     TOO_EARLY = "too_early"  # autonomy was widened within the last week
     IN_FORCE = "in_force"  # the policy is in force already
-    NEEDS_PERSON = "needs_person"  # a key may not sign what waits for a person
+    NEEDS_PERSON = "needs_person"  # a key may not decide an alert that waits for a person

@@ -1,4 +1,4 @@
-"""The bank's directory: what its API answered about an account, an entity or a counterparty, as a log entry.
+"""The bank's directory: its API's answer about an account, an entity or a counterparty, as a log entry.
 
 Unit    instants in microseconds
 """
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 ACCOUNT_PREFIX: Final = "bacc_"
-"""The other side of a book transfer is an account, and the bank knows it as one."""
+"""The other side of a book transfer is an account, which the bank has as an account."""
 
 
 class DirectoryKind(StrEnum):
@@ -20,13 +20,13 @@ class DirectoryKind(StrEnum):
 
 class DirectoryResult(StrEnum):
     FOUND = "found"
-    UNCHANGED = "unchanged"  # the object of the entry before, by its digest
-    MISSING = "missing"  # the bank has nothing of that id
-    UNUSABLE = "unusable"  # an answer that is no such object: no JSON, another id, too large
+    UNCHANGED = "unchanged"  # the same object as in the previous entry, by digest
+    MISSING = "missing"  # the bank has no object of that id
+    UNUSABLE = "unusable"  # no JSON, another id, or too large
 
 
 class PartyKey(NamedTuple):
-    """A party as the directory knows it: the account, entity or counterparty of one program."""
+    """The directory's key of a party: the account, entity or counterparty of one program."""
 
     tenant_id: str
     program_id: str
@@ -35,10 +35,10 @@ class PartyKey(NamedTuple):
 
 
 class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """One answer of the bank's API. ``data`` is the object, masked, and null unless it was found.
+    """One answer of the bank's API. ``data`` is the masked object, null unless it exists.
 
-    ``digest`` is the SHA-256 of the masked object in canonical order; of the whole one it would be a hint at what was
-    masked. ``fetched_at`` is the instant of the request: the answer is no older than that.
+    ``digest`` is the SHA-256 of the masked object in canonical order, because a digest of the whole object would hint
+    at the masked text. ``fetched_at`` is the instant of the request: the answer is not older.
     """
 
     kind: DirectoryKind
@@ -50,5 +50,5 @@ class DirectoryEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 def kind_of_counterparty(party_id: str) -> DirectoryKind:
-    """What the bank's API calls a transfer's other side."""
+    """The bank API's kind of a transfer's other side."""
     return DirectoryKind.ACCOUNT if party_id.startswith(ACCOUNT_PREFIX) else DirectoryKind.COUNTERPARTY

@@ -1,4 +1,4 @@
-"""Key risk indicators (KRIs) of a program: their names, units and status, and what one measurement of one is.
+"""Key risk indicators (KRIs) of a program: their names, units and status, and one measurement.
 
 Source  the interface's KriSnapshot and KriValue
 """
@@ -48,7 +48,7 @@ class KriUnit(StrEnum):
 
 
 class KriStatus(StrEnum):
-    """Watch at the line of attention or over it, breach strictly over the threshold; under both for a coverage."""
+    """Watch at or over its line, breach strictly over the threshold; under both for a coverage."""
 
     OK = "ok"
     WATCH = "watch"
@@ -59,7 +59,7 @@ class KriStatus(StrEnum):
 class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One indicator as measured. ``value`` is raw, never smoothed, and None for not measured.
 
-    ``n`` counts what the value is made of; ``threshold`` is the line of its breach.
+    ``n`` counts the observations behind the value; ``threshold`` is the breach line.
     """
 
     value: Annotated[float | None, about("As measured, never smoothed; null when not measured.")]
@@ -69,13 +69,11 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: Annotated[
         KriStatus, about("watch from its line on, breach beyond the threshold, unmeasured without a value.")
     ]
-    note: Annotated[str | msgspec.UnsetType, about("What the figure leaves open; absent where that is nothing.")] = (
-        msgspec.UNSET
-    )
+    note: Annotated[str | msgspec.UnsetType, about("A caveat about the figure; absent without one.")] = msgspec.UNSET
 
 
 class SnapshotCause(StrEnum):
-    """Why a snapshot was taken: a quarter of an hour passed, 200 transfers landed, or somebody asked for it."""
+    """The cause of a snapshot: a quarter of an hour passed, 200 transfers landed, or an operator requested it."""
 
     SCHEDULED = "scheduled"
     TRANSFERS = "transfers"
@@ -83,7 +81,7 @@ class SnapshotCause(StrEnum):
 
 
 class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A snapshot that somebody asked for, as a log entry: ``id`` becomes the snapshot's."""
+    """A requested snapshot, as a log entry: ``id`` becomes the snapshot's."""
 
     id: str
     at: int

@@ -1,4 +1,4 @@
-"""Caps that a program may not cross: the five kinds, and a change of one as an action carries it.
+"""Caps that a program may not cross: the five kinds, and the change of one in an action.
 
 Unit    cents of US dollars; a count for ``entity_velocity_24h``; None is no cap
 """
@@ -21,11 +21,11 @@ COUNTED_KINDS: Final = frozenset({CapKind.ENTITY_VELOCITY_24H})
 """The kinds whose cap is a count; the others are in cents."""
 
 MOST_CAP: Final = 2**53
-"""No cap is higher: from here on not every reader of JSON tells two integers apart."""
+"""No cap is higher: some readers of JSON cannot tell larger integers apart."""
 
 
 class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One cap changed, as the record keeps it: caps are strings of digits, because it holds no integer of 2^53.
+    """One changed cap in the record: caps are strings of digits, because the record holds no integer of 2^53.
 
     ``from_`` is the cap in force at the request, which the state fills in.
     """
@@ -37,7 +37,7 @@ class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CapVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A cap as it came into force, or its removal where ``cap`` is None; ``before`` is the one that it replaced."""
+    """A cap that came into force, or its removal where ``cap`` is None; ``before`` is the replaced cap."""
 
     kind: CapKind
     cap: int | None
@@ -69,7 +69,7 @@ class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """All five kinds, the changes that wait, and every change that was approved, oldest first."""
+    """All five kinds, the waiting changes, and every approved change, oldest first."""
 
     limits: tuple[ObservedCap, ...]
     pending: tuple[PendingChange, ...]
@@ -77,10 +77,8 @@ class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def digits_of(cap: int | None) -> str | None:
-    """A cap as a change states it."""
     return None if cap is None else str(cap)
 
 
 def cap_of(digits: str | None) -> int | None:
-    """The cap that a change states."""
     return None if digits is None else int(digits)

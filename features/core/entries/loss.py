@@ -1,4 +1,4 @@
-"""Entries of the log that are lost, and that somebody decided to go on without: a fact for the record.
+"""Lost entries of the log that an operator decided to go on without: a fact for the record.
 
 Unit    instants in microseconds; ``after`` and ``upto`` are ``milliseconds-sequence``, as Redis names places of the log
 """
@@ -7,7 +7,7 @@ import msgspec
 
 
 class LossEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Of ``stream``, that of a shard or of a tenant, the entries with ``after`` < place <= ``upto`` are missing."""
+    """Entries of ``stream`` (of a shard or a tenant) with ``after`` < place <= ``upto`` are missing."""
 
     id: str
     tenant_id: str

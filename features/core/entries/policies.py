@@ -1,4 +1,4 @@
-"""A policy that comes into force in one program, as a log entry of it."""
+"""A policy that comes into force in one program, as an entry of its log."""
 
 from typing import Any
 

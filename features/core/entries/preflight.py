@@ -61,7 +61,7 @@ class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Resolved(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whom the question turned out to be about, among those on file."""
+    """The parties on file that the request names."""
 
     entity_id: str | None
     counterparty_id: str | None
@@ -104,7 +104,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A recorded pre-flight: the log entry's body and, with the match, the source of PreflightDetail.
 
-    ``request`` is the body as submitted; ``asked_at`` is microseconds, the instant the features were taken at.
+    ``request`` is the body as submitted; ``asked_at`` is the instant of the features, in microseconds.
     """
 
     tenant_id: str
@@ -136,7 +136,6 @@ def answer_of(
     scoring_us: int | None,
     latency_us: int,
 ) -> Preflight:
-    """The answer to a new pre-flight."""
     return Preflight(
         preflight_id=preflight_id,
         decision=decide(score.band, hard=score.hard, limits_hit=limits_hit),
@@ -157,5 +156,5 @@ def answer_of(
 
 
 def latency_ms_of(latency_us: int) -> int:
-    """Whole milliseconds, rounded up: an answer that took any time took at least one."""
+    """Whole milliseconds, rounded up: at least one for an answer that took any time."""
     return -(-max(0, latency_us) // _MS)

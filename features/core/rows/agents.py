@@ -7,7 +7,7 @@ import msgspec
 
 
 class AgentRow(msgspec.Struct, frozen=True, gc=False):
-    """One version of what the scan index says of an agent, beside its entity."""
+    """One version of the scan index's statements about an agent, beside its entity."""
 
     tenant_id: str
     program_id: str
@@ -28,7 +28,7 @@ class AgentRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class AgentImportRow(msgspec.Struct, frozen=True, gc=False):
-    """The beginning or the end of an import. What was new is counted between the two."""
+    """The beginning or the end of an import. New objects are counted between the two."""
 
     tenant_id: str
     program_id: str

@@ -1,4 +1,4 @@
-"""Rows of alerts, and of what people decide about alerts and transfers.
+"""Rows of alerts, and of people's decisions on alerts and transfers.
 
 Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
@@ -10,7 +10,7 @@ class AlertRow(msgspec.Struct, frozen=True, gc=False):
     """One version of an alert; the one with the highest offset is the newest.
 
     ``transfer_id``, score and band are of the transfer that opened it; ``alert_sha256`` is of its body as opened.
-    ``from_history`` says that all its findings are of transfers that were history when they were delivered.
+    ``from_history`` says that all findings are of transfers that were already history at their delivery.
     """
 
     tenant_id: str
@@ -45,7 +45,7 @@ class AlertRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class AlertBodyRow(msgspec.Struct, frozen=True, gc=False):
-    """An alert as it was opened, in the canonical form that dispositions cite by its digest; one row an alert."""
+    """An alert at its opening, in the canonical form that dispositions cite by digest; one row an alert."""
 
     tenant_id: str
     program_id: str
@@ -100,8 +100,8 @@ class EntryResultRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class LabelRow(msgspec.Struct, frozen=True, gc=False):
-    """The label of a transfer, bad or ok; of several labels the one with the highest offset counts. One entry can give
-    a return's and a dispute's; the dispute's counts.
+    """The label of a transfer, bad or ok; the label with the highest offset counts. When one entry gives the label of a
+    return and of a dispute, the dispute's counts.
     """
 
     tenant_id: str

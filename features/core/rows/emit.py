@@ -13,4 +13,4 @@ Emit = Callable[[msgspec.Struct], None]
 
 
 def no_rows(_: msgspec.Struct) -> None:
-    """The ``Emit`` of an entry whose rows are committed: rows that are built for many entries are not built for it."""
+    """The ``Emit`` of an entry with committed rows: rows that are built for many entries are not built for it."""

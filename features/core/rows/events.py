@@ -10,8 +10,8 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
     """One delivery of a bank event.
 
     ``result`` is an ``EventResult``; ``reason`` a sentence on it, and ``path`` the field that the sentence is about.
-    ``subject_type`` and ``subject_id`` are what the event is about. ``is_correction`` is true when events under this id
-    came before and none of them took effect.
+    ``subject_type`` and ``subject_id`` name the object of the event. ``is_correction`` is true when events under this
+    id came before without effect.
     """
 
     tenant_id: str

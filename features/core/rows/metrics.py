@@ -1,4 +1,4 @@
-"""Rows of what programs measured of themselves, day by day.
+"""Rows of the daily metrics of programs.
 
 Field order is column order. Instants are microseconds since the epoch.
 """
@@ -7,7 +7,7 @@ import msgspec
 
 
 class MetricsDayRow(msgspec.Struct, frozen=True, gc=False):
-    """A program's totals over the days up to the end of one day, as they were known when the next one had begun.
+    """A program's totals over the days up to the end of one day, as known at the beginning of the next.
 
     ``day_at`` is the midnight at which the day began; ``totals`` is the JSON of ``DayTotals``, ``as_of_at`` when it was
     taken. There is one row a program and day.

@@ -48,7 +48,7 @@ class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class AccountRow(msgspec.Struct, frozen=True, gc=False):
-    """One version of a bank account. ``owner_told_by`` says who told the owner: bank, or an operator; else None."""
+    """One version of a bank account. ``owner_told_by`` is the source of the owner: bank, or an operator; else None."""
 
     tenant_id: str
     program_id: str
@@ -78,7 +78,7 @@ class DirectoryRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class ProgramRow(msgspec.Struct, frozen=True, gc=False):
-    """One version of a program, as the shard's log has it; ``body`` is the Program's JSON."""
+    """One version of a program in the shard's log; ``body`` is the Program's JSON."""
 
     tenant_id: str
     id: str

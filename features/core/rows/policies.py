@@ -9,7 +9,7 @@ import msgspec
 class PolicyRow(msgspec.Struct, frozen=True, gc=False):
     """A version that came into force in one program; links of the record cite its body by ``sha256``.
 
-    ``program_id`` is the tenant's id in the state that is the tenant's own. ``body`` is canonical JSON.
+    ``program_id`` is the tenant's id in the state of the tenant. ``body`` is canonical JSON.
     """
 
     tenant_id: str

@@ -7,7 +7,7 @@ import msgspec
 
 
 class ShadowScoreRow(msgspec.Struct, frozen=True, gc=False):
-    """What the card in shadow makes of a transfer, beside the score in force, whenever the stream scores it."""
+    """The score of a transfer by the card in shadow, beside the score in force, at each scoring of the stream."""
 
     tenant_id: str
     program_id: str
@@ -41,11 +41,11 @@ class ScoreRow(msgspec.Struct, frozen=True, gc=False):
     version: str
     score: int | None
     band: str
-    former_band: str  # of the subject's row before; unscored where there is none
+    former_band: str  # of the subject's previous row; unscored without one
     n: int
     confidence: float | None
     hard: bool
     degraded: bool
     reasons: str  # JSON of Reason[]
-    inputs: str  # JSON of what the scorer looked at
-    scored_at: int  # what its windows end at: the entry's own time, never before the subject's last evaluation
+    inputs: str  # JSON of the scorer's inputs
+    scored_at: int  # the end of its windows: the entry's own time, never before the subject's last evaluation

@@ -1,14 +1,14 @@
 """Rows of deliveries to the endpoints of banks, and of their attempts.
 
-They follow from other rows and from the network, and change no score: so they are no log entries, and a rebuild makes
-none. Field order is column order. Instants are microseconds since the epoch.
+They follow from other rows and from the network, and change no score: so they are not in the log, and a rebuild makes
+no such rows. Field order is column order. Instants are microseconds since the epoch.
 """
 
 import msgspec
 
 
 class WebhookDeliveryRow(msgspec.Struct, frozen=True, gc=False):
-    """An event that is to be delivered to one endpoint; ``body`` is what is signed and sent, byte for byte.
+    """An event to deliver to one endpoint; ``body`` is the signed and sent text, byte for byte.
 
     ``program_id`` is the tenant's id for an event of the whole tenant.
     """
@@ -24,7 +24,7 @@ class WebhookDeliveryRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class WebhookAttemptRow(msgspec.Struct, frozen=True, gc=False):
-    """A delivery as an attempt, or a request to deliver again, left it; the one with the highest version is the newest.
+    """A delivery after an attempt or a request to deliver again; the row with the highest version is the newest.
 
     A delivery without such a row is pending, with no attempts.
     """
