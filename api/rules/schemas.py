@@ -27,14 +27,14 @@ TOO_LONG: Final = f"must be shorter: a rule is at most {MAX_RULE_BYTES} bytes"
 class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A rule without a status: it begins as a draft. ``programId`` null is every program of the tenant."""
 
-    id: Annotated[str, about("By which the author knows the rule: lower-case letters and digits with inner - and _.")]
+    id: Annotated[str, about("The author's name for the rule: lower-case letters and digits with inner - and _.")]
     name: str
     scope: RuleScope = RuleScope.TRANSFER
     program_id: Annotated[UUID | None, about("The program that it is for; null is every program of the tenant.")] = None
     when: tuple[RuleCondition, ...]
     action: RuleAction
     severity: Annotated[Severity, about("Of the alerts that it opens; those of high need the longest look.")]
-    note: Annotated[str | msgspec.UnsetType, about("What its author writes beside it.")] = msgspec.UNSET
+    note: Annotated[str | msgspec.UnsetType, about("The author's note.")] = msgspec.UNSET
 
 
 class WrittenRule(NewRule, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -89,7 +89,7 @@ class ScorecardVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     version: Annotated[str, about("scorecard-v and a number, counted by tenant; trs-v1 is the default card.")]
     score_version: Annotated[str, about("What scores of this card have in their scoreVersion.")]
     program_id: Annotated[str | None, about("The one program that the card is for; null: the whole tenant.")]
-    name: Annotated[str, about("By which its author knows it.")]
+    name: Annotated[str, about("The author's name for it.")]
     card_sha256: str
     active: Annotated[bool, about("Whether it scores transfers now.")]
     was_active: Annotated[bool, about("Whether it scores transfers or did before; going back to it needs no report.")]
