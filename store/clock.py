@@ -1,4 +1,4 @@
-"""The wall clock, and the only module that reads it. Whoever needs the time is handed a ``Clock``.
+"""The wall clock, and the only module that reads it. Other code gets a ``Clock`` as an argument.
 
 Unit    microseconds since the Unix epoch, UTC, as everywhere (``features/core/instants.py``)
 """

@@ -1,9 +1,9 @@
 """Makes ``analyst.duckdb``: views over the lake with a comment on each and on every column, and no rows.
 
-It is made once, and again when its statements would be other ones: after an update, or in a directory that was moved.
-Nobody writes to it, so any number of processes may open it; its format is one that DuckDB reads from 1.2 on.
+It is made once, and again when its statements change: after an update, or in a directory that was moved. It is never
+written to afterwards, so any number of processes may open it; DuckDB from 1.2 on reads its format.
 
-Errors  ``OSError`` and ``duckdb.Error``; the file that was there stays
+Errors  ``OSError`` and ``duckdb.Error``; the former file stays
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _COLUMNS: Final = (
 
 
 def statements(lake: Path) -> Iterator[str]:
-    """What makes the views and macros for a lake, in any database, but for the comments on columns."""
+    """The statements that create the views and macros for a lake, in any database, without comments on columns."""
     for view in views_of(lake):
         yield f"CREATE VIEW {view.name} AS {view.select}"
         yield f"COMMENT ON VIEW {view.name} IS '{quoted(view.comment)}'"
@@ -38,13 +38,13 @@ def statements(lake: Path) -> Iterator[str]:
 
 
 def analyst_sha256(lake: Path) -> str:
-    """The digest of all that a file made now would be made of."""
+    """The digest of everything that determines the file's contents."""
     meanings = (f"{name} {meaning}" for name, meaning in (*MEANINGS.items(), *FEATURE_MEANINGS.items()))
     return hashlib.sha256("\n".join((STORAGE_VERSION, *statements(lake), *meanings)).encode()).hexdigest()
 
 
 def make_analyst_file(lake: Path, *, is_current: bool) -> bool:
-    """Make the file unless it is there and current; whether it was made. The list of parts has to be there."""
+    """Make the file unless it is current; returns whether it was made. The list of parts must exist."""
     path = lake / FILE
     if is_current and path.exists():
         return False

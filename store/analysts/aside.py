@@ -1,11 +1,11 @@
-"""Runs a program only when nothing else wants the cores. A script that needs the standard library only.
+"""Runs a program only when nothing else wants the cores. A script that needs only the standard library.
 
 ``aside.py PROGRAM ARGUMENT…`` becomes the program, in the scheduling class of idle tasks, which the disk's scheduler
-goes by too. On Linux with autogroups the kernel shares the cores among sessions first, whatever class tasks are in, so
-a program that leads its session gives it the lowest weight as well. Where the platform has neither (macOS) it runs at
-the lowest priority. ``run_aside`` gives a program a session and stands in for it: signals are passed on, those that are
-ignored here (as under nohup) are ignored by the program too, and the exit code is the program's. Stepping aside comes
-before threads are started: each thread has a class of its own.
+follows too. On Linux with autogroups the kernel first shares the cores among sessions, whatever the class of the tasks,
+so a program that leads its session also gives it the lowest weight. Without either (macOS) it runs at the lowest
+priority. ``run_aside`` starts a program in a new session and stands in for it: it passes signals on, except ignored
+ones (as under nohup), which the program ignores too, and returns the program's exit code. A thread keeps the class that
+it was started with, so the class is set before threads start.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _NOT_STARTED: Final = 127
 
 
 def step_aside() -> None:
-    """From now on this thread, and those that it starts, run when nothing else wants the cores."""
+    """From now on this thread and its new threads run only when nothing else wants the cores."""
     if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     else:
@@ -37,7 +37,7 @@ def step_aside() -> None:
 
 
 def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> int:
-    """Run it in a session of its own until it ends; its exit code, and 128 and more after a signal, as in a shell."""
+    """Run it in a new session until it ends; returns its exit code, or 128 plus the signal, as in a shell."""
     started: list[subprocess.Popen[bytes]] = []
     came_before: list[int] = []
 

@@ -1,7 +1,7 @@
-"""Tables of what tenants set up: they are small, live in the control streams and not in the database, and are written
+"""Tables of tenants' configuration: they are small, kept in the control streams instead of the database, and written
 whole when they have changed.
 
-Secrets, tokens and keys are not among it, and what people wrote has no whole numbers of accounts, cards or people.
+They have no secrets, tokens and keys; whole numbers of accounts, cards or people are masked in texts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ class PolicyVersionRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class ScorecardReportRow(msgspec.Struct, frozen=True, gc=False):
-    """What a calibration reported on one exact card."""
+    """A calibration's report on one exact card."""
 
     tenant_id: str
     version: str
@@ -66,7 +66,7 @@ class RuleRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class RuleBacktestRow(msgspec.Struct, frozen=True, gc=False):
-    """A backtest of a rule, of those that are kept."""
+    """A stored backtest of a rule."""
 
     tenant_id: str
     program_id: str | None
@@ -111,7 +111,7 @@ def control_tables() -> tuple[LakeTable, ...]:
 
 
 def control_rows(tenancy: Tenancy) -> ControlRows:
-    """All rows as they are now; the projections may grow meanwhile, on another thread."""
+    """All rows at present; another thread may extend the projections meanwhile."""
     rows: dict[str, list[msgspec.Struct]] = {name: [] for name, _ in _TABLES}
     for tenant in tenancy.tenants.list_all():
         name, created_at = masked_prose(tenant.name), parse_instant(tenant.created_at) or 0

@@ -1,7 +1,7 @@
-"""What each column of the lake means: a name has one meaning wherever it stands, or one of its own in a named view.
+"""The meaning of each column of the lake: one for each name, or a separate one in a named view.
 
-Columns of the feature vector have theirs from the catalogue (``features/catalogue``). A test holds that no column of a
-view is without a meaning.
+Columns of the feature vector have theirs in the catalogue (``features/catalogue``). A test holds that every column of a
+view has a meaning.
 """
 
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ MEANINGS: Final[Mapping[str, str]] = {
     "events.type": "The event's type as the bank names it, as in ach_transfer.settled.",
     "entities.type": "A person or a business.",
     "accounts.type": "The kind of account, as the bank names it.",
-    "actions.type": "What is to be done at the bank or here.",
+    "actions.type": "The kind of action, at the bank or in Clearhold.",
     "family": "The family that the type belongs to; it decides how the event is read.",
-    "created_at": "When it came to be. UTC.",
+    "created_at": "When it was created. UTC.",
     "events.created_at": "When the bank says that it happened. UTC.",
     "appended_at": "When the log took it in. UTC.",
-    "result": "What became of the event: applied, waiting, stale, stored, unusable, unknown, duplicate, conflicting or "
+    "result": "How it was processed: applied, waiting, stale, stored, unusable, unknown, duplicate, conflicting or "
     "failed (docs/events.md).",
     "directory_fetches.result": "Whether the bank had it.",
     "body_crc32": "Checksum of the event's bytes; equal bytes have equal ones.",
@@ -76,7 +76,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "scored_at": "When it was scored: the append of the entry. UTC.",
     "scored_offset": "The offset of the row of transfer_features that holds its inputs.",
     "raw_offset": "Place of the log entry with the bank's object as last delivered.",
-    "updated_at": "When this version came to be. UTC.",
+    "updated_at": "When this version was created. UTC.",
     "transfer_id": "The bank's id of the transfer; null when none is concerned.",
     # Scores
     "taken_at": "The transfer's own time, which its windows end at. UTC.",
@@ -93,7 +93,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "version": "The scorer, and card, that the score is of.",
     "policies.version": "The version, as in limits-v2; its prefix says which kind of policy it is.",
     "rule_matches.version": "The version of the rules that was in force.",
-    "former_band": "The band of the subject's score before; unscored where there was none.",
+    "former_band": "The band of the subject's score before; unscored without one.",
     "inputs": "JSON: what the scorer looked at.",
     "champion_version": "The card in force.",
     "champion_score": "What the card in force makes of the same transfer.",
@@ -118,15 +118,15 @@ MEANINGS: Final[Mapping[str, str]] = {
     "routing_number": "Routing number of its bank.",
     "account_last4": "The last four characters of its account number.",
     "first_seen_at": "When the first transfer with it came. UTC.",
-    "owner_told_by": "Who named the owner: bank, or an operator; null while nobody has.",
-    "kind": "What was fetched: account, entity or counterparty.",
+    "owner_told_by": "Who named the owner: bank, or an operator; null while unknown.",
+    "kind": "The kind of party: account, entity or counterparty.",
     "fetched_at": "When it was fetched. UTC.",
     "digest": "Digest of the answer; equal answers have equal ones.",
     "slug": "The program's short name.",
     "body": "JSON of the whole object.",
     # Pre-flights
     "decision": "clear, review or hold.",
-    "dispositions.decision": "What was decided: close, escalate, hold, file and so on.",
+    "dispositions.decision": "The decision: close, escalate, hold, file and so on.",
     "latency_ms": "Milliseconds from the request's arrival to its answer.",
     "limits_hit": "JSON: the caps that the amount would cross.",
     "preflight_id": "The pre-flight.",
@@ -164,8 +164,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "target_type": "What the action is on.",
     "target_id": "The id of that.",
     "requested_by": "Who asked for it.",
-    "approved_by": "The second person; null while, or where, there is none.",
-    "change": "JSON: what is to be changed here; null for an action at the bank.",
+    "approved_by": "The second person; null before, or without, a second approval.",
+    "change": "JSON: the change in Clearhold; null for an action at the bank.",
     "bank_response": "JSON: the bank's answer, without account numbers; null for none.",
     "error": "Why it failed; null when it did not.",
     "executed_at": "When it was carried out. UTC.",
@@ -219,7 +219,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "scanned": "Transfers that it read.",
     "sampled": "It read the newest alone.",
     "matched": "Transfers that the rule would have matched.",
-    "matched_share": "Share of those that were read; null for none read.",
+    "matched_share": "Share of the transfers read; null for none read.",
     "would_hold": "Transfers that it would have held.",
     "would_alert": "Alerts that it would have opened.",
     "overlap_with_alerts": "Matches that had an alert already.",
@@ -227,7 +227,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "tenants.name": "The bank's name.",
     # On-chain agents
     "agents.id": "The entity that the agent is.",
-    "agents.name": "What the agent calls itself; nobody checks it.",
+    "agents.name": "The agent's own name for itself, unchecked.",
     "agents.verification_status": "UNVERIFIED unless the profile of its wallet says otherwise.",
     "agents.last_screened_at": "When the wallet was last screened; null for never. UTC.",
     "chain_id": "The chain of the agent's registry.",
@@ -248,7 +248,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "counts_from": "From when it counts. UTC.",
     "counts_until": "Until when it counts; null for good. UTC.",
     "parts": "How many files count now.",
-    "as_of": "What was committed before this is in the lake. UTC.",
+    "as_of": "The lake has everything committed before. UTC.",
 }
 FEATURE_MEANINGS: Final = {
     feature.column: " ".join(
@@ -259,7 +259,7 @@ FEATURE_MEANINGS: Final = {
 
 
 def meaning_of(view: str, column: str) -> str | None:
-    """What a column means; ``view`` may be one of versions, whose columns mean what those of the current ones do."""
+    """The meaning of a column; a view of versions shares the meanings of the view of current rows."""
     for name in (f"{view}.{column}", f"{plain_name(view)}.{column}"):
         if name in MEANINGS:
             return MEANINGS[name]
@@ -269,7 +269,7 @@ def meaning_of(view: str, column: str) -> str | None:
 
 
 def plain_name(view: str) -> str:
-    """The name of the current things whose versions a view has."""
+    """The name of the view of current rows for a view of versions."""
     if view == "entity_versions":
         return "entities"
     if view == "counterparty_versions":

@@ -1,6 +1,6 @@
-"""Writes a part: DuckDB copies the rows of a SELECT into a file, which is whole on disk before it has its name.
+"""Writes a part: DuckDB copies the rows of a SELECT into a file, which gets its name when it is complete on disk.
 
-Errors  ``OSError`` and ``duckdb.Error``, after which nothing is left of the file
+Errors  ``OSError`` and ``duckdb.Error``, after which the file is removed
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ _COPY: Final = """
 
 
 def write_part(cursor: duckdb.DuckDBPyConnection, select: str, path: Path) -> int:
-    """Write what a SELECT yields, in its order; returns the number of rows."""
+    """Write the rows of a SELECT in its order; returns their number."""
     with durable_name(path) as unfinished:
         statement = _COPY.format(select=select, path=quoted(unfinished), group=ROWS_PER_GROUP)
         (rows,) = cursor.execute(statement).fetchall()[0]
@@ -37,5 +37,5 @@ def checksum(path: Path) -> int:
 
 
 def quoted(path: Path | str) -> str:
-    """A path as it stands between quotes in SQL."""
+    """A path for use between quotes in SQL."""
     return str(path).replace("'", "''")

@@ -1,12 +1,12 @@
-"""The parts of the lake and the list of them: which files count, and from when until when.
+"""The parts of the lake and their list: which files count, and from when until when.
 
 A part is an immutable Parquet file with rows of one table and one day of the log. Readers take the parts that count at
-one instant: every row is in exactly one of them. A part that is to count is whole on disk before the list says so, and
-counts only a moment after that; the parts that it replaces stop counting at the same instant, and their files stay.
+one instant: every row is in exactly one of them. A new part is complete on disk before it is listed, and counts only a
+moment after that; the parts that it replaces stop counting at the same instant, and their files stay.
 
-File    ``parts.json``, replaced whole, never changed. It is one JSON object with a line for each part: one read is
-        enough, and only the lines of a table are taken apart for it. It is no Parquet, which DuckDB reads in several
-        goes: it would find the end of one list behind the beginning of another
+File    ``parts.json``, replaced whole, never changed. It is one JSON object with a line for each part, so a reader
+        needs one read and decodes only the lines of its table. It is not Parquet, which DuckDB reads in several steps:
+        they could mix two lists
 Unit    microseconds since the epoch
 """
 
@@ -31,7 +31,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Rows ``first_row`` to just under ``end_row`` of a table, those of one ``day``, such as 2026-11-22.
 
     ``file`` is its path in the lake. It counts from ``counts_from`` to just before ``counts_until``, None for good;
-    ``merges`` says how often its rows were written again. ``crc32`` is of the whole file, None where an older service
+    ``merges`` counts how often its rows were rewritten. ``crc32`` is of the whole file, None where an older service
     wrote it.
     """
 
@@ -51,17 +51,17 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         return self.counts_from <= instant and (self.counts_until is None or instant < self.counts_until)
 
     def counts_beyond(self, instant: int) -> bool:
-        """Whether it would count at some instant from this one on."""
+        """Whether it counts at any instant from this one on."""
         return self.counts_until is None or self.counts_until > max(instant, self.counts_from)
 
     def ending_at(self, instant: int) -> "Part":
-        """The part as it counts no longer from an instant on; one that begins later never counts."""
+        """The part, ending at an instant; one that begins later never counts."""
         return replace(self, counts_until=max(instant, self.counts_from)) if self.counts_beyond(instant) else self
 
     def not_beyond(self, instant: int) -> "Part":
-        """The part with all that would change after an instant changing at it: the clock was ahead when it was listed.
+        """The part with all changes after an instant moved to it: the clock was ahead when it was listed.
 
-        Of parts that are all treated so, a row is still in exactly one at every instant.
+        If all parts are treated so, a row is still in exactly one at every instant.
         """
         until = None if self.counts_until is None else min(self.counts_until, instant)
         return replace(self, counts_from=min(self.counts_from, instant), counts_until=until)
@@ -76,7 +76,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Copied(msgspec.Struct, frozen=True):
-    """How far a table is copied: its first ``rows`` rows; ``shard`` and ``offset`` are of the last of them."""
+    """The copied share of a table: its first ``rows`` rows; ``shard`` and ``offset`` are of the last of them."""
 
     rows: int = 0
     shard: int = 0
@@ -84,10 +84,10 @@ class Copied(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """What retention has taken out of a table: all days up to ``through``, which was kept for ``days``.
+    """The days of a table that retention has ended: all up to ``through``, which was kept for ``days``.
 
-    ``rows`` and ``bytes`` are of what was there since the table was copied from its first row on; rows that were left
-    out when they would have been copied have no bytes.
+    ``rows`` and ``bytes`` count since the table was copied from its first row on; rows that were never copied because
+    their day had ended have no bytes.
     """
 
     through: str
@@ -97,10 +97,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartList(msgspec.Struct, frozen=True, kw_only=True):
-    """All parts, sorted by table, day and row. What was committed before ``as_of`` is in them.
+    """All parts, sorted by table, day and row. They have everything committed before ``as_of``.
 
-    ``source_id`` names the database that they were copied from, ``columns`` its columns by table; ``next_number`` is
-    that of the next file. ``retention_days`` is the policy that was applied last, and ``ended`` what it took out.
+    ``source_id`` names the copied database, ``columns`` its columns by table; ``next_number`` is for the next file.
+    ``retention_days`` is the policy that was applied last, and ``ended`` its effect.
     """
 
     version: int = VERSION
@@ -119,7 +119,7 @@ class PartList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def end_of_day(day: str) -> int:
-    """The instant at which a day, such as 2026-11-22, is over."""
+    """The end of a day, such as 2026-11-22."""
     return (date.fromisoformat(day).toordinal() - _EPOCH_DAY + 1) * DAY_US
 
 
@@ -128,7 +128,7 @@ def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def write_parts(lake: Path, parts: PartList) -> None:
-    """Replace the list, durably and at once."""
+    """Replace the list, durably and atomically."""
     head = msgspec.json.encode(replace(parts, parts=())).removesuffix(b"]}")
     lines = b",\n".join(map(msgspec.json.encode, parts.parts))
     with durable_file(lake / FILE) as file:
@@ -136,7 +136,7 @@ def write_parts(lake: Path, parts: PartList) -> None:
 
 
 def read_parts(lake: Path) -> PartList | None:
-    """The list as it was last written; None when there is none, or none of this version."""
+    """The stored list; None without one of this version."""
     try:
         parts = msgspec.json.decode((lake / FILE).read_bytes(), type=PartList)
     except (FileNotFoundError, msgspec.MsgspecError):

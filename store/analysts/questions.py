@@ -1,10 +1,10 @@
 """The ready questions of analysts, each a macro over the views: calibration, drift, queues, funnels.
 
-Scores  the first scoring of each transfer, as it was made at the time: it knows nothing of what became of the transfer
-Labels  those that count now. One is mature when its transfer is 60 days old: until then a consumer's debit may come
-        back, and an ok is provisional
-Null    what was not measured; ``n`` says of how many observations everything else is made
-Unit    shares are of 1, instants UTC; periods hold their first instant and not their last
+Scores  the first scoring of each transfer, which knows nothing of the transfer's later course
+Labels  the newest of each transfer. One is mature when its transfer is 60 days old: until then a consumer's debit may
+        be returned, and an ok is provisional
+Null    not measured; ``n`` is the number of observations behind each other value
+Unit    shares are of 1, instants UTC; periods include their first instant and exclude their last
 Source  E. B. Wilson (1927) for intervals; the stability index is that of clearhold.features.core.stability
 """
 
@@ -18,7 +18,7 @@ from clearhold.store.tables.stability import score_class_sql, share_sql
 
 MATURE_DAYS: Final = 60
 FEWEST_BAD: Final = 50
-"""Bad transfers that a chance is fitted to, at least."""
+"""The fewest bad transfers for fitting a probability."""
 _WHOSE: Final = "program := NULL, tenant := NULL"
 _WITHIN: Final = f"{_WHOSE}, since := NULL, until := NULL"
 _OF_LABELS: Final = f"{_WITHIN}, as_of := NULL, mature_only := false"
@@ -37,7 +37,7 @@ def _between(instant: str) -> str:
 
 
 class ReadyQuestion(NamedTuple):
-    """A macro: ``FROM name(parameter := value)``. The comment says what it answers."""
+    """A macro: ``FROM name(parameter := value)``. The comment says which question it answers."""
 
     name: str
     parameters: str
@@ -260,13 +260,13 @@ QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
         "scorings",
         _WITHIN,
         _SCORINGS,
-        f"The first scoring of each transfer, as it was made at the time; other questions build on it. {_PERIOD}",
+        f"The first scoring of each transfer; other questions build on it. {_PERIOD}",
     ),
     ReadyQuestion(
         "labelled",
         _OF_LABELS,
         _LABELLED,
-        f"The first scoring of each labelled transfer with the label that counts now; mature when the transfer is "
+        f"The first scoring of each labelled transfer with its newest label; mature when the transfer is "
         f"{MATURE_DAYS} days old at as_of, by default now. {_PERIOD}",
     ),
     ReadyQuestion(
@@ -284,13 +284,13 @@ QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
         "Does a score mean later what it meant before? p is the share of bad in each tenth of the scale among labelled "
         "transfers before split_at (by default the first 60 % of them), observed the share after it, gap their "
         "distance. ece and brier are of all tenths that have a p. A score is no chance: p is. With fewer than "
-        f"{FEWEST_BAD} bad ones before split_at there is none, and band_outcomes stands alone.",
+        f"{FEWEST_BAD} bad ones before split_at p is null: use band_outcomes.",
     ),
     ReadyQuestion(
         "precision_recall",
         _OF_LABELS,
         _PRECISION_RECALL,
-        "What would alerting from a score on find, and at what volume? precision is of the n labelled ones, recall of "
+        "How much does alerting from a score find, at what volume? precision is of the n labelled ones, recall of "
         "the bad_n known bad ones, unscored ones included. Labels come mostly from alerts, so recall is optimistic.",
     ),
     ReadyQuestion(

@@ -1,10 +1,10 @@
-"""Which days of the lake are over by the policy of retention, what ending them leaves in the list of parts, and what
-has to be copied again because the clock was ahead when it ended.
+"""Ends the days of the lake that are past their retention, and finds the tables to copy again when a clock that was
+ahead ended them too soon.
 
-Whole days of a table end, for the reader at one instant as with parts that were merged, and their files stay for those
-who are reading. Rows of the database never go: of a day that is over they are counted as copied, and left out.
+Whole days of a table end at one instant for all readers, as merged parts do; the files stay for readers that are still
+at work. Rows of the database are never deleted: those of an ended day count as copied, and are left out.
 
-A day that ended stays ended while the list of parts is there, also when a later policy keeps more.
+An ended day stays ended while the list of parts exists, even when a later policy keeps more.
 
 Unit    days after the day of a part
 """
@@ -21,27 +21,26 @@ from clearhold.store.analysts.parts import Ended, Part, PartList, end_of_day
 from clearhold.store.control.tenancy import Tenancy
 
 Days = Mapping[str, int]
-"""By table; one that is not in it is kept for good."""
+"""By table; a table without an entry is kept for good."""
 
 SLACK_US: Final = DAY_US
-"""A day that ended comes back only when it is this far from being over: a clock that is set back a little changes
-nothing."""
+"""An ended day comes back only when it is this far from being over: a clock that is set back a little has no effect."""
 
 
 def days_in_force(tenancy: Tenancy) -> Days:
-    """What the policies of all tenants let end; the projections may grow meanwhile, on another thread."""
+    """The retention that the policies of all tenants allow; another thread may extend the projections meanwhile."""
     policies = (tenancy.policies.of_tenant(tenant.id).in_force(RETENTION) for tenant in tenancy.tenants.list_all())
     return longest_of(each.body for each in policies if each is not None and isinstance(each.body, RetentionBody))
 
 
 class EndingDays:
-    """What ends, and has ended, of the tables by the days that a policy keeps."""
+    """The days of tables to end, and the ended ones, by the days that a policy keeps."""
 
     def __init__(self, days: Days, ended: Mapping[str, Ended]) -> None:
         self._days, self.ended = days, dict(ended)
 
     def has_ended(self, table: str, day: str, now: int) -> bool:
-        """Whether a day is over, or was once: a policy that keeps more is about the days after those."""
+        """Whether a day is over, or once was: a policy that keeps more applies to later days."""
         ended, kept = self.ended.get(table), self._days.get(table)
         return (ended is not None and day <= ended.through) or (kept is not None and _over_at(day, kept) <= now)
 
@@ -56,9 +55,9 @@ class EndingDays:
 
 
 def without_ended_days(listed: PartList, days: Days, now: int, at: int) -> PartList:
-    """The list with all days ended that are over ``now``: their parts count until ``at``, and never from then on.
+    """The list with all days ended that are over at ``now``: their parts count until ``at``, and never after.
 
-    Tables of which something ended too soon stay as they are until they are copied again.
+    Tables with a day that ended too soon are unchanged until they are copied again.
     """
     ending, too_soon = EndingDays(days, listed.ended), ended_too_soon(listed, now)
     parts: list[Part] = []
@@ -73,13 +72,13 @@ def without_ended_days(listed: PartList, days: Days, now: int, at: int) -> PartL
 
 
 def ended_too_soon(listed: PartList, now: int) -> set[str]:
-    """Tables of which a day ended that is not over: the clock was ahead. They have to be copied again."""
+    """Tables of which a day ended that is not over: the clock was ahead. They must be copied again."""
     return {table for table, ended in listed.ended.items() if now + SLACK_US < _over_at(ended.through, ended.days)}
 
 
 def ended_before(listed: PartList, *, anew: Collection[str], too_soon: Collection[str]) -> Mapping[str, Ended]:
-    """What had ended before a round. Tables that are copied ``anew`` are counted again, and of those whose days ended
-    too soon nothing has.
+    """The ended days before a round, without those of tables whose days ended too soon; tables that are copied
+    ``anew`` are counted again.
     """
     return {
         table: replace(ended, rows=0, bytes=0) if table in anew else ended
@@ -99,7 +98,7 @@ def due_parts(listed: PartList, now: int) -> list[Part]:
 
 
 def parts_to_remove(listed: PartList, now: int) -> list[Part]:
-    """Parts of days that have ended, whose files wait until nobody reads them any more."""
+    """Parts of ended days, whose files wait until no reader uses them."""
     return [
         part
         for part in listed.parts

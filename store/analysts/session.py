@@ -1,11 +1,10 @@
-"""A reader of the lake who can do nothing but read: the views and macros of ``analyst.duckdb``, and no other file.
+"""A read-only session on the lake: the views and macros of ``analyst.duckdb``, and no other file.
 
-Only statements that select are run. What they may open are the parts and their list; settings are locked, nothing is
-loaded, and what does not fit into memory is spilled beside other temporary files, never into the data directory, up to
-``SPILLED``.
+Only SELECT statements run. They may open the parts and their list alone; settings are locked, extensions not loaded,
+and results larger than memory go to temporary files outside the data directory, up to ``SPILLED``.
 
-Errors  ``NoLakeError`` when there is nothing to read; ``QueryError``, a sentence that is safe to show, for a query that
-        is refused or fails
+Errors  ``NoLakeError`` without a lake; ``QueryError``, a sentence that is safe to show, for a query that is refused or
+        fails
 """
 
 import tempfile
@@ -41,20 +40,20 @@ _COLUMNS: Final = """
 _ONLY_READING: Final = (
     "Only queries that select are run here (SELECT, FROM, WITH, DESCRIBE), not {kind}: the lake is read-only."
 )
-_NOT_CALLED: Final = "{name}() is not among the table functions that may be called here: those that only read."
+_NOT_CALLED: Final = "{name}() is not among the table functions that may be called here, which only read."
 _UNFINISHED: Final = ("unterminated", "end of input")
 
 
 class NoLakeError(Exception):
-    """There is no lake to read; the sentence says what to do."""
+    """There is no lake to read; the sentence names the cure."""
 
 
 class QueryError(Exception):
-    """A query was refused, or failed; the sentence says where."""
+    """A query was refused, or failed; the sentence names the place."""
 
 
 class QueryAnswer(NamedTuple):
-    """The rows of a query, read as they are taken."""
+    """The rows of a query, fetched as they are taken."""
 
     names: tuple[str, ...]
     types: tuple[str, ...]
@@ -62,14 +61,14 @@ class QueryAnswer(NamedTuple):
 
 
 class AnalystSession:
-    """One connection to ``analyst.duckdb`` of a data directory, beside a service or of a stopped one."""
+    """One connection to ``analyst.duckdb`` of a data directory, with or without a running service."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, spilled: tempfile.TemporaryDirectory[str]) -> None:
         self._connection, self._spilled = connection, spilled
 
     @classmethod
     def open(cls, data: Path, *, threads: int | None = None) -> Self:
-        """Queries run on so many threads, by default on as many as there are cores."""
+        """``threads`` for a query, by default one for each core."""
         lake = (data / "lake").absolute()
         if not (lake / FILE).is_file():
             raise NoLakeError(f"{data} has no lake yet: a service makes it within a minute of its start.")
@@ -85,7 +84,7 @@ class AnalystSession:
         return cls(connection, spilled)
 
     def answers(self, text: str) -> Iterator[QueryAnswer]:
-        """The answer of each statement in the text; none is run when one of them would do more than read."""
+        """The answer of each statement in the text; none runs when one of them would do more than read."""
         try:
             statements = self._connection.extract_statements(text)
         except duckdb.Error as error:
@@ -102,7 +101,7 @@ class AnalystSession:
             yield self._answer(statement)
 
     def is_finished(self, text: str) -> bool:
-        """Whether a text that ends in a semicolon ends there, and not within quotes."""
+        """Whether the semicolon at the end of a text ends a statement, and is not within quotes."""
         try:
             self._connection.extract_statements(text)
         except duckdb.Error as error:
@@ -110,11 +109,11 @@ class AnalystSession:
         return text.rstrip().endswith(";")
 
     def listing(self) -> QueryAnswer:
-        """All views and ready questions, with what they are."""
+        """All views and ready questions, with their descriptions."""
         return self._answer(_LISTING)
 
     def columns(self, view: str) -> QueryAnswer:
-        """The columns of a view, with what they mean."""
+        """The columns of a view, with their meanings."""
         return self._answer(_COLUMNS, [view])
 
     def close(self) -> None:
@@ -139,7 +138,7 @@ class AnalystSession:
 
 
 def _confining(lake: Path, spilled: str) -> tuple[str, ...]:
-    """What leaves a connection nothing to open but parts and their list, and reads instants as what they are: UTC."""
+    """The statements that confine a connection to the parts and their list, and set the time zone to UTC."""
     return (
         "SET TimeZone = 'UTC'",
         f"SET temp_directory = '{quoted(spilled)}'",

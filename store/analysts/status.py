@@ -1,4 +1,4 @@
-"""How the lake stands, from its list of parts alone: beside a service that runs as well as in a directory at rest."""
+"""The state of the lake, from its list of parts alone: with or without a running service."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from clearhold.store.analysts.tables import lake_tables
 
 
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What counts of one table; ``days`` have rows, ``newest_day`` None without any.
+    """The counting parts of one table; ``days`` have rows, ``newest_day`` is None without any.
 
-    ``kept_days`` is the policy of retention that was applied last, None for good. ``ended_through`` is the newest day
-    that it took out, with the rows and bytes of all of them. ``due_rows`` are of days that are over and still count,
-    ``unremoved_bytes`` of files of ended days that wait for whoever may be reading them.
+    ``kept_days`` is the retention that was applied last, None for good. ``ended_through`` is the newest ended day; the
+    rows and bytes are of all ended days. ``due_rows`` are of days that are over and still count,
+    ``unremoved_bytes`` of files of ended days that wait for their readers.
     """
 
     table: str
@@ -35,8 +35,8 @@ class TableStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LakeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``as_of``: what was committed before is in the lake. ``replaced`` files wait to be removed, those of ended days
-    among them.
+    """``as_of``: the lake has everything committed before. ``replaced`` files wait to be removed, including those of
+    ended days.
     """
 
     folder: str
@@ -49,9 +49,9 @@ class LakeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def damaged_files(lake: Path) -> tuple[str, ...]:
-    """Files of parts that count, or will, which are gone or no longer what was written; each of them is read whole.
+    """Files of present and future parts that are missing or changed; each file is read whole.
 
-    Of what an older service wrote the size alone is known.
+    For files of an older service only the size is known.
     """
     listed = read_parts(lake)
     kept = () if listed is None else (part for part in listed.parts if not part.is_replaced)
@@ -73,7 +73,7 @@ def _is_gone_from_list(lake: Path, part: Part) -> bool:
 
 
 def lake_status(lake: Path, now: int, *, late_after_s: float) -> LakeStatus | None:
-    """The lake as of an instant; None where nothing was copied yet."""
+    """The lake as of an instant; None before its first copy."""
     listed = read_parts(lake)
     if listed is None or not listed.as_of:
         return None

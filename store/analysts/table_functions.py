@@ -1,8 +1,8 @@
-"""The table functions that a query of analysts may call: those that read.
+"""The table functions that a query of analysts may call, which only read.
 
-DuckDB has others that a connection can call although it is read-only, confined and locked: ``enable_profiling`` and
-``enable_logging`` write files, also over one that is there, and ``query`` runs a text that nobody has looked at. Which
-ones a query calls is taken from its syntax tree, where quotes, capitals and subqueries hide nothing.
+DuckDB allows others on a connection that is read-only, confined and locked: ``enable_profiling`` and ``enable_logging``
+write files, even over existing ones, and ``query`` runs an unchecked text. The called functions are taken from a
+query's syntax tree, so quotes, capitals and subqueries hide none.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ _CATALOG: Final = (
     "pragma_platform pragma_show pragma_storage_info pragma_table_info pragma_version pg_timezone_names"
 )
 THAT_READ: Final = frozenset(f"{_FILES} {_OF_PARQUET} {_ROWS} {_CATALOG}".split()) | {each.name for each in QUESTIONS}
-"""Of those that open files, the connection itself refuses what is no part of the lake."""
+"""The connection itself refuses files outside of the lake."""
 
 _CALLED: Final = """
     SELECT json_array_length(tree -> '$.statements'), json_extract_string(tree, '$..function.function_name')
@@ -33,10 +33,10 @@ _KNOWN: Final = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE lis
 
 
 def refused_functions(connection: duckdb.DuckDBPyConnection, query: str) -> list[str] | None:
-    """The table functions that a query calls and may not; None when the text is not exactly one query that selects."""
+    """The forbidden table functions that a query calls; None when the text is not exactly one SELECT."""
     ((statements, called),) = connection.execute(_CALLED, [query]).fetchall()
     if statements != 1:
         return None
     others = {name.lower() for name in called} - THAT_READ
-    # Of a name that there is not, the query itself says which was meant.
+    # For an unknown name the query's own error suggests another.
     return [name for (name,) in connection.execute(_KNOWN, [list(others)]).fetchall()] if others else []

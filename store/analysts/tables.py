@@ -1,7 +1,7 @@
-"""Which tables the lake has for analysts, and their columns: those of the database, under names for people.
+"""The tables of the lake for analysts, and their columns: those of the database, under names for people.
 
-A thing that changes has a row a version: the table of versions is named after it, as ``transfer_versions``, and the
-view of what is current has the plain name. What is left out is left out for a reason that stands beside it.
+A versioned thing has a row for each version: the table of versions is named after it, as ``transfer_versions``, and the
+view of the current rows has the plain name. Each omitted table has its reason beside it.
 """
 
 import re
@@ -17,17 +17,17 @@ from clearhold.store.duck.schema import TABLES
 from clearhold.store.redis_log.offsets import SEQ_BITS
 from clearhold.store.tables.columns import columns_of
 
-# ruff: noqa: S608 - statements are put together from the names of our own tables
+# ruff: noqa: S608 - statements are built from names of tables
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "alert_bodies": "what dispositions are proved with; the alert itself is there",
-    "decision_results": "answers to requests; what they led to is there",
+    "decision_results": "answers to requests; their effects are there",
     "agent_imports": "progress of the service's own work",
     "backfills": "progress of the service's own work",
     "quarantine": "quotes entries that could not be read",
     "webhook_deliveries": "old ones are deleted, and their bodies are other rows again",
     "webhook_attempts": "as the deliveries",
-    "record_chain": "the record has exports of its own, which prove themselves",
+    "record_chain": "the record has its own exports, with proofs",
     "record_checkpoints": "as the chain",
     "log_offsets": "the service's own bookkeeping, which is deleted",
 }
@@ -59,11 +59,11 @@ _CURRENT: Final[Mapping[str, str]] = {
 }
 
 DAY: Final = f'CAST(make_timestamp(("offset" >> {SEQ_BITS}) * 1000) AS DATE)'
-"""The UTC day on which the log took in the entry that a row follows from."""
+"""The UTC day on which the log took the row's entry in."""
 
 
 class LakeColumn(NamedTuple):
-    """A column of a part: ``expression`` makes it of a row of the database, without what it masks."""
+    """A column of a part: ``expression`` computes it from a row of the database, masked."""
 
     name: str
     sql_type: str
@@ -73,7 +73,7 @@ class LakeColumn(NamedTuple):
 
     @property
     def definition(self) -> str:
-        """What parts have to agree on; a masked column is copied again when other numbers are masked."""
+        """What parts must agree on; a masked column is copied again when the masking changes."""
         masked = f" masked {crc32(self.expression.encode()):08x}" if self.is_masked else ""
         return f"{self.name}{masked} {self.sql_type}{'' if self.nullable else ' NOT NULL'}"
 
@@ -81,7 +81,7 @@ class LakeColumn(NamedTuple):
 class LakeTable(NamedTuple):
     """``name`` is that of the folder and of its view; ``current`` the view of newest versions.
 
-    ``reasons``: each row of the database becomes one a reason, which its columns can name.
+    ``reasons``: each row of the database becomes one row for each reason, and columns may use it.
     """
 
     name: str
@@ -92,7 +92,7 @@ class LakeTable(NamedTuple):
     reasons: bool = False
 
     def select(self, condition: str, *, database: str = "") -> str:
-        """What makes a part of the rows of the database that meet a condition."""
+        """The statement for a part: the rows of the database that meet a condition."""
         columns = ", ".join(f'{column.expression} AS "{column.name}"' for column in self.columns)
         source = f"{database}{self.source}"
         if self.reasons:
@@ -108,7 +108,7 @@ class LakeTable(NamedTuple):
 REASONS: Final = (
     '[{"id":"VARCHAR","signal":"VARCHAR","weight":"BIGINT","hard":"BOOLEAN","sentence":"VARCHAR","detail":"VARCHAR"}]'
 )
-# Reasons of transfers are what analysts count most, and JSON that has to be taken apart for each count is slow.
+# Analysts count reasons of transfers most, and parsing JSON for each count is slow.
 _OF_TRANSFER: Final = (
     *("tenant_id", "program_id", "transfer_id", "shard", "offset", "taken_at"),
     *("feature_version", "score_version", "score", "band", "rescored"),
@@ -120,7 +120,7 @@ _OF_REASON: Final = (
     LakeColumn("hard", "BOOLEAN", nullable=False, expression="reason.hard"),
 )
 
-# Of a pre-flight's body, its request stays behind: it holds text and numbers as the caller wrote them.
+# A pre-flight's request is left out: it has text and numbers as the caller wrote them.
 _OF_PREFLIGHT: Final = (
     ("score_version", "VARCHAR", "body ->> '$.answer.version'"),
     ("n", "BIGINT", "CAST(body ->> '$.answer.n' AS BIGINT)"),
@@ -158,8 +158,8 @@ WRITTEN_FREELY: Final = frozenset(
         ("entities", "legal_type"),
     }
 )
-"""Columns in which somebody may have written a whole account number. Of a number the last four are left, as in ``raw``;
-the record keeps what was written, because its digests are of that."""
+"""Columns that may contain a whole account number, typed by a person. The last four digits of a number are kept, as in
+``raw``; the record keeps the original text, because its digests are of that."""
 
 JSON_WRITTEN_FREELY: Final = frozenset(
     {
@@ -170,7 +170,7 @@ JSON_WRITTEN_FREELY: Final = frozenset(
         ("programs", "body"),
     }
 )
-"""Columns with JSON in which somebody may have written one under ``_TEXT_KEYS``: the text is then left out whole."""
+"""JSON columns that may contain one under ``_TEXT_KEYS``: the text is then left out whole."""
 
 _TEXT_KEYS: Final = (
     *("note", "name", "reason", "source", "narrative", "text", "description", "by", "requestedBy", "approvedBy"),
@@ -183,7 +183,6 @@ _ROUTING: Final = "[0-9]{9}|[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?"
 
 @cache
 def lake_tables() -> tuple[LakeTable, ...]:
-    """All tables of the lake."""
     tables = [
         LakeTable(
             name=_NAMES.get(source, source),
@@ -216,7 +215,7 @@ def _columns(source: str, row_type: type[msgspec.Struct]) -> list[LakeColumn]:
 
 
 def _expression(source: str, name: str) -> str:
-    """The column as it is copied, without numbers that nobody but their writer may read."""
+    """The column as copied, with account numbers masked."""
     masked = f"""regexp_replace("{name}", '{NUMBER_IN_TEXT}', '****{_GROUPS}', 'g')"""
     if (source, name) == ("counterparties", "routing_number"):
         return f"""CASE WHEN regexp_full_match("{name}", '{_ROUTING}') THEN "{name}" ELSE {masked} END"""

@@ -1,7 +1,7 @@
-"""The views over the lake: of each table, of what is current, and of what stands in JSON as rows.
+"""The views over the lake: of each table, of current rows, and of JSON contents as rows.
 
-A view of a table reads every file of it and takes the rows of those that count now. Which those are is looked up in the
-list of parts at the time of the query's transaction, so all views of a query see one state, and a merge none of two.
+A view of a table reads all its files and keeps the rows of the parts that count now. It looks these up in the list of
+parts at the time of the query's transaction, so all views of a query see one state, before or after a merge.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from clearhold.store.analysts.parts import FILE, FOLDER
 from clearhold.store.analysts.tables import REASONS, LakeTable, lake_tables
 from clearhold.store.duck.schema import newest_of
 
-# ruff: noqa: S608 - statements are put together from the names of our own tables and files
+# ruff: noqa: S608 - statements are built from names of tables and files
 
 _PART: Final = (
     '{"table_name":"VARCHAR","day":"DATE","file":"VARCHAR","first_row":"BIGINT","end_row":"BIGINT","rows":"BIGINT",'
@@ -35,7 +35,7 @@ _OF_TABLE: Final = """
         union_by_name=true, filename=true, hive_partitioning=true, hive_types={{'day': DATE}})
     WHERE (filename IN (SELECT file FROM ({parts}))) IS TRUE"""
 # IS TRUE keeps DuckDB 1.5 from turning the newest row of each thing (row_number() = 1, as in the views below and in
-# queries of analysts) into a join by place in the file, which loses rows over a plain IN. It changes nothing else.
+# queries of analysts) into a join by position in the file, which loses rows over a plain IN. It has no other effect.
 _CURRENT: Final = """
     SELECT * FROM {table} QUALIFY {newest}"""
 _REASONS: Final = """
@@ -67,30 +67,30 @@ _LIMITS: Final = """
     FROM (SELECT *, unnest(json_keys(body)) AS cap FROM policies WHERE starts_with(version, 'limits-'))"""
 
 _COMMENTS: Final = {
-    "lake_parts": "The files that count now; any reader of Parquet can take them from parts.json in the same way.",
-    "lake_status": "How much each table has, and up to when everything is in it.",
-    "events": "Deliveries of bank events, each with what became of it.",
-    "transfer_versions": "Transfers as they were after each event that changed them; the highest offset is the newest.",
-    "transfers": "Transfers as they are.",
-    "transfer_features": "Every scoring of a transfer: the score, its reasons and the whole vector that it looked at.",
+    "lake_parts": "The files that count now; other Parquet readers can find them in parts.json.",
+    "lake_status": "The size of each table, and up to when it is complete.",
+    "events": "Deliveries of bank events, each with its result.",
+    "transfer_versions": "Transfers, one row after each event that changed them; the highest offset is the newest.",
+    "transfers": "Transfers, the newest version of each.",
+    "transfer_features": "Every scoring of a transfer: the score, its reasons and the whole feature vector.",
     "transfer_scores": "Every scoring of a transfer without the vector; NOT rescored is the first of each.",
     "transfer_reasons": "One row a reason of every scoring of a transfer; their sentences are in transfer_scores.",
     "actor_score_versions": "Scores of entities, counterparties, agents and programs, written when they changed.",
-    "actor_scores": "Scores of entities, counterparties, agents and programs as they are.",
+    "actor_scores": "Scores of entities, counterparties, agents and programs, the newest of each.",
     "actor_reasons": "One row a reason of every score of an actor.",
-    "shadow_scores": "What the card in shadow makes of transfers, beside the card in force.",
+    "shadow_scores": "Scores of transfers by the card in shadow, beside those of the card in force.",
     "entity_versions": "People and businesses on the programs' side, as each event left them.",
     "entities": "People and businesses on the programs' side, as they are.",
     "counterparty_versions": "The other sides of transfers, as each event left them.",
     "counterparties": "The other sides of transfers, as they are.",
     "account_versions": "Accounts of the programs, as each event left them.",
     "accounts": "Accounts of the programs, as they are.",
-    "directory_fetches": "What was fetched from the bank's directory, and when.",
+    "directory_fetches": "Fetches from the bank's directory, and when.",
     "program_versions": "Programs, as each change left them.",
     "programs": "Programs as they are.",
     "agent_versions": "On-chain agents, as each import left them.",
     "agents": "On-chain agents, as the scan index last described them.",
-    "preflights": "Recorded pre-flights with their answer; of the request, what was read of it.",
+    "preflights": "Recorded pre-flights with their answer; of the request, the fields that were read.",
     "preflight_reasons": "One row a reason of every pre-flight.",
     "preflight_matches": "Pre-flights and the transfers that landed for them within 24 hours.",
     "alert_versions": "Alerts, as each change left them.",
@@ -101,8 +101,8 @@ _COMMENTS: Final = {
     "action_versions": "Actions, as each step left them.",
     "actions": "Actions as they are.",
     "tenants": "The banks.",
-    "policy_versions": "Every version of a policy as it was written, in force or not; scorecards are among them.",
-    "scorecard_reports": "What calibrations reported on scorecards.",
+    "policy_versions": "Every version of a policy as written, in force or not, including scorecards.",
+    "scorecard_reports": "Reports of calibrations on scorecards.",
     "rules": "The rules of the bank as last written, whatever their status.",
     "rule_backtests": "Backtests of rules, the newest hundred of each.",
     "limits": "Caps of programs, one a row, as they came into force; the newest of a cap counts.",
@@ -110,7 +110,7 @@ _COMMENTS: Final = {
     "rule_matches": "The first match of each transfer by a rule that opens no alert.",
     "kri_snapshots": "Key risk indicators of programs, all of one instant in a row.",
     "kri_values": "Key risk indicators of programs, one a row.",
-    "metrics_days": "Totals of programs by day, as they were known when the next day had begun.",
+    "metrics_days": "Totals of programs by day, as known at the beginning of the next day.",
 }
 
 
@@ -121,7 +121,7 @@ class View(NamedTuple):
 
 
 def views_of(lake: Path) -> tuple[View, ...]:
-    """All views, each behind those that it reads."""
+    """All views, each after the views that it reads."""
     selects = [("lake_parts", _parts_of(lake, "")), ("lake_status", _STATUS.format(lake=_pattern(lake), file=FILE))]
     selects += ((table.name, _of_table(lake, table, day=", day")) for table in lake_tables())
     selects += ((table.name, _of_table(lake, table, day="")) for table in control_tables())
@@ -141,12 +141,12 @@ def _of_table(lake: Path, table: LakeTable, *, day: str) -> str:
 
 
 def _parts_of(lake: Path, table: str) -> str:
-    """The parts that count now, of the lines whose first field begins with ``table``."""
+    """The parts that count now, from lines whose first field begins with ``table``."""
     return _PARTS.format(path=quoted(lake), lake=_pattern(lake), file=FILE, part=_PART, table=table)
 
 
 def _taken_apart() -> list[tuple[str, str]]:
-    """What stands in JSON, as rows."""
+    """Contents of JSON columns, as rows."""
     of_actor = 'tenant_id, program_id, id, subject_type, subject_id, "offset", scored_at, version, score, band'
     of_preflight = 'tenant_id, program_id, id, "offset", created_at, decision, score, band'
     return [
@@ -159,5 +159,5 @@ def _taken_apart() -> list[tuple[str, str]]:
 
 
 def _pattern(lake: Path) -> str:
-    """The path where DuckDB looks for patterns: what would be one in it stands for itself."""
+    """The path for DuckDB's patterns, with special characters escaped."""
     return quoted("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(lake)))

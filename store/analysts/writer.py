@@ -1,14 +1,14 @@
 """Writes the lake for analysts: copies committed rows out of the database into parts, and merges parts.
 
-Tables only grow, and a row keeps its place in them, so "copied so far" is a number of rows. A round looks up how many
-rows each table has, all in one moment, copies what is missing, and then replaces the list of parts: so one list is one
-state of the database, over all tables. Nothing is done in the commits of the database, and nothing waits for a round.
-Of days that are over by the policy of retention the parts end, and rows are left out.
+Tables only grow, and a row keeps its place in them, so the copied share is a number of rows. A round counts the rows of
+all tables at one moment, copies the missing ones, and then replaces the list of parts: one list is one state of the
+database, over all tables. Commits of the database do no extra work and wait for no round. Parts of days past their
+retention end, and their rows are left out.
 
-Crash   what the list does not name was not finished, or is replaced: it is removed at the next start. A table of
-        which a listed file is gone, or is not as long as it was, is copied again then
+Crash   unlisted files, unfinished or replaced, are removed at the next start. A table with a listed file that is
+        missing or has another length is copied again then
 Clock   when it has stepped back, everything listed counts a moment after the next round
-Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are where they were; the next round tries again
+Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are unchanged; the next round tries again
 """
 
 import shutil
@@ -36,20 +36,20 @@ from clearhold.store.ids import IdFactory
 from clearhold.store.tables.columns import arrow_table, columns_of
 
 LEAD_US: Final = 5 * SECOND_US
-"""Parts count from so long after they are listed, so that one query sees one list, however many views it names."""
+"""Delay from listing to counting, so that one query sees one list, however many views it names."""
 
 KEPT_US: Final = HOUR_US
-"""Files of parts that were replaced stay for so long: whoever is reading them goes on."""
+"""Files of replaced parts stay this long, for readers that are still at work."""
 
 SCHEMA_FILE: Final = "day=1970-01-01/schema.parquet"
-"""A part of no rows in every table, so that there is always a file that has its columns."""
+"""An empty part in every table, so that there is always a file with its columns."""
 
 _SOURCE: Final = "lake_source"
 # ruff: noqa: S608 - statements are put together from the names of our own tables and files
 
 
 class LakeWriter:
-    """One thread's. ``lead_us`` as ``LEAD_US``."""
+    """Belongs to one thread. ``lead_us`` as ``LEAD_US``."""
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class LakeWriter:
         control: Callable[[], ControlRows] = dict,
         retention: Callable[[], Days] | None = None,
     ) -> None:
-        """``control`` gives the rows of what tenants set up; the tables that it leaves out stay as they are.
-        ``retention`` gives the policy in force; without it the one that was applied last counts.
+        """``control`` returns the rows of tenants' configuration; tables that it leaves out stay unchanged.
+        ``retention`` returns the policy in force; without it the last one applies.
         """
         self._lake, self._clock, self._new_id, self._lead_us = lake, clock, new_id, lead_us
         self._cursor = database.cursor()
@@ -84,7 +84,7 @@ class LakeWriter:
         self._is_open = True
 
     def apply_retention(self) -> bool:
-        """End the days that are over by the policy in force; whether the list has changed by it."""
+        """End the days that are over by the policy in force; returns whether the list has changed."""
         if not self._is_open:
             self.open()
         days, now = self.parts.retention_days if self._retention is None else self._retention(), self._clock.now()
@@ -95,7 +95,7 @@ class LakeWriter:
         return True
 
     def copy(self) -> int:
-        """One round; returns how many rows were copied."""
+        """One round; returns the number of copied rows."""
         if not self._is_open:
             self.open()
         self._write_schemas()
@@ -121,7 +121,7 @@ class LakeWriter:
         return sum(part.rows for part in written)
 
     def merge(self) -> bool:
-        """Merge what is most due; False when nothing is."""
+        """Do the most urgent merge; False when nothing is due."""
         due = due_for_merging(self.parts.parts, self._clock.now())
         if not due:
             return False
@@ -147,7 +147,7 @@ class LakeWriter:
         return True
 
     def remove_replaced(self) -> int:
-        """Remove the files that have not counted for ``KEPT_US``, replaced or ended; how many those were."""
+        """Remove files that have not counted for ``KEPT_US``, replaced or ended; returns their number."""
         over = self._clock.now() - KEPT_US
         old = [part for part in self.parts.parts if part.counts_until is not None and part.counts_until <= over]
         if old:
@@ -157,7 +157,7 @@ class LakeWriter:
         return len(old)
 
     def interrupt(self) -> None:
-        """From another thread: what is being written ends with an error."""
+        """From another thread: the write under way ends with an error."""
         self._cursor.interrupt()
         self._merger.interrupt()
 
@@ -176,7 +176,7 @@ class LakeWriter:
                 write_part(self._cursor, f"SELECT {columns} WHERE false", path)
 
     def _copy_table(self, table: LakeTable, end: int, written: list[Part], ending: EndingDays, now: int) -> None:
-        """Add the new parts of a table, and to what ended of it the rows of days that are over."""
+        """Add the new parts of a table; rows of days that are over go to the ended ones."""
         first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
         while first < end:
             upto = min(end, first + MOST_ROWS)
@@ -196,7 +196,7 @@ class LakeWriter:
         return {name: rows for name, rows in self._control().items() if self._control_rows.get(name) != rows}
 
     def _written_control(self, name: str, rows: Sequence[msgspec.Struct]) -> Part:
-        """The whole table, in a part of the day on which it was written."""
+        """The whole table, in a part of the present day."""
         day = datetime_of(self._clock.now()).date().isoformat()
         self._cursor.register("control_rows", arrow_table(columns_of(type(rows[0])), rows))
         part = _new_part(name, day, first_row=0, end_row=len(rows))
@@ -223,7 +223,7 @@ class LakeWriter:
         copied: Mapping[str, Copied] | None = None,
         ended: Mapping[str, Ended] | None = None,
     ) -> None:
-        """Let parts count, and those of the ``replaced`` tables or files no longer, all from one instant on."""
+        """From one instant on, count these parts, and no longer those of the ``replaced`` tables or files."""
         at = self._clock.now() + self._lead_us
         kept = (
             part.ending_at(at) if part.file in replaced or part.table_name in replaced else part
@@ -247,13 +247,13 @@ class LakeWriter:
         self.parts = parts
 
     def _make_views(self) -> None:
-        """Make the file of views again when it would be another one now, or is gone."""
+        """Make the file of views again when it is missing or out of date."""
         wanted = analyst_sha256(self._lake)
         if make_analyst_file(self._lake, is_current=self.parts.views_sha256 == wanted):
             self._write(replace(self.parts, views_sha256=wanted))
 
     def _rows_in_source(self) -> dict[str, int]:
-        """How many rows each table has, as of one moment."""
+        """The number of rows of each table, at one moment."""
         counts = ", ".join(f"(SELECT count(*) FROM {table.source})" for table in lake_tables())
         row = self._cursor.execute(f"SELECT {counts}").fetchall()[0]
         return dict(zip((table.name for table in lake_tables()), row, strict=True))
@@ -267,7 +267,7 @@ class LakeWriter:
         return Copied() if place is None else Copied(rows, *place)
 
     def _goes_on(self, table: LakeTable) -> bool:
-        """Whether the parts of a table are all there, and are the first rows of the database's, with its columns."""
+        """Whether the parts of a table are complete, and are the database's first rows, with its columns."""
         parts = (part for part in self.parts.parts if part.table_name == table.name and not part.is_replaced)
         if not all(_is_whole(self._lake / part.file, part.bytes) for part in parts):
             return False
@@ -277,7 +277,7 @@ class LakeWriter:
         return self._copied(table, copied.rows) == copied
 
     def _read_source_id(self) -> str:
-        """The id of this database, minted once: one that is made again has its rows in another order."""
+        """The id of this database, minted once: a rebuilt one has its rows in another order."""
         self._cursor.execute(f"CREATE TABLE IF NOT EXISTS {_SOURCE} (id VARCHAR NOT NULL)")
         row = self._cursor.execute(f"SELECT id FROM {_SOURCE}").fetchone()
         if row is None:
@@ -298,7 +298,7 @@ class LakeWriter:
 
     def _remove(self, files: Iterable[str]) -> None:
         for file in files:
-            with suppress(OSError):  # it is not in the list, so the next start removes it
+            with suppress(OSError):  # unlisted, so the next start removes it
                 (self._lake / file).unlink(missing_ok=True)
 
 
@@ -312,7 +312,7 @@ def _check_rows(merged: Part, due: Iterable[Part]) -> None:
 
 
 def _new_part(table: str, day: str, *, first_row: int, end_row: int, merges: int = 0) -> Part:
-    """A part that is to be written."""
+    """A part to be written."""
     return Part(
         table_name=table,
         day=day,
@@ -331,7 +331,7 @@ def _definitions(table: LakeTable) -> tuple[str, ...]:
 
 
 def _only_added(before: tuple[str, ...], table: LakeTable) -> bool:
-    """Whether parts with these columns can be read beside new ones: what they lack is null in their rows."""
+    """Whether parts with these columns can be read beside new ones: missing columns are null in their rows."""
     now = _definitions(table)
     return (
         bool(before)

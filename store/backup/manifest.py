@@ -1,7 +1,7 @@
-"""What a backup consists of: every file with its digest. It is written last, so a backup without one is not whole.
+"""The contents of a backup: every file with its digest. It is written last, so a backup without one is incomplete.
 
 File    ``backup.json`` in the folder of the backup
-Errors  ``StartupError`` for a backup that is not whole, or was changed
+Errors  ``StartupError`` for a backup that is incomplete, or was changed
 """
 
 import hashlib
@@ -18,7 +18,7 @@ VERSION: Final = 1
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``entries`` counts those of the log, ``until`` is the offset up to which each shard's are in it."""
+    """``entries`` is the number of log entries, ``until`` the offset of each shard's last one."""
 
     version: int
     log_id: str
@@ -41,7 +41,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def checked_manifest(folder: Path) -> Manifest:
-    """The manifest of a backup whose files are all as they were written."""
+    """The manifest of a backup whose files are all unchanged."""
     try:
         manifest = msgspec.json.decode((folder / FILE).read_bytes(), type=Manifest)
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def checked_manifest(folder: Path) -> Manifest:
     for name, digest in manifest.files.items():
         path = folder / name
         if not path.is_file() or _sha256(path) != digest:
-            raise StartupError(f"{path} is missing from the backup, or is not what was written. Use another backup.")
+            raise StartupError(f"{path} is missing from the backup, or was changed. Use another backup.")
     return manifest
 
 

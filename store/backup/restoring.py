@@ -1,8 +1,8 @@
 """Puts a backup into a new data directory. The database is made from it afterwards, as by ``clearhold rebuild``.
 
-The directory gets a log id of its own: from here on its log is another one than that of the service it was taken from.
+The directory gets a new log id: from here on its log is separate from that of the original service.
 
-Errors  ``StartupError`` for a backup that is not whole, a place that is taken, or a master key that does not fit
+Errors  ``StartupError`` for an incomplete backup, a used folder, or a master key that does not fit
 """
 
 import shutil
@@ -22,11 +22,11 @@ from clearhold.store.ids import new_id
 
 @contextmanager
 def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Iterator[Manifest]:
-    """Check backup and key, then copy the files; what fails from there on leaves the folder empty, as it was, unless
-    another process has taken it meanwhile.
+    """Check backup and key, then copy the files; a later failure empties the folder again, unless another process has
+    taken it meanwhile.
 
-    The layout comes last, so that an interrupted copy is no directory. ``is_elsewhere`` for a master key that the
-    service reads from a place of its own.
+    The layout comes last, so that an interrupted copy is no directory. ``is_elsewhere`` for a master key outside of
+    the directory.
     """
     manifest, layout = checked_manifest(backup), read_layout(backup)
     if data.exists() and any(data.iterdir()):
@@ -45,7 +45,7 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
         write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
         yield manifest
     except DataDirInUseError:
-        raise  # whoever was faster uses what lies there
+        raise  # another process was faster and uses the folder
     except BaseException:
         for each in data.iterdir():
             shutil.rmtree(each) if each.is_dir() else each.unlink()
@@ -53,11 +53,11 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
 
 
 def require_empty(client: redis.Redis) -> None:
-    """Refuse a Redis that was named and has something in it already: it is another log's, or somebody else's."""
+    """Refuse a named Redis that is not empty: its data belong to another log or another user."""
     if client.dbsize():
         raise StartupError(
             "The Redis at CLEARHOLD_REDIS_URL is not empty. A backup is restored beside an empty one: name another, or "
-            "unset the variable for one of the directory's own."
+            "unset the variable for the directory's own."
         )
 
 

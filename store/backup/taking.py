@@ -1,10 +1,10 @@
 """Takes a backup while the service writes, or after it has stopped.
 
-What is copied is what nothing else can make again: the whole log, the chains' files with their checkpoints, and the
-keys. Tables and snapshots follow from those.
+Only data that cannot be derived are copied: the whole log, the chains' files with their checkpoints, and the keys.
+Tables and snapshots follow from those.
 
-Order   keys ─▶ checkpoints ─▶ chain files ─▶ control streams ─▶ shards: each may be covered by what is copied after it,
-        never the other way round. A checkpoint speaks of links, a link comes from an entry, an entry from a program
+Order   keys ─▶ checkpoints ─▶ chain files ─▶ control streams ─▶ shards: each step may refer to later ones, never to
+        earlier ones. A checkpoint covers links, a link comes from an entry, an entry from a program
 Errors  ``StartupError`` when the place is taken or the log has a hole; ``DamagedSegmentError``; built-in
         ``ConnectionError``
 """
@@ -44,7 +44,7 @@ class Backup:
         self._folder = folder.expanduser().absolute()
 
     def take(self, *, with_master_key: bool, on_progress: Callable[[str], None]) -> Manifest:
-        """Copy everything; ``on_progress`` hears what is being copied."""
+        """Copy everything; ``on_progress`` gets the name of each step."""
         self._check_place()
         self._check_log()
         self._copy_keys(with_master_key=with_master_key)
@@ -78,9 +78,9 @@ class Backup:
             raise StartupError(f"{self._folder} is not empty. Name a new folder for each backup.")
 
     def _check_log(self) -> None:
-        """A hole would be found when it is too late, at the restore."""
+        """Refuse a hole now: at the restore it would be too late."""
         losses = AcceptedLosses(self._source.lake_dir, tidies=False)
-        for _ in range(ATTEMPTS):  # A segment may be written, and Redis trimmed, between two looks.
+        for _ in range(ATTEMPTS):  # A segment may be written, and Redis trimmed, between two reads.
             segments = LogSegments(self._source.lake_dir, tidies=False)
             ends = shard_ends(self._reader, segments, {}, shards=self._source.shards)
             holes = losses.unaccepted([hole for each in ends for hole in each.holes()])
@@ -104,7 +104,7 @@ class Backup:
                 cut_torn_line(self._folder / name)
 
     def _copy_shard(self, segments: LogSegments, shard: int) -> None:
-        """The segments as they are, then what is only in Redis as further ones."""
+        """The existing segments, then the entries that are only in Redis as further ones."""
         tail = self._reader.tail(shard)
         source = SegmentFiles(self._source.lake_dir / "log" / shard_name(shard))
         for segment in source.segments:
@@ -113,7 +113,7 @@ class Backup:
             segments.write(shard, page)
 
     def _page(self, shard: int, after: int, upto: int) -> list[LogEntry]:
-        """From Redis; or, when the service has moved entries into segments and trimmed them meanwhile, from there."""
+        """From Redis; or from segments, if the service has moved and trimmed the entries meanwhile."""
         page = self._reader.range(shard, after, upto, count=PAGE_ENTRIES)
         if self._reader.trimmed(shard) <= after:
             return page

@@ -1,6 +1,6 @@
 """Projection of the control streams: each tenant's key to the bank's API, sealed in the log and open in memory.
 
-It is open because every request to the bank's API is made with it; no answer, log line or ``repr`` shows it.
+It is open because every request to the bank's API needs it; no answer, log line or ``repr`` contains it.
 """
 
 from clearhold.store.control.entries import BankKeyEntry, BankKeyRemovedEntry

@@ -1,6 +1,6 @@
 """Projections of the control streams: operator tokens by tenant, and ingest secrets by program.
 
-Tokens are known by their SHA-256 only. Ingest secrets are sealed in the log and open in memory, because each delivery
+Tokens are stored as their SHA-256 only. Ingest secrets are sealed in the log and open in memory, because each delivery
 of bank events is verified with them.
 """
 
@@ -15,7 +15,7 @@ from clearhold.store.keys.secrets import SecretBox, token_digest
 
 
 class Credential(msgspec.Struct, frozen=True, gc=False):
-    """A token's digest or a secret, and the instant at which it stops being valid (None: when it is replaced)."""
+    """A token's digest or a secret, and the instant at which it expires (None: when it is replaced)."""
 
     value: str
     until: int | None = None
@@ -55,7 +55,7 @@ class OperatorTokens:
         return self._tokens[tenant_id]
 
     def tenant_of(self, token: str, *, at: int) -> str | None:
-        """The id of the tenant whose token this is, if it is valid at that instant."""
+        """The id of the tenant of this token, if it is valid at that instant."""
         digest = token_digest(token)
         tenant_id = self._tenant_by_digest.get(digest)
         if tenant_id is None:
@@ -76,7 +76,7 @@ class OperatorTokens:
 
 
 class IngestTargets:
-    """One target a program, complete for a single look-up per delivery."""
+    """One target for each program, complete for a single look-up at a delivery."""
 
     def __init__(self, *, box: SecretBox, shards: int) -> None:
         self._box, self._shards = box, shards

@@ -1,4 +1,4 @@
-"""The entries of the control streams, one stream a tenant: their kinds and the bodies that they carry."""
+"""The entries of the control streams, one stream a tenant: their kinds and bodies."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from clearhold.features.core.words import minted
 from clearhold.features.webhooks.event_types import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
-"""Tenant id, offset, kind, appended_at, body: as ``LogReader.control()`` yields them."""
+"""Tenant id, offset, kind, appended_at, body, as ``LogReader.control()`` yields them."""
 
 
 class ControlKind(StrEnum):
@@ -71,9 +71,9 @@ class Effect(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new operator token. The one it replaces stays valid until ``others_until`` (microseconds), older ones end.
+    """A new operator token. The former one stays valid until ``others_until`` (microseconds), older ones end.
 
-    It names the replaced token because an entry that was never confirmed may stand between the two.
+    It names the former token because an unconfirmed entry may lie between the two.
     """
 
     operator_token_sha256: str
@@ -83,7 +83,7 @@ class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new ingest secret. The one it replaces stays valid until ``others_until`` (microseconds), older ones end."""
+    """A new ingest secret. The former one stays valid until ``others_until`` (microseconds), older ones end."""
 
     program_id: str
     sealed_ingest_secret: str
@@ -113,7 +113,7 @@ class ApiKeyRevokedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class BankKeyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The tenant's key to the bank's API, sealed. It replaces the one before."""
+    """The tenant's key to the bank's API, sealed. It replaces the former one."""
 
     sealed_key: str
     set_at: str
@@ -156,9 +156,9 @@ class RulesVersionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class RuleEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A rule after a change, with all that the change leads to: one entry, so that nothing of it can be missing.
+    """A rule after a change, with all its effects in one entry, so that none can be missing.
 
-    ``action_id`` is that of an activation or a pause, ``backtest`` what a backtest added, ``at`` in microseconds.
+    ``action_id`` is that of an activation or a pause, ``backtest`` a new backtest, ``at`` in microseconds.
     """
 
     rule: Rule
@@ -172,7 +172,7 @@ class RuleEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ScorecardReportEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A report on a scorecard, as it was sent in. ``made_at`` is the report's own word; instants in microseconds."""
+    """A report on a scorecard, as sent in. ``made_at`` is stated by the report; instants in microseconds."""
 
     version: str
     card_sha256: str
@@ -184,8 +184,8 @@ class ScorecardReportEntry(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class ChallengerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The scorecard that runs in shadow from now on, None for none: the version that brings it into programs, created
-    and in force.
+    """The scorecard in shadow from now on, None for no scorecard: the version that brings it into programs, created and
+    in force.
     """
 
     scorecard: str | None
@@ -208,7 +208,7 @@ class WebhookEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class WebhookChangedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An endpoint after a change. ``changed_by`` is ``policy:platform`` where it was disabled by itself."""
+    """An endpoint after a change. ``changed_by`` is ``policy:platform`` when the service disabled it."""
 
     id: str
     url: str
@@ -221,7 +221,7 @@ class WebhookChangedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class WebhookSecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A new secret. The one it replaces signs beside it until ``others_until`` (microseconds), older ones end."""
+    """A new secret. The former one also signs until ``others_until`` (microseconds), older ones end."""
 
     endpoint_id: str
     sealed_secret: str

@@ -1,6 +1,6 @@
 """The last use of each API key: noted in memory, written to Redis every few seconds.
 
-It is a convenience of the key list and takes part in no decision, so a crash may lose the last seconds of it.
+It serves the key list only and takes part in no decision, so a crash may lose the last seconds of it.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class KeyUsage:
         return self._last_used.get(key_id)
 
     async def flush(self, client: redis.asyncio.Redis) -> None:
-        """Write the uses noted since the last flush."""
+        """Write the uses since the last flush."""
         pending, self._unwritten = self._unwritten, set()
         if not pending:
             return

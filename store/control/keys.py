@@ -1,4 +1,4 @@
-"""Projection of the control streams: the API keys, known by the SHA-256 of their secrets only."""
+"""Projection of the control streams: the API keys, with the SHA-256 of their secrets only."""
 
 from hmac import compare_digest
 
@@ -33,7 +33,7 @@ class ApiKeys:
         self._revoked_digests.add(revoked.entry.secret_sha256)
 
     def of_secret(self, secret: str) -> StoredKey | None:
-        """The key with this secret; None when there is none or it is revoked."""
+        """The key with this secret, unless it is revoked."""
         digest = token_digest(secret)
         key_id = self._id_by_digest.get(digest)
         if key_id is None or not compare_digest(self._keys[key_id].entry.secret_sha256, digest):
@@ -49,7 +49,7 @@ class ApiKeys:
         return key if key is not None and key.tenant_id == tenant_id else None
 
     def valid_count(self, tenant_id: str) -> int:
-        """How many keys of the tenant are not revoked."""
+        """The number of the tenant's keys that are not revoked."""
         return sum(key.tenant_id == tenant_id and key.revoked_at is None for key in self._keys.values())
 
     def of_tenant(self, tenant_id: str) -> tuple[StoredKey, ...]:

@@ -1,6 +1,6 @@
-"""Projection of the control streams: each tenant's policies as they were created, and which of them are in force.
+"""Projection of the control streams: each tenant's policies as created, and which of them are in force.
 
-The flow has the same in the book of each program, from the entries of the program's shard; this one is for the API.
+The flow has the same in the book of each program, from the program's shard; this projection is for the API.
 """
 
 from collections import Counter
@@ -41,8 +41,8 @@ class TenantPolicies:
         self._numbers = Counter(map(prefix_of, self._versions))
 
     def add(self, entry: PolicyCreatedEntry) -> None:
-        """Keep a new version, in force nowhere. One that stands there already was never confirmed: the writer of this
-        one did not know of it. Of rules it may be in force; the activation of this one follows in the same entry.
+        """Add a new version, in force nowhere. An existing one of the same version was never confirmed, so the writer
+        did not know of it. Of rules it may be in force; the activation of this one follows in the same entry.
         """
         prefix, number = prefix_of(entry.version), number_of(entry.version)
         self._numbers[prefix] = max(self._numbers[prefix], number)
@@ -57,7 +57,7 @@ class TenantPolicies:
         )
 
     def activate(self, entry: PolicyActivatedEntry) -> None:
-        """Bring a version into force in place of the one before; an activation that was written twice counts once."""
+        """Bring a version into force in place of the former one; a repeated activation counts once."""
         if entry.action_id in self._activations:
             return
         self._activations.add(entry.action_id)
@@ -86,26 +86,26 @@ class TenantPolicies:
         return self._versions.get(version)
 
     def read(self, version: str) -> PolicyVersion:
-        """A version that is known to exist: versions are kept for good."""
+        """A version that exists: versions are kept for good."""
         return self._versions[version]
 
     def next_version(self, prefix: str) -> str:
-        """Versions of a kind are counted, over the tenant and its programs together."""
+        """The next version of a kind, counted over the tenant and its programs together."""
         return f"{prefix}-v{1 + self._numbers[prefix]}"
 
     def written_count(self) -> int:
-        """The versions that people wrote as such; those of rules and of scorecards have routes of their own."""
+        """The number of versions written by people, without rules and scorecards, which have separate routes."""
         return sum(prefix_of(version) not in _WRITTEN_ELSEWHERE for version in self._versions)
 
     def rules_count(self) -> int:
-        """The versions of the rules in force, past ones too."""
+        """The number of versions of the rules in force, past ones too."""
         return self._numbers[RULES]
 
     def scorecards_count(self) -> int:
         return self._numbers[SCORECARD]
 
     def in_force(self, prefix: str, program_id: str | None = None) -> PolicyVersion | None:
-        """The version of a prefix in force tenant-wide, or of one program alone; None where there is none."""
+        """The version of a prefix in force tenant-wide, or for one program alone; None without one."""
         entry = self._in_force.get((prefix, program_id))
         return None if entry is None else self._versions[entry.version]
 
@@ -113,7 +113,7 @@ class TenantPolicies:
         return action_id in self._activations
 
     def activated(self, program_id: str | None) -> tuple[tuple[PolicyVersion, PolicyActivatedEntry], ...]:
-        """The activated versions in force tenant-wide, or on one program alone, each with its newest activation."""
+        """The activated versions in force tenant-wide, or for one program alone, each with its newest activation."""
         return tuple(
             (self._versions[entry.version], entry)
             for (_, of_program), entry in self._in_force.items()
@@ -121,7 +121,7 @@ class TenantPolicies:
         )
 
     def _take_out(self, before: PolicyActivatedEntry) -> None:
-        """Take a version out of force. Nobody reads what was in shadow before: the log has that."""
+        """Take a version out of force. Its former shadow is not needed here: the log has it."""
         if prefix_of(before.version) in _IN_SHADOW:
             del self._versions[before.version]
             self._activations.remove(before.action_id)
@@ -139,7 +139,7 @@ def version_created(
     by: str,
     effect_id: str | None = None,
 ) -> PolicyCreatedEntry:
-    """The entry that writes a version, in force nowhere. Its id follows from the tenant and the version."""
+    """The entry that creates a version, in force nowhere. Its id follows from the tenant and the version."""
     return PolicyCreatedEntry(
         id=policy_id_of(tenant_id, version),
         tenant_id=tenant_id,

@@ -1,6 +1,6 @@
 """Projection of the control streams: the programs, by id, by slug and by source.
 
-Errors  ``ForbiddenError`` for a program of the tenant that is out of the principal's reach
+Errors  ``ForbiddenError`` for a program of the tenant out of the principal's reach
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ class Programs:
         self._ids_by_source: dict[tuple[str, ProgramSource], frozenset[str]] = {}
 
     def add(self, entry: ProgramEntry) -> str | None:
-        """Add a program; returns the id of an unconfirmed one that had its slug and is removed, as with tenants."""
+        """Add a program; returns the id of an unconfirmed one with the same slug, which is removed, as with tenants."""
         fields = msgspec.structs.asdict(entry)
         del fields["sealed_ingest_secret"]
         unconfirmed = self._id_by_slug.get((entry.tenant_id, entry.slug))
@@ -68,7 +68,7 @@ class Programs:
         return program if program is not None and program.tenant_id == tenant_id else None
 
     def ids(self, tenant_id: str, source: ProgramSource) -> frozenset[str]:
-        """The ids of the tenant's programs of one source; computed again only after a program was added or changed."""
+        """The ids of the tenant's programs of one source; cached until a program is added or changed."""
         ids = self._ids_by_source.get((tenant_id, source))
         if ids is None:
             ids = self._ids_by_source[tenant_id, source] = frozenset(
@@ -90,7 +90,7 @@ class Programs:
         return (tenant_id, slug) in self._id_by_slug
 
     def source_of(self, program_id: str) -> ProgramSource | None:
-        """For any thread; None for a program that is not there."""
+        """For any thread; None for an unknown program."""
         program = self._programs.get(program_id)
         return None if program is None else program.source
 

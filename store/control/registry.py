@@ -1,10 +1,9 @@
 """Creates and changes tenants, programs and policies, and is the one writer of the control streams.
 
-A change is appended to the log first, applied to ``Tenancy`` after and copied into the lake before it is answered, so
-whatever is in memory is in the log, and what was answered outlives Redis. One lock
-makes checking a slug and taking it a single step. ``effect_id`` is the id that an idempotent request gives its effect:
-if that effect is already in the log, nothing is done again, and a secret of which only a digest is stored is not
-returned a second time.
+A change is appended to the log first, then applied to ``Tenancy``, and copied into the lake before it is answered:
+memory is never ahead of the log, and an answered change survives the loss of Redis. One lock makes checking a slug and
+taking it a single step. ``effect_id`` identifies the effect of an idempotent request: an effect that is already in the
+log is not repeated, and a secret that is stored only as a digest is not returned a second time.
 
 Errors  ConflictError for a taken slug or version, and for one policy too many; NotFoundError for an unknown id;
         UnavailableError when the log cannot be written
@@ -45,7 +44,7 @@ OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kin
 INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
 
 MOST_POLICIES: Final = 1_000
-"""Versions of a tenant, but for those of its rules. They are kept for good, and listed without pages."""
+"""The most versions of a tenant, without those of its rules. They are kept for good, and listed without pages."""
 
 TOO_MANY_POLICIES: Final = f"A tenant has at most {MOST_POLICIES} versions of policies, which are kept for good."
 VERSION_EXISTS: Final = "The tenant has a policy of this version, and versions are never edited. Choose a new version."
@@ -71,15 +70,15 @@ class Registry:
         new_id: IdFactory,
         shards: int,
     ) -> None:
-        """``read`` reads a tenant's entries behind an offset, ``copy`` copies them into the lake, in worker threads."""
+        """``read`` reads a tenant's entries after an offset, ``copy`` copies them into the lake, in worker threads."""
         self.tenancy = Tenancy(box=box, shards=shards)
         self._log, self._box, self._clock, self._new_id, self._shards = log, box, clock, new_id, shards
         self._read, self._copy = read, copy
-        self._in_doubt: dict[tuple[str, ControlKind], int] = {}  # the offset behind which such an entry may stand
+        self._in_doubt: dict[tuple[str, ControlKind], int] = {}  # the offset after which such an entry may lie
         self.writing = asyncio.Lock()
 
     async def create_tenant(self, *, slug: str, name: str, effect_id: str | None = None) -> tuple[Tenant, str | None]:
-        """The tenant and its operator token, of which only a digest is stored."""
+        """The tenant and its operator token, which is stored only as a digest."""
         async with self.writing:
             known = None if effect_id is None else self.tenancy.tenants.find(effect_id)
             if known is not None:
@@ -159,8 +158,8 @@ class Registry:
     async def activate_policy(
         self, tenant_id: str, version: str, *, action_id: str, check: Callable[[PolicyVersion], None] | None = None
     ) -> None:
-        """Bring a version into force, once for each action, as an approved one says: in every program of the tenant,
-        or in the version's own. The tenant's own state gets a tenant-wide one too, for the actions on the whole tenant.
+        """Bring a version into force, once for each approved action: in every program of the tenant, or in the
+        version's program. A tenant-wide one also goes to the tenant's own state, for actions on the whole tenant.
         Nothing is written when ``check`` raises.
         """
         async with self.writing_settled(tenant_id, ControlKind.POLICY_ACTIVATED):
@@ -175,25 +174,25 @@ class Registry:
             await self.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
 
     def to_places(self, entry: PolicyEntry, program_id: str | None) -> list[ToProgram]:
-        """What brings a version into force in its program, or wherever the tenant is."""
+        """The entries that bring a version into force in its program, or everywhere in the tenant."""
         everywhere = (entry.tenant_id, *self.tenancy.programs.ids_of_tenant(entry.tenant_id))
         places, body = everywhere if program_id is None else (program_id,), msgspec.json.encode(entry)
         return [ToProgram(shard_of(place, self._shards), EntryKind.POLICY, place, body) for place in places]
 
     async def restore_policy(self, place: str, entry: PolicyEntry) -> None:
-        """Append to one program's shard what the control stream has in force, and the shard has lost."""
+        """Append to a program's shard a policy of the control stream that the shard has lost."""
         body = msgspec.json.encode(entry)
         await self._log.append(shard_of(place, self._shards), EntryKind.POLICY, place, self._clock.now(), body)
 
     def policies_by_place(self, tenant_id: str) -> Iterator[tuple[str, tuple[PolicyEntry, ...]]]:
-        """What is in force by activation, for the tenant's own state and for each of its programs."""
+        """The policies in force by activation, for the tenant's own state and for each of its programs."""
         policies = self.tenancy.policies.of_tenant(tenant_id)
         for place in (tenant_id, *self.tenancy.programs.ids_of_tenant(tenant_id)):
             in_force = (*policies.activated(None), *policies.activated(place))
             yield place, tuple(policy_entry(policy, entry.action_id) for policy, entry in in_force)
 
     def _first_policies(self, tenant_id: str) -> list[PolicyEntry]:
-        """What a new program begins with: the tenant-wide versions in force, seeds apart."""
+        """The first policies of a new program: the tenant-wide versions in force, without seeds."""
         in_force = self.tenancy.policies.of_tenant(tenant_id).activated(None)
         return [policy_entry(policy, entry.action_id, from_start=True) for policy, entry in in_force]
 
@@ -213,22 +212,22 @@ class Registry:
     async def write(
         self, tenant_id: str, kind: ControlKind, entry: msgspec.Struct, to_programs: Sequence[ToProgram] = ()
     ) -> None:
-        """Append an entry, apply it, and copy it into the lake; for who holds ``writing``."""
+        """Append an entry, apply it, and copy it into the lake; the caller holds ``writing``."""
         body, behind = msgspec.json.encode(entry), self.tenancy.end_of(tenant_id)
         try:
             offset = await self._log.append_control(tenant_id, kind, self._clock.now(), body, to_programs=to_programs)
-        except BaseException:  # it may be in the log all the same
+        except BaseException:  # it may be in the log nevertheless
             self._in_doubt.setdefault((tenant_id, kind), behind)
             raise
         self.tenancy.apply(tenant_id, kind, body, offset=offset)
         try:
             await asyncio.to_thread(self._copy, tenant_id)
-        except Exception as error:  # noqa: BLE001 - the entry is durable, and maintenance copies what was left out
+        except Exception as error:  # noqa: BLE001 - the entry is durable, and maintenance copies it later
             log.warning("control_copy_failed", tenant_id=tenant_id, error=f"{type(error).__name__}: {error}")
 
     @asynccontextmanager
     async def writing_settled(self, tenant_id: str, kind: ControlKind) -> AsyncIterator[None]:
-        """The lock ``writing``, with every entry of a kind in memory that the log has, confirmed to its writer or not.
+        """The lock ``writing``, after loading every entry of a kind that the log has, confirmed to its writer or not.
 
         UnavailableError while the log cannot be read.
         """

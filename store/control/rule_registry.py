@@ -1,13 +1,13 @@
-"""Writes and changes rules, as entries of the tenant's control stream: every change is one entry with all it leads to.
+"""Writes and changes rules, as entries of the tenant's control stream: each change is one entry with all its effects.
 
 written ─▶ draft ─▶ backtested ─▶ testing ─▶ activated ─▶ active ─▶ paused
                       any of them but an active one ─▶ archived
 
-A change of the active rules writes a version ``rules-vN`` into every program of the tenant, one of those in testing a
-``shadow-vN``, in the same transaction as the change itself.
+A change of the active rules writes a version ``rules-vN`` into every program of the tenant, a change of those in
+testing a ``shadow-vN``, in the same transaction as the change itself.
 
-Errors  ConflictError for what the rule's state does not allow; NotFoundError for a rule that is not there;
-        StaleError for one that was changed since; UnavailableError when the log cannot be written
+Errors  ConflictError for a change that the rule's state does not allow; NotFoundError for an unknown rule; StaleError
+        for one that was changed since; UnavailableError when the log cannot be written
 """
 
 from collections.abc import Callable, Iterable
@@ -36,13 +36,13 @@ from clearhold.store.control.rules import StoredRule, rules_in, with_status
 from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
 
 MOST_RULES: Final = 200
-"""Rules of a tenant that are not archived: each is evaluated for every transfer."""
+"""The most rules of a tenant that are not archived: each is evaluated for every transfer."""
 MOST_RULE_IDS: Final = 2_000
-"""Rules of a tenant with the archived ones, which are kept for good and listed without pages."""
+"""The most rules of a tenant with the archived ones, which are kept for good and listed without pages."""
 MOST_VERSIONS: Final = 1_000
-"""Versions of a tenant's rules, which are kept for good. A rule can be paused beyond them."""
+"""The most versions of a tenant's rules, which are kept for good. A rule can still be paused beyond them."""
 MOST_WRITTEN_BYTES: Final = 4 * MAX_WRITE_BYTES
-"""Of one change, over all programs: it is one write, and what others append waits behind it."""
+"""The most bytes of one change, over all programs: it is one write, and other appends wait for it."""
 BACKTEST_VALID_US: Final = DAY_US
 
 UNKNOWN_RULE: Final = "Unknown rule on this tenant. GET /api/rules lists them."
@@ -73,7 +73,7 @@ NO_LONGER_TESTED: Final = (
 
 
 class CountedRule(NamedTuple):
-    """How a rule is counted as it is written: in which mode, by which version, and since when it is so."""
+    """How a rule counts in its present form: the mode, the version, and since when."""
 
     mode: RuleMode
     version: str
@@ -108,7 +108,7 @@ class RuleRegistry:
         return self._rules.of_tenant(principal.tenant_id).note_of(principal, version)
 
     def counted(self, principal: Principal, stored: StoredRule) -> CountedRule | None:
-        """How a rule in testing is counted, or one in force that logs; None for any other."""
+        """How a rule in testing, or one in force that logs, counts; None for any other."""
         logs = stored.rule.status is RuleStatus.ACTIVE and stored.rule.action is RuleAction.LOG
         if stored.counted_since is None or not (logs or stored.rule.status is RuleStatus.TESTING):
             return None
@@ -130,7 +130,7 @@ class RuleRegistry:
     async def replace(
         self, principal: Principal, rule: Rule, *, is_current: Callable[[Rule], bool], effect_id: str | None
     ) -> Rule:
-        """The rule as it is written now, back in draft. ``is_current`` is whether the caller knew what it replaces."""
+        """The rule in its new form, back in draft. ``is_current`` is whether the caller knew the form it replaces."""
         async with self._writing(principal.tenant_id):
             known = self.read(principal, rule.id).rule
             if self._registry.tenancy.has_effect(effect_id):
@@ -141,7 +141,7 @@ class RuleRegistry:
             return await self._write(principal, with_status(rule, RuleStatus.DRAFT), effect_id=effect_id)
 
     async def add_backtest(self, principal: Principal, backtest: Backtest, effect_id: str | None) -> Backtest:
-        """Keep a backtest. A draft goes into testing, unless it was written again while the backtest ran."""
+        """Add a backtest. A draft goes into testing, unless it was changed while the backtest ran."""
         async with self._writing(principal.tenant_id):
             stored = self.read(principal, backtest.rule_id)
             known = self.find_backtest(stored, backtest.key)
@@ -170,7 +170,7 @@ class RuleRegistry:
         return self._check(principal.tenant_id, stored, self._clock.now(), NOT_TESTED)
 
     def read_in_force(self, principal: Principal, rule_id: str) -> Rule:
-        """The rule as it is in force; ConflictError when it is not."""
+        """The rule in its form in force; ConflictError when it is not in force."""
         rule = self.in_force(principal.tenant_id, rule_id)
         if rule is None:
             raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
@@ -179,9 +179,9 @@ class RuleRegistry:
     async def activate(
         self, tenant_id: str, rule_id: str, sha256: str, *, action_id: str, approved_at: int, by: str, note: str | None
     ) -> str:
-        """Bring a rule into force as an approved action says, once for each action; the version that has it.
+        """Bring a rule into force, once for each approved action; returns the version with it.
 
-        Raises ConflictError when the rule is no longer what was requested, or no longer tested.
+        Raises ConflictError when the rule has changed since the request, or its test is no longer valid.
         """
         async with self._writing(tenant_id):
             rules = self._rules.of_tenant(tenant_id)
@@ -198,7 +198,7 @@ class RuleRegistry:
             return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
 
     async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str | None) -> str:
-        """Take a rule out of force, once for each action; the version without it. ConflictError when it is not."""
+        """Take a rule in force out of force, once for each action; returns the new version. Else ConflictError."""
         async with self._writing(tenant_id):
             rules = self._rules.of_tenant(tenant_id)
             done = rules.version_of(action_id)
@@ -213,7 +213,7 @@ class RuleRegistry:
             return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
 
     def active(self, tenant_id: str) -> tuple[Rule, ...]:
-        """The rules in force, each as it was when it was activated."""
+        """The rules in force, each in its form at the activation."""
         version = self._policies.of_tenant(tenant_id).in_force(RULES)
         return () if version is None else rules_in(version)
 
@@ -256,7 +256,7 @@ class RuleRegistry:
         backtest: Backtest | None = None,
         effect_id: str | None = None,
     ) -> Rule:
-        """Append a change that leaves the active rules as they are, with the rules in testing where it changes them."""
+        """Append a change that does not affect the active rules, with the rules in testing where it changes them."""
         tenant_id, at = principal.tenant_id, self._clock.now()
         entry = RuleEntry(
             rule=rule,
@@ -273,7 +273,7 @@ class RuleRegistry:
     async def _put_active(
         self, tenant_id: str, rule: Rule, active: Iterable[Rule], *, by: str, note: str | None, action_id: str
     ) -> str:
-        """Append a change of the active rules; the version that has them."""
+        """Append a change of the active rules; returns the version with them."""
         at = self._clock.now()
         version = self._version(tenant_id, RULES, active, at=at, by=by)
         entry = RuleEntry(
@@ -289,13 +289,16 @@ class RuleRegistry:
 
     async def _append(self, tenant_id: str, entry: RuleEntry) -> None:
         to_programs = [each for version in entry.versions for each in self._to_programs(version)]
-        is_wider = entry.rule.status in {RuleStatus.TESTING, RuleStatus.ACTIVE}  # whatever narrows is never refused
+        is_wider = entry.rule.status in {
+            RuleStatus.TESTING,
+            RuleStatus.ACTIVE,
+        }  # a change that narrows is never refused
         if is_wider and sum(len(each.body) for each in to_programs) > MOST_WRITTEN_BYTES:
             raise ConflictError(TOO_LARGE, ErrorCode.TOO_MANY_RULES)
         await self._registry.write(tenant_id, ControlKind.RULE, entry, to_programs)
 
     def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[RulesVersionEntry, ...]:
-        """The version of the rules in testing once one of them has changed; none when they stay the same."""
+        """The version of the rules in testing after a change of one; empty when they stay the same."""
         before = {rule.id: rule for rule in self._rules.of_tenant(tenant_id).testing()}
         after = {rule_id: rule for rule_id, rule in before.items() if rule_id != changed.id}
         if changed.status is RuleStatus.TESTING:
@@ -303,8 +306,8 @@ class RuleRegistry:
         return () if after == before else (self._version(tenant_id, SHADOW, after.values(), at=at, by=by),)
 
     def _version(self, tenant_id: str, prefix: str, rules: Iterable[Rule], *, at: int, by: str) -> RulesVersionEntry:
-        """The next version. Its activation has an id of this write: one that was not confirmed may stand in the log
-        under the same version, with other contents.
+        """The next version. Its activation has an id of this write: the log may have an unconfirmed one under the same
+        version, with other contents.
         """
         version = self._policies.of_tenant(tenant_id).next_version(prefix)
         body = RulesBody(rules=tuple(sorted(rules, key=_id_of)))
@@ -327,7 +330,7 @@ class RuleRegistry:
 
 
 def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
-    """The newest backtest of the rule exactly as it is written that allows its activation at ``at``."""
+    """The newest backtest of the rule in exactly this form that allows its activation at ``at``."""
     for backtest in stored.backtests:
         tested_at = parse_instant(backtest.at)
         assert tested_at is not None, "a backtest's instant was written by this service"

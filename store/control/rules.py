@@ -1,9 +1,9 @@
-"""Projection of the control streams: each tenant's rules as they were last written, with their status and backtests.
+"""Projection of the control streams: each tenant's rules in their newest form, with their status and backtests.
 
-What is in force is a policy (``store/control/policies.py``): a rule that was written again after its activation is a
-draft here, and stays in force there as it was until the next one.
+The form in force is a policy (``store/control/policies.py``): a rule that is changed after its activation is a draft
+here, and stays in force there unchanged until the next activation.
 
-Errors  ForbiddenError for a rule of a program that is out of the principal's reach
+Errors  ForbiddenError for a rule of a program out of the principal's reach
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ from clearhold.features.policy.bodies import RULES, PolicyVersion, RulesBody, pr
 from clearhold.store.control.entries import RuleEntry
 
 KEPT_BACKTESTS: Final = 100
-"""The newest of a rule; older ones stay in the log alone."""
+"""The newest backtests of a rule; older ones stay in the log alone."""
 
 _COUNTED: Final = frozenset({RuleStatus.TESTING, RuleStatus.ACTIVE})
 
 
 class StoredRule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule as last written; backtests are newest first.
+    """A rule in its newest form; backtests are newest first.
 
-    Instants are in microseconds. ``counted_since`` is when the rule, as it is written, went into testing or into force.
+    Instants are in microseconds. ``counted_since`` is when this form went into testing or into force.
     """
 
     rule: Rule
@@ -63,7 +63,7 @@ class TenantRules:
                 continue
             if entry.note is not None:
                 self._notes[version.created.version] = entry.note
-            if entry.action_id is not None:  # the first of them, if it was carried out twice
+            if entry.action_id is not None:  # the first one counts, if it was executed twice
                 self._version_of.setdefault(entry.action_id, version.created.version)
 
     def all(self) -> tuple[StoredRule, ...]:
@@ -77,7 +77,7 @@ class TenantRules:
         return (each.rule for each in self._rules.values() if each.rule.status is RuleStatus.TESTING)
 
     def note_of(self, principal: Principal, version: str) -> str | None:
-        """What the person wrote who brought a version into force; it may be about any program of the tenant."""
+        """The note of the person who brought a version into force; it may be about any program of the tenant."""
         return self._notes.get(version) if principal.tenant_wide else None
 
     def version_of(self, action_id: str) -> str | None:
@@ -102,7 +102,7 @@ class Rules:
         return tuple(each for each in self.of_tenant(principal.tenant_id).all() if is_reached(principal, each.rule))
 
     def find(self, principal: Principal, rule_id: str) -> StoredRule | None:
-        """The tenant's rule of that id; ForbiddenError when it is of a program out of reach."""
+        """The tenant's rule of that id; ForbiddenError for a program out of reach."""
         stored = self.of_tenant(principal.tenant_id).find(rule_id)
         if stored is not None and stored.rule.program_id is not None:
             principal.require_program(stored.rule.program_id)
@@ -110,18 +110,17 @@ class Rules:
 
 
 def is_reached(principal: Principal, rule: Rule) -> bool:
-    """Whether a principal may see a rule: everybody sees those of the whole tenant."""
+    """Whether a principal may see a rule; a tenant-wide one is visible to all."""
     return rule.program_id is None or principal.reaches(rule.program_id)
 
 
 def rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
-    """The rules of a version of them."""
     assert isinstance(version.body, RulesBody), "the prefix says which body a version has"
     return version.body.rules
 
 
 def reached_rules_in(version: PolicyVersion, principal: Principal) -> tuple[Rule, ...]:
-    """Those of them that a principal may see."""
+    """The rules of a version that a principal may see."""
     return tuple(rule for rule in rules_in(version) if is_reached(principal, rule))
 
 

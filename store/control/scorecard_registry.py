@@ -1,11 +1,11 @@
 """Writes and changes scorecards, as entries of the tenant's control stream.
 
-proposed ─▶ reported on ─▶ in shadow, or not ─▶ activated by two people ─▶ in force ─▶ another one, or it again
+proposed ─▶ reported on ─▶ in shadow, or not ─▶ activated by two people ─▶ in force ─▶ replaced, or activated again
 
-A card is written once and never edited, so whoever changes it proposes another. A version without a card stands for
-the default card, in one program or in all, or for a program that follows the tenant.
+A card is written once and never edited; a change is a new proposal. A version without a card stands for the default
+card, in one program or in all, or makes a program follow the tenant.
 
-Errors  ConflictError for what the card's state does not allow; NotFoundError for a card that is not there;
+Errors  ConflictError for a change that the card's state does not allow; NotFoundError for an unknown card;
         InvalidRequestError for a report of another card; UnavailableError when the log cannot be written
 """
 
@@ -40,7 +40,7 @@ from clearhold.store.control.rule_registry import MOST_WRITTEN_BYTES
 from clearhold.store.control.scorecards import StoredReport, TenantScorecards, stored_report
 
 MOST_SCORECARDS: Final = 200
-"""Versions of a tenant, which are kept for good and listed without pages."""
+"""The most versions of a tenant, which are kept for good and listed without pages."""
 REPORT_VALID_US: Final = 7 * DAY_US
 CLOCKS_APART_US: Final = 5 * MINUTE_US
 """How far the clock of the machine that wrote a report may be ahead."""
@@ -57,7 +57,7 @@ NO_LONGER_REPORTED: Final = (
     "When the activation was approved, there was no report of this exact card that was less than seven days old, so "
     "nothing was activated."
 )
-OF_ANOTHER_CARD: Final = "must be the digest of this exact card: a card that was edited since needs a report of its own"
+OF_ANOTHER_CARD: Final = "must be the digest of this exact card: an edited card needs a new report"
 
 
 class ScorecardRegistry:
@@ -68,7 +68,7 @@ class ScorecardRegistry:
         self._policies, self._scorecards = registry.tenancy.policies, registry.tenancy.scorecards
 
     def all(self, principal: Principal) -> tuple[PolicyVersion, ...]:
-        """The versions that the principal reaches, newest first, those without a card among them."""
+        """The versions that the principal reaches, newest first, including those without a card."""
         return tuple(
             each
             for each in self._policies.of_tenant(principal.tenant_id).all()
@@ -105,8 +105,8 @@ class ScorecardRegistry:
     async def without_card(
         self, principal: Principal, program_id: str | None, *, follows: bool = False
     ) -> PolicyVersion:
-        """The version that stands for the default card in a program or in all, or for a program that follows the
-        tenant; made when it is first needed, whatever the number of versions: going back is never refused for that.
+        """The version for the default card in a program or in all, or for a program that follows the tenant. It is
+        created at first use, whatever the number of versions: going back is never refused for that.
         """
         body = ScorecardBody(card=None, follows_tenant=follows)
         async with self._registry.writing_settled(principal.tenant_id, ControlKind.SCORECARD):
@@ -118,7 +118,7 @@ class ScorecardRegistry:
             return await self._create(principal, body, program_id, None)
 
     async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> StoredReport:
-        """Keep a report on a card; one that is kept already changes nothing, so that it may be sent again."""
+        """Add a report on a card; a repeated one changes nothing."""
         async with self._registry.writing:
             card, at = card_in(self.read(principal, version)), self._clock.now()
             assert card is not None, "only a version with a card is read"
@@ -145,7 +145,7 @@ class ScorecardRegistry:
             return stored_report(entry)
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
-        """Run a card beside the champion from now on, in place of the one that ran before."""
+        """Run a card in shadow from now on, in place of the former one."""
         async with self._registry.writing_settled(principal.tenant_id, ControlKind.CHALLENGER):
             policy = self.read(principal, version)
             if self._registry.tenancy.has_effect(effect_id):
@@ -157,7 +157,7 @@ class ScorecardRegistry:
                 await self._put_challenger(principal, policy, body, effect_id)
 
     async def end_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
-        """Run a card beside the champion no more; one that does not run is left as it is."""
+        """Take a card out of shadow, if it is there."""
         async with self._registry.writing_settled(principal.tenant_id, ControlKind.CHALLENGER):
             policy = self.read(principal, version)
             is_done = self._registry.tenancy.has_effect(effect_id)
@@ -165,11 +165,11 @@ class ScorecardRegistry:
                 await self._put_challenger(principal, policy, ChallengerBody(version=None, card=None), effect_id)
 
     def check_activation(self, principal: Principal, policy: PolicyVersion) -> StoredReport | None:
-        """The report that allows the activation now; None for a card that needs none. ConflictError without one."""
+        """The report that allows the activation now; None for a card that needs none; ConflictError otherwise."""
         return self._check(principal.tenant_id, policy, self._clock.now(), NOT_REPORTED)
 
     async def activate(self, tenant_id: str, version: str, *, action_id: str, approved_at: int) -> str:
-        """Bring a card into force as an approved action says, once for each action; its version.
+        """Bring a card into force, once for each approved action; returns its version.
 
         Raises ConflictError when it is in force, or when its report was too old at the approval.
         """
@@ -181,20 +181,20 @@ class ScorecardRegistry:
         return version
 
     def champion(self, tenant_id: str, program_id: str | None) -> PolicyVersion | None:
-        """The version with the card that scores a program, or all without one of their own; None for the default."""
+        """The version with the card that scores a program, or all without a separate one; None for the default."""
         policies = self._policies.of_tenant(tenant_id)
         own = None if program_id is None else policies.in_force(SCORECARD, program_id)
         in_force = policies.in_force(SCORECARD) if own is None or follows_tenant(own) else own
         return None if in_force is None or card_in(in_force) is None else in_force
 
     def scores_after(self, policy: PolicyVersion) -> PolicyVersion | None:
-        """The version whose card scores where a version is brought into force; None for the default card."""
+        """The version whose card scores after this version's activation; None for the default card."""
         if follows_tenant(policy):
             return self.champion(policy.tenant_id, None)
         return None if card_in(policy) is None else policy
 
     def _is_scored_so(self, tenant_id: str, program_id: str | None, *, by_tenant: bool) -> bool:
-        """Whether a place follows the tenant, or else is scored by the default card."""
+        """Whether a program follows the tenant, or else is scored by the default card."""
         if not by_tenant:
             return self.champion(tenant_id, program_id) is None
         own = self._policies.of_tenant(tenant_id).in_force(SCORECARD, program_id)
@@ -235,7 +235,7 @@ class ScorecardRegistry:
     async def _put_challenger(
         self, principal: Principal, policy: PolicyVersion, body: ChallengerBody, effect_id: str | None
     ) -> None:
-        """Write what runs in shadow from now on where a card counts: that card, or none."""
+        """Write the card in shadow from now on, or None, where a card counts."""
         at, name = self._clock.now(), self._policies.of_tenant(principal.tenant_id).next_version(CHALLENGER)
         created = version_created(
             principal.tenant_id, name, body, program_id=policy.program_id, at=at, by=principal.operator
@@ -255,7 +255,7 @@ def card_in(policy: PolicyVersion) -> Scorecard | None:
 
 
 def follows_tenant(policy: PolicyVersion) -> bool:
-    """Whether a version stands for the card of the tenant, in a program that has none of its own."""
+    """Whether a version makes a program follow the tenant's card."""
     return cast(ScorecardBody, policy.body).follows_tenant
 
 

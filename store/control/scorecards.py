@@ -1,6 +1,6 @@
-"""Projection of the control streams: reports on each tenant's scorecards, which cards scored, and what runs in shadow.
+"""Projection of the control streams: reports on each tenant's scorecards, cards that scored, and cards in shadow.
 
-The cards themselves are policies (``store/control/policies.py``), so that programs have them as any other.
+The cards themselves are policies (``store/control/policies.py``), so programs get them like any other.
 """
 
 from typing import Final
@@ -16,14 +16,14 @@ from clearhold.store.control.entries import (
 )
 
 KEPT_REPORTS: Final = 2
-"""Of a card, those made last; the others stay in the log alone."""
+"""The newest reports on a card; older ones stay in the log alone."""
 
 
 class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``clearhold calibrate`` wrote about one exact card. Instants are in microseconds.
+    """The report of ``clearhold calibrate`` on one exact card. Instants are in microseconds.
 
-    ``made_at`` is the report's own word, which its age is counted from. ``body`` is kept as JSON, a fraction
-    of what it decodes to.
+    ``made_at`` is stated by the report; its age counts from it. ``body`` is kept as JSON, a fraction of its decoded
+    size.
     """
 
     sha256: str
@@ -35,7 +35,7 @@ class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TenantScorecards:
-    """What is known of the scorecards of one tenant, beside the cards."""
+    """The reports and shadows of one tenant's scorecards, without the cards."""
 
     def __init__(self) -> None:
         self._reports: dict[str, tuple[StoredReport, ...]] = {}
@@ -45,7 +45,7 @@ class TenantScorecards:
         self._started: dict[str, int] = {}  # when each card last came into shadow
 
     def add_report(self, entry: ScorecardReportEntry) -> None:
-        """Keep a report among the newest, so that an older one which is sent in later replaces none of them."""
+        """Add a report in order of age; an older one that arrives late does not replace a newer one."""
         known = (each for each in self.reports(entry.version) if each.sha256 != entry.report_sha256)
         newest = sorted((stored_report(entry), *known), key=lambda each: each.made_at, reverse=True)
         self._reports[entry.version] = tuple(newest[:KEPT_REPORTS])
@@ -66,7 +66,7 @@ class TenantScorecards:
         self._started[entry.scorecard] = entry.activated.at
 
     def proposed_by(self, effect_id: str | None) -> str | None:
-        """The version that an idempotent request has proposed already."""
+        """The version that an idempotent request has already proposed."""
         return None if effect_id is None else self._proposed.get(effect_id)
 
     def reports(self, version: str) -> tuple[StoredReport, ...]:

@@ -1,7 +1,7 @@
 """The control streams in memory: tenants, programs, operator tokens, ingest secrets, API keys, keys to the bank's API,
 policies, rules, scorecards and endpoints, a projection each.
 
-Entries are applied in the order of the log, a new entry and a replayed one alike. A further kind of entry is a row in
+Entries are applied in log order, new and replayed ones alike. A further kind of entry is a row in
 the table of ``Tenancy``. Reads are dictionary look-ups on the API's event loop.
 """
 
@@ -61,7 +61,7 @@ class _Projected(Generic[Body]):
 
 
 class Tenancy:
-    """The projections, and the table that says which of them an entry changes."""
+    """The projections, and the table that maps kinds of entries to them."""
 
     def __init__(self, *, box: SecretBox, shards: int) -> None:
         self.tenants = Tenants()
@@ -98,7 +98,7 @@ class Tenancy:
         }
 
     def load(self, entries: Iterable[ControlEntry]) -> None:
-        """Replay the control streams, in the order in which they were written."""
+        """Replay the control streams, in log order."""
         for tenant_id, offset, kind, _, body in sorted(entries, key=lambda entry: entry[1]):
             self.apply(tenant_id, kind, body, offset=offset)
 
@@ -113,7 +113,7 @@ class Tenancy:
             project(tenant_id, body)
 
     def end_of(self, tenant_id: str) -> int:
-        """The highest offset that was applied of a tenant's stream, 0 if none was."""
+        """The highest applied offset of a tenant's stream, 0 without one."""
         return self._ends.get(tenant_id, 0)
 
     def has_effect(self, effect_id: str | None) -> bool:
@@ -121,7 +121,7 @@ class Tenancy:
         return effect_id is not None and effect_id in self._effects
 
     def tenant_of_token(self, token: str, *, at: int) -> Tenant | None:
-        """The tenant whose operator token this is, if the token is valid at that instant."""
+        """The tenant of this operator token, if it is valid at that instant."""
         tenant_id = self.operator_tokens.tenant_of(token, at=at)
         return None if tenant_id is None else self.tenants.find(tenant_id)
 

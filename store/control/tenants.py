@@ -11,8 +11,8 @@ class Tenants:
     def add(self, entry: TenantEntry) -> str | None:
         """Add a tenant; returns the id of the tenant that had its slug, which is removed.
 
-        A slug is given out once. An older tenant with the same slug was therefore answered 503 although its entry had
-        reached the log, and nobody has its token.
+        A slug is given out once. So an older tenant with the same slug was answered 503 although its entry had reached
+        the log, and its token was never returned.
         """
         unconfirmed = self._id_by_slug.get(entry.slug)
         if unconfirmed == entry.id:

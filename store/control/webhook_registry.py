@@ -1,6 +1,6 @@
 """Registers and changes endpoints for outbound webhooks, as entries of the tenant's control stream.
 
-Errors  ConflictError for one endpoint too many; NotFoundError for an endpoint that is not there or out of reach;
+Errors  ConflictError for one endpoint too many; NotFoundError for an endpoint that is unknown or out of reach;
         UnavailableError when the log cannot be written
 """
 
@@ -20,7 +20,7 @@ from clearhold.store.ids import IdFactory, random_bytes
 from clearhold.store.keys.secrets import SecretBox
 
 MOST_ENDPOINTS: Final = 100
-"""Enabled endpoints of a tenant: every event is written once for each."""
+"""The most enabled endpoints of a tenant: every event is written once for each."""
 
 TOO_MANY_ENDPOINTS: Final = f"A tenant has at most {MOST_ENDPOINTS} enabled webhook endpoints. Delete one first."
 UNKNOWN_ENDPOINT: Final = "Unknown webhook endpoint on this tenant. GET /api/webhooks lists them."
@@ -43,7 +43,7 @@ class WebhookRegistry:
         description: str | None,
         effect_id: str | None,
     ) -> Endpoint:
-        """The endpoint, with its secret. The same ``effect_id`` gives the same one."""
+        """The endpoint, with its secret. Repeated with one ``effect_id``, it is the same endpoint."""
         async with self._registry.writing:
             known = None if effect_id is None else self._endpoints.find(principal, effect_id)
             if known is not None:
@@ -80,7 +80,7 @@ class WebhookRegistry:
         description: str | None = None,
         clears_description: bool = False,
     ) -> Endpoint:
-        """Replace what is given; None leaves it as it is. A change that changes nothing is not written."""
+        """Replace the given fields; None leaves a field unchanged. A change without effect is not written."""
         async with self._registry.writing:
             known = self.read(principal, endpoint_id)
             if self._registry.tenancy.has_effect(effect_id):
@@ -102,7 +102,7 @@ class WebhookRegistry:
             return self.read(principal, endpoint_id)
 
     async def disable(self, endpoint_id: str) -> None:
-        """Disable an endpoint that is gone or accepts nothing, in the platform's own name."""
+        """Disable an endpoint that is gone or accepts nothing, as the platform."""
         async with self._registry.writing:
             known = self._endpoints.of_id(endpoint_id)
             if known is None or not known.enabled:
@@ -121,7 +121,7 @@ class WebhookRegistry:
     async def rotate(
         self, principal: Principal, endpoint_id: str, *, overlap_hours: int, effect_id: str | None
     ) -> Endpoint:
-        """The endpoint with a new secret; the present one signs beside it for the overlap."""
+        """The endpoint with a new secret; the present one also signs for the overlap."""
         async with self._registry.writing:
             known = self.read(principal, endpoint_id)
             if self._registry.tenancy.has_effect(effect_id):

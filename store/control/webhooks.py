@@ -1,9 +1,9 @@
-"""Projection of the control streams: the endpoints that events are delivered to, with their secrets.
+"""Projection of the control streams: webhook endpoints with their secrets.
 
-Secrets are sealed in the log and open in memory, because each delivery is signed with them. The
-committer's thread reads which tenants have endpoints: that is replaced whole, never changed.
+Secrets are sealed in the log and open in memory, because each delivery is signed with them. The committer's thread
+reads the tenants with endpoints: that mapping is replaced whole, never changed.
 
-Errors  ForbiddenError for an endpoint of the tenant that is out of the principal's reach
+Errors  ForbiddenError for an endpoint of the tenant out of the principal's reach
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ OPERATORS_ONLY: Final = (
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """An endpoint of a tenant. ``enabled_at`` is since when, in microseconds; at most two secrets, the newest first."""
+    """An endpoint of a tenant, enabled since ``enabled_at`` (microseconds); at most two secrets, the newest first."""
 
     id: str
     tenant_id: str
@@ -43,7 +43,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sent_to(self) -> bool:
-        """Whether its deliveries are attempted now; those of a listened one are read by whoever listens."""
+        """Whether its deliveries are sent now; a listener fetches its deliveries itself."""
         return self.enabled and not self.is_listened_to
 
     @property
@@ -55,7 +55,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return (not self.events or event in self.events) and self.program_id in {None, program_id}
 
     def secrets_at(self, at: int) -> tuple[str, ...]:
-        """What signs at an instant, the newest first."""
+        """The secrets that sign at an instant, the newest first."""
         return tuple(secret.value for secret in self.secrets if secret.is_valid(at))
 
 
@@ -134,7 +134,7 @@ class WebhookEndpoints:
         return sum(not endpoint.enabled for endpoint in self._endpoints.values())
 
     def listened_ids(self) -> list[str]:
-        """The endpoints of all tenants that nothing is sent to; for any thread."""
+        """The endpoints of all tenants whose listeners fetch their deliveries; for any thread."""
         return [endpoint.id for endpoint in (*self._endpoints.values(),) if endpoint.is_listened_to]
 
     def _put(self, endpoint: Endpoint) -> None:
@@ -148,7 +148,7 @@ class WebhookEndpoints:
 def require_endpoint_of(principal: Principal, program_id: str | None) -> None:
     """Raise ForbiddenError unless the principal may have an endpoint for this program, or for the whole tenant.
 
-    One of the whole tenant is its operators': it hears of programs that no key reaches together.
+    A tenant-wide one is for operators only: it gets events of programs that no single key reaches.
     """
     if program_id is not None:
         principal.require_program(program_id)

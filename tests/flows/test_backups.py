@@ -189,7 +189,7 @@ def test_given_a_backup_that_was_changed_or_cut_when_restored_then_it_is_refused
     assert "lies in the data directory, and would be lost with it." in inside.stderr
     assert not (bank.data / "backups").exists()
     for refused in (changed, missing):
-        assert f"{path} is missing from the backup, or is not what was written" in refused.stderr
+        assert f"{path} is missing from the backup, or was changed" in refused.stderr
     assert "one that was not finished" in unfinished.stderr
     assert {each.returncode for each in (again, inside, changed, missing, unfinished, taken_place)} == {2}
 
