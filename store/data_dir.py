@@ -25,7 +25,7 @@ MASTER_KEY: Final = "master.key"
 _DIR_MODE: Final = 0o700
 _FILE_MODE: Final = 0o600
 _UMASK: Final = 0o077
-# What may lie in a directory before its layout does: what a crash left, keys put there beforehand, a fresh volume.
+# Allowed in a directory before its layout: leftovers of a crash, keys that were put there first, a fresh volume.
 _BESIDE_NO_LAYOUT: Final = frozenset(
     {"lock", "layout.json.new", MASTER_KEY, "master.key.new", "admin.token", "lost+found"}
 )
@@ -36,7 +36,7 @@ class DataDirInUseError(StartupError):
 
 
 class LogIdentity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which log this is. A program's shard depends on the number of shards, so that belongs to it."""
+    """The identity of a log. It includes the number of shards, which determines each program's shard."""
 
     log_id: str
     shards: int
@@ -80,8 +80,8 @@ class DataDir:
     def open(cls, path: Path, *, shards: int = DEFAULT_SHARDS, master_key: Path | None = None) -> Self:
         """Lock the directory, creating it if needed; ``shards`` applies only to a new one.
 
-        ``master_key`` is the file of the master key when it lies elsewhere. From then on what this process and its
-        children create can be read by nobody else: a part of the directory that is copied stays closed.
+        ``master_key`` is the path of the master key outside of the directory. From then on, files of this process and
+        its children are readable by their owner only, and so are copied parts of the directory.
         """
         os.umask(_UMASK)
         path = path.expanduser().absolute()
@@ -102,7 +102,7 @@ class DataDir:
 
     @classmethod
     def beside(cls, path: Path, *, master_key: Path | None = None) -> Self:
-        """The directory of a service that runs: nothing is locked, and nothing may be written to it."""
+        """Open the directory beside a running service: without a lock, and without writing to it."""
         path = path.expanduser().absolute()
         return cls(path, layout=read_layout(path), lock=None, master_key_path=master_key or path / MASTER_KEY)
 
@@ -113,13 +113,13 @@ class DataDir:
             self._lock = None
 
     def master_key(self) -> bytes:
-        """The key that seals secrets: the one that the directory was created with, and no other."""
+        """The key that seals secrets: the one that the directory was created with."""
         try:
             return read_master_key(self.master_key_path, self._master_key_sha256, of=self.path)
         except FileNotFoundError:
             raise StartupError(
                 f"{self.master_key_path} is missing, and the secrets of {self.path} are sealed with it. Put your copy "
-                "of it back; docs/operations.md says what is lost without one."
+                "of it back; docs/operations.md names the losses without one."
             ) from None
 
     def admin_token(self, mint: Callable[[], str]) -> str:
@@ -141,7 +141,7 @@ class DataDir:
 
 
 def _check_is_ours(path: Path) -> None:
-    """Refuse a folder of other things, and a data directory without its layout."""
+    """Refuse a folder with other contents, and a data directory without its layout."""
     names = {each.name for each in path.iterdir()}
     if LAYOUT in names or names <= _BESIDE_NO_LAYOUT:
         return
@@ -203,7 +203,7 @@ def _decoded(path: Path, content: bytes) -> Layout:
 
 
 def read_master_key(path: Path, sha256: str, *, of: Path) -> bytes:
-    """The key in a file, which must be the one that the directory or backup ``of`` was created with."""
+    """The key in a file, which must be the original key of the directory or backup ``of``."""
     key = _checked_key(path.read_bytes(), path)
     if _digest(key) != sha256:
         raise StartupError(
@@ -219,7 +219,7 @@ def _checked_key(key: bytes, path: Path) -> bytes:
 
 
 def _digest(key: bytes) -> str:
-    """What the layout knows the key by; of 32 random bytes a digest gives nothing away."""
+    """The digest of the key in the layout; of 32 random bytes it reveals nothing."""
     return hashlib.sha256(key).hexdigest()
 
 

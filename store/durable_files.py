@@ -1,4 +1,4 @@
-"""Files that are either whole on disk or not there: written under another name, fsynced, renamed, folder fsynced."""
+"""Files that are complete on disk or absent: written under another name, fsynced, renamed, folder fsynced."""
 
 import os
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ UNFINISHED: Final = ".unfinished"
 
 @contextmanager
 def durable_file(path: Path) -> Iterator[BinaryIO]:
-    """Open ``path`` for writing; it appears, whole, when the block ends without an error."""
+    """Open ``path`` for writing; it appears, complete, when the block ends without an error."""
     with durable_name(path) as unfinished, unfinished.open("wb") as file:
         yield file
 
 
 @contextmanager
 def durable_name(path: Path) -> Iterator[Path]:
-    """The name under which the block writes a file; it is at ``path``, whole, when that ends without an error."""
+    """A temporary name for the block to write to; the file is at ``path``, complete, after a block without an error."""
     make_durable_folder(path.parent)
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
@@ -33,7 +33,7 @@ def durable_name(path: Path) -> Iterator[Path]:
 
 
 def make_durable_folder(folder: Path) -> None:
-    """Make a folder and those above it so that their names, too, survive a power cut."""
+    """Make a folder and its parents, durably."""
     if folder.is_dir():
         return
     make_durable_folder(folder.parent)
@@ -42,7 +42,7 @@ def make_durable_folder(folder: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a crash left half-written anywhere below ``folder``."""
+    """Remove half-written files of a crash anywhere below ``folder``."""
     for path in folder.rglob(f"*{UNFINISHED}"):
         path.unlink()
 

@@ -1,9 +1,9 @@
 """Idempotency claims in Redis: which request acts for a key, and its stored answer.
 
-A claim is written before the effect, with a lease, and stays active until its request has ended. A stored answer is
-sealed, because answers may contain secrets, and compressed, because those of a day are kept. A claim that is no longer
-active, because its process is gone or its request failed, is taken over at once: a data directory has one process at a
-time, which knows its active claims.
+A claim is written before the effect, with a lease, and is active until its request has ended. A stored answer is
+sealed, because it may contain secrets, and compressed, because a day's answers are kept. An inactive claim, whose
+process or request has ended, is taken over at once: a data directory has one process at a time, which knows its active
+claims.
 
 Errors  ``UnavailableError`` when Redis does not answer: without a claim there must be no effect
 """
@@ -26,10 +26,10 @@ KEPT_MS: Final = 25 * 60 * 60 * 1_000
 WITHIN_S: Final = 1.5
 
 _PREFIX: Final = b"idem:"
-_DIGEST_BYTES: Final = 16  # of each SHA-256: a claim is small, since a day's are kept
+_DIGEST_BYTES: Final = 16  # of each SHA-256: a claim is small, since a day's claims are kept
 _NO_ROOM: Final = "There is no room for another idempotency key; nothing was done. Try again later, or without a key."
 _UNAVAILABLE: Final = "The idempotency key could not be claimed; nothing was done. Try again."
-# Replaces what is still ours: by the new value, or by nothing when that is empty. An expired claim may be finished.
+# Replaces our own claim by the new value, or deletes it if that is empty. An expired claim may be finished.
 _REPLACE: Final = """
 local found = redis.call('GET', KEYS[1])
 if found ~= ARGV[1] and (found or ARGV[2] == '') then return 0 end
@@ -39,7 +39,7 @@ return 1
 
 
 class StoredAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """``headers`` are those of the operation's own, beside the usual ones."""
+    """``headers`` are the operation's own, beside the usual ones."""
 
     status: int
     body: bytes
@@ -83,7 +83,7 @@ class IdempotencyClaims:
         self._active: set[bytes] = set()
 
     async def claim(self, scope: str, fingerprint: str) -> Outcome:
-        """Claim the key of this scope, or return the state of the request that claimed it before."""
+        """Claim the key of this scope, or return the state of the request that holds it."""
         if not self._memory.has_room_for_claims:
             raise UnavailableError(_NO_ROOM)
         self._number += 1
@@ -103,7 +103,7 @@ class IdempotencyClaims:
                 self.end_request(claimed)
 
     async def _claim_once(self, claimed: Claimed) -> Outcome | None:
-        """None when the key changed hands in between."""
+        """None when the key's claim changed in between."""
         key = key_of(claimed.scope)
         if await self._client.set(key, claimed.value, nx=True, px=LEASE_MS):
             return claimed
@@ -122,11 +122,11 @@ class IdempotencyClaims:
         return claimed if await self._replace(key, stored, claimed.value, LEASE_MS) else None
 
     def end_request(self, claimed: Claimed) -> None:
-        """The request has ended, with or without success: if its claim is still stored, a repeat takes it over."""
+        """The request has ended, with or without success: if its claim is still stored, a repetition takes it over."""
         self._active.discard(claimed.value)
 
     async def finish(self, claimed: Claimed, answer: StoredAnswer) -> bool:
-        """Store the answer. False when another request has the key by now."""
+        """Store the answer. False when another request has taken over the key."""
         sealed = self._box.seal_bytes(zlib.compress(answer.body))
         kept = msgspec.msgpack.encode(
             _Claim(_digest(claimed.fingerprint), status=answer.status, sealed=sealed, headers=answer.headers)
@@ -150,7 +150,7 @@ class IdempotencyClaims:
 
 
 def key_of(scope: str) -> bytes:
-    """Where Redis holds the claim of a scope."""
+    """The Redis key of a scope's claim."""
     return _PREFIX + _digest(scope)
 
 

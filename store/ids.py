@@ -1,4 +1,4 @@
-"""Fresh ids and tokens: the only module that makes random ones. Derived ids are made in ``features/core/ids.py``."""
+"""Random ids and tokens, made only here. Derived ids are made in ``features/core/ids.py``."""
 
 import secrets
 import string
@@ -19,7 +19,7 @@ def new_id() -> str:
 
 
 def new_token(prefix: str) -> str:
-    """An unguessable token that shows by its prefix what it opens."""
+    """An unguessable token; its prefix shows its purpose."""
     return prefix + "".join(secrets.choice(_BASE62) for _ in range(TOKEN_CHARACTERS))
 
 

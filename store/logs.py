@@ -1,7 +1,7 @@
-"""Logs: one JSON object a line on standard error. No logger is ever handed a body, token, secret or signature.
+"""Logs: one JSON object a line on standard error. Bodies, tokens, secrets and signatures are never passed to a logger.
 
-Tracebacks are written without the local variables of their frames, because a request's headers are among them. Messages
-of exceptions are written without quoted text, because they quote the value that they failed on.
+Tracebacks are written without the local variables of their frames, which include a request's headers. Messages of
+exceptions are written without quoted text, because they quote the value that caused them.
 """
 
 import logging
@@ -22,7 +22,7 @@ _VALUES: Final = re.compile(
 
 
 def without_values(text: str) -> str:
-    """The message of an exception, with everything blanked that may be a value."""
+    """The message of an exception, with possible values blanked."""
     return _VALUES.sub(_BLANK, text)
 
 
@@ -35,8 +35,8 @@ _TRACEBACKS: Final = structlog.processors.ExceptionRenderer(_Transformer(show_lo
 
 
 def configure_logs() -> None:
-    """Configure logging for the whole process: our loggers, those of the standard library from warnings on, and what
-    Python itself prints of warnings and uncaught exceptions.
+    """Configure logging for the whole process: our loggers, the standard library's from warnings on, and Python's own
+    output of warnings and uncaught exceptions.
     """
     structlog.configure(
         processors=[

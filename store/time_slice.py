@@ -1,11 +1,11 @@
-"""Whose turn it is on a core: how long a thread runs before others that wait may have one, and who is behind whom.
+"""Scheduling on a core: how soon a woken thread runs, and which threads have priority.
 
-An answer goes through several processes, and each of its hops waits for a turn on a core. On Linux 6.12 and later a
-thread that asks for short slices is run sooner when it wakes and gives way sooner when others do; its share of the
-core stays what it is, and so no privilege is needed. Processes and threads that a thread starts inherit its slices.
-Elsewhere, and where a sandbox forbids the call, nothing changes. The committer, maintenance and the child that writes a
-snapshot give way to whoever answers: it needs no privilege to be content with less. The kernel may weigh sessions first
-and niceness only within one, so a service, its scorers and its Redis are one session (autogroups, sched(7)).
+An answer goes through several processes, and waits for a core at each hop. On Linux 6.12 and later a thread with short
+slices runs sooner when it wakes and gives way sooner to others; its share of the core stays the same, so it needs no
+privilege. Processes and threads inherit the slices of the thread that starts them. Elsewhere, and where a sandbox
+forbids the call, nothing changes. The committer, maintenance and the child that writes a snapshot have a lower priority
+than answers, which needs no privilege either. The kernel may weigh sessions first and niceness only within one, so a
+service, its scorers and its Redis are one session (autogroups, sched(7)).
 
 Unit    nanoseconds
 Source  Linux, Documentation/scheduler/sched-eevdf.rst; sched_setattr(2), nice(2), sched(7)
@@ -18,20 +18,20 @@ import sys
 from typing import Final
 
 SHORT_NS: Final = 100_000
-"""The shortest that the kernel allows."""
+"""The shortest slice that the kernel allows."""
 
 USUAL_NS: Final = 0
-"""Whatever the kernel gives by default."""
+"""The kernel's default slice."""
 
 GIVING_WAY: Final = 5
-"""Niceness: on a core that is contended, a third of what one with 0 gets."""
+"""Niceness: on a contended core, a third of the share of niceness 0."""
 
 _SET_ATTRIBUTES: Final = {"x86_64": 314, "aarch64": 274}
 """The number of sched_setattr, for which the C library has no function."""
 
 
 class SchedulingAttributes(ctypes.Structure):
-    """struct sched_attr, as far as all kernels know it."""
+    """struct sched_attr, in the form that all kernels know."""
 
     _fields_ = (
         ("size", ctypes.c_uint32),
@@ -46,9 +46,9 @@ class SchedulingAttributes(ctypes.Structure):
 
 
 def set_time_slice(nanoseconds: int) -> bool:
-    """Ask for slices of so long for the calling thread; False where that cannot be asked for.
+    """Request slices of this length for the calling thread; False where that is impossible.
 
-    A thread of another scheduling class than the usual one stays what it is.
+    A thread of an unusual scheduling class is unchanged.
     """
     number = _SET_ATTRIBUTES.get(platform.machine())
     if sys.platform != "linux" or number is None or os.sched_getscheduler(0) != os.SCHED_OTHER:
@@ -64,8 +64,8 @@ def set_time_slice(nanoseconds: int) -> bool:
 
 
 def low_priority() -> None:
-    """Be behind those that answer for good; the calling thread, and what it starts. On Linux only, where niceness is a
-    thread's own.
+    """Give the calling thread, and all that it starts, a lower priority than answers, for good. On Linux only, where
+    niceness belongs to a thread.
     """
     if sys.platform == "linux":
         os.nice(GIVING_WAY)

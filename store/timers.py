@@ -1,7 +1,7 @@
-"""A timer for what comes from another process: one that fires much too late waits for a last answer.
+"""A timer for an answer of another process: when it fires much too late, it waits a little longer.
 
-A machine with no time for a guest, or one that was suspended, leaves both processes standing. When they go on, the
-timer is over and the answer a moment away: without this it would be thrown away, and its caller sent away.
+An overloaded or suspended machine pauses both processes. When they continue, the timer is over and the answer a moment
+away: without this wait it would be dropped, and its caller refused.
 """
 
 import asyncio
@@ -10,11 +10,11 @@ from typing import Final
 
 STOOD_STILL_S: Final = 0.1
 READ_WITHIN_S: Final = 0.25
-"""For the other process to answer, which stood still with this one."""
+"""For the other process to answer, which was suspended together with this one."""
 
 
 def call_at(at: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
-    """As ``loop.call_at`` of the running event loop; ``READ_WITHIN_S`` later if that is noticed too late."""
+    """As ``loop.call_at`` of the running event loop; ``READ_WITHIN_S`` later if it fires too late."""
     loop = asyncio.get_running_loop()
 
     def fired() -> None:

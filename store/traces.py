@@ -1,10 +1,10 @@
-"""W3C Trace Context, version 00: the ``traceparent`` header as it is read and as it is made.
+"""W3C Trace Context, version 00: reads and writes the ``traceparent`` header.
 
-    00-<32 hex digits: trace id>-<16: span id of whoever calls>-<2: flags>
+    00-<32 hex digits: trace id>-<16: span id of the caller>-<2: flags>
 
-Nothing here is a span that is kept: a trace id only says which lines of several programs' logs belong together.
+No spans are stored: a trace id only joins lines in the logs of several programs.
 
-Errors  none: a header that is not such a value is as none
+Errors  none: an invalid header counts as absent
 """
 
 import re
@@ -24,10 +24,10 @@ def trace_id_of(traceparent: bytes) -> str | None:
 
 
 def new_trace_id() -> str:
-    """That of a trace which begins here."""
+    """The id of a new trace."""
     return secrets.token_hex(16)
 
 
 def traceparent_of(trace_id: str) -> str:
-    """The header of one outgoing request, with a span id of its own. Nothing is recorded, and the flags say so."""
+    """The header of one outgoing request, with a new span id. Nothing is recorded, and the flags say so."""
     return f"00-{trace_id}-{secrets.token_hex(8)}-{_NOT_SAMPLED}"

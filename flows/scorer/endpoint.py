@@ -117,9 +117,7 @@ class ScorerEndpoint:
     def _answer_waiting(self) -> None:
         self._flag[0] = 0  # before reading: a later question sets it again
         data = _received(self._questions)
-        if (
-            data == b"" and self._questions in self._watched
-        ):  # The service stops: no more questions come, and the log is drained.
+        if data == b"" and self._questions in self._watched:  # The service stops: no more questions come.
             self._watched.remove(self._questions)
         for _, body in self._questions_read.feed(data or b""):
             self._give(frame(FrameKind.ANSWER, self._answered(body)))

@@ -14,7 +14,7 @@ from clearhold.features.core.stability import LAST_TEN, SCORE_CLASSES, UNSCORED_
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.tables.stability import score_class_sql, share_sql
 
-# ruff: noqa: S608 - statements are put together from constants
+# ruff: noqa: S608 - statements are built from constants
 
 MATURE_DAYS: Final = 60
 FEWEST_BAD: Final = 50

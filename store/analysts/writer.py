@@ -45,7 +45,7 @@ SCHEMA_FILE: Final = "day=1970-01-01/schema.parquet"
 """An empty part in every table, so that there is always a file with its columns."""
 
 _SOURCE: Final = "lake_source"
-# ruff: noqa: S608 - statements are put together from the names of our own tables and files
+# ruff: noqa: S608 - statements are built from names of tables and files
 
 
 class LakeWriter:
@@ -206,7 +206,7 @@ class LakeWriter:
         return self._written(lambda path: write_part(self._cursor, select, path), part)
 
     def _written(self, write: Callable[[Path], int], part: Part) -> Part:
-        """The part with its file, which is named by a number that no file had before."""
+        """The part with its file, named by a number that no file had before."""
         number = self.parts.next_number
         file = f"{FOLDER}/{part.table_name}/day={part.day}/{number:012d}.parquet"
         path = self._lake / file

@@ -32,7 +32,7 @@ from clearhold.store.keys.secrets import SecretBox, token_digest
 KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key list shows
 
 MOST_KEYS: Final = 100
-"""API keys of a tenant that are not revoked: every one brings rate limits of its own."""
+"""The most API keys of a tenant that are not revoked: each one has separate rate limits."""
 
 TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
 UNKNOWN_KEY: Final = "Unknown API key on this tenant."
@@ -97,7 +97,7 @@ class CredentialRegistry:
         scopes: tuple[KeyScope, ...],
         effect_id: str | None = None,
     ) -> tuple[StoredKey, str | None]:
-        """The key and its secret, of which only a digest is stored."""
+        """The key and its secret, which is stored only as a digest."""
         async with self._registry.writing:
             known = None if effect_id is None else self._tenancy.keys.find(principal.tenant_id, effect_id)
             if known is not None:
@@ -122,7 +122,7 @@ class CredentialRegistry:
             return StoredKey(tenant_id=principal.tenant_id, entry=entry), secret
 
     async def revoke_key(self, principal: Principal, key_id: str) -> StoredKey:
-        """The key, revoked now unless it already was."""
+        """The key, revoked now unless it was before."""
         async with self._registry.writing:
             key = self._tenancy.keys.find(principal.tenant_id, key_id.lower())
             if key is None:
@@ -149,7 +149,7 @@ class CredentialRegistry:
                 await self._registry.write(tenant_id, ControlKind.BANK_KEY, entry)
 
     async def remove_bank_key(self, tenant_id: str, *, operator: str, effect_id: str | None = None) -> None:
-        """Take the tenant's key to the bank's API away, if it has one."""
+        """Remove the tenant's key to the bank's API, if it has one."""
         tenant_id = tenant_id.lower()
         async with self._registry.writing:
             self._registry.require_tenant(tenant_id)
@@ -159,7 +159,7 @@ class CredentialRegistry:
                 await self._registry.write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
 
     def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
-        """Refuse a key for a program of the other mode: it would have no access to anything."""
+        """Refuse a key for a program of the other mode: it would give access to nothing."""
         program = self._tenancy.programs.find(principal, program_id)
         if program is None:
             raise NotFoundError(UNKNOWN_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)

@@ -289,10 +289,7 @@ class RuleRegistry:
 
     async def _append(self, tenant_id: str, entry: RuleEntry) -> None:
         to_programs = [each for version in entry.versions for each in self._to_programs(version)]
-        is_wider = entry.rule.status in {
-            RuleStatus.TESTING,
-            RuleStatus.ACTIVE,
-        }  # a change that narrows is never refused
+        is_wider = entry.rule.status in {RuleStatus.TESTING, RuleStatus.ACTIVE}  # narrowing is never refused
         if is_wider and sum(len(each.body) for each in to_programs) > MOST_WRITTEN_BYTES:
             raise ConflictError(TOO_LARGE, ErrorCode.TOO_MANY_RULES)
         await self._registry.write(tenant_id, ControlKind.RULE, entry, to_programs)

@@ -1,6 +1,6 @@
-"""Reading actions with the links of their requests, whose hashes are the record's own.
+"""Reads actions with the links of their requests, whose hashes are the record's.
 
-Errors  none of its own; an action that is not there is None
+Errors  none; an unknown action is None
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ MOST_OF_ONE_ALERT: Final = 1_000
 
 _TABLE: Final = Timeline("actions", ActionRow, at="created_at")
 _ROW: Final = row_builder(ActionRow)
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 # A request's link has the id and the time of its action.
 _LINKS: Final = f"""
     SELECT id, prev_hash, hash FROM record_chain
@@ -35,7 +35,7 @@ _IN_STATUS: Final = """
 
 
 class ActionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
 
     program_ids: tuple[str, ...] | None = None
     alert_ids: tuple[str, ...] | None = None
@@ -54,7 +54,7 @@ class StoredAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Actions:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -66,7 +66,7 @@ class Actions:
             return None if row is None else _linked(cursor, principal, [row])[0]
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
-        """The actions on one alert, in the order in which they were requested."""
+        """The actions on one alert, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
 
@@ -79,7 +79,7 @@ class Actions:
 
 
 class ActionTable:
-    """The newest rows of all tenants' actions, for whoever carries them out."""
+    """The newest rows of all tenants' actions, for their execution."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -90,7 +90,7 @@ class ActionTable:
             return None if values is None else _ROW(values)
 
     def approved(self, limit: int) -> list[tuple[str, str]]:
-        """Tenant and id of actions that are approved and have no outcome, of each tenant the oldest."""
+        """Tenant and id of approved actions without an outcome, the oldest of each tenant."""
         with self._connection.cursor() as cursor:
             return cursor.execute(_IN_STATUS, [ActionStatus.APPROVED.value, limit]).fetchall()
 

@@ -1,6 +1,6 @@
-"""Reading agents as the scan index last described them, each with its newest score, and how imports of them ended.
+"""Reads agents as last described by the scan index, each with its newest score, and the ends of their imports.
 
-Errors  none of its own; what is not there is None
+Errors  none; an unknown agent or import is None
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _AGENT: Final = row_builder(AgentRow)
 _SCORE: Final = row_builder(ScoreRow)
 _IMPORT: Final = row_builder(AgentImportRow)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST_SCORE: Final = 'row_number() OVER (PARTITION BY subject_id ORDER BY scored_at DESC, "offset" DESC) = 1'
 _PAGE: Final = f"""
     SELECT {select_list(AgentRow)} FROM agents WHERE tenant_id = ? AND program_id = ? AND id > ?
@@ -55,14 +55,14 @@ _FIRST_REGISTERED: Final = """
 
 
 class StoredAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest version of an agent, and its newest score record, if it ever had one."""
+    """The newest version of an agent, and its newest score record, if any."""
 
     row: AgentRow
     score: ScoreRow | None
 
 
 class Agents:
-    """Each call has a cursor of its own, so any thread may ask. The program is known to be the caller's."""
+    """Safe from any thread: each call has its own cursor. The caller has checked access to the program."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -70,7 +70,7 @@ class Agents:
     def page(
         self, tenant_id: str, program_id: str, after: str, limit: int, *, bands: Sequence[Band] | None = None
     ) -> list[StoredAgent]:
-        """The agents of a program behind an id, by id; ``bands`` are of their newest scores, None is any."""
+        """The agents of a program after an id, by id; ``bands`` are of their newest scores, None is any."""
         of_program = [tenant_id, program_id]
         if bands is None:
             return self._read(_PAGE, [*of_program, after, limit], of_program)
@@ -81,14 +81,14 @@ class Agents:
         return agents[0] if agents else None
 
     def first_registered(self, tenant_id: str, program_id: str, *, after: int) -> int | None:
-        """The earliest registration among the agents that no entry up to that offset told of."""
+        """The earliest registration among the agents without an entry up to that offset."""
         with self._connection.cursor() as cursor:
             values = cursor.execute(_FIRST_REGISTERED, [tenant_id, program_id, after]).fetchone()
         return None if values is None else values[0]
 
     def _read(self, sql: str, values: Sequence[Any], of_program: Sequence[str]) -> list[StoredAgent]:
         with self._connection.cursor() as cursor:
-            cursor.begin()  # One state of the tables for both, so that a band is the one that it was chosen by.
+            cursor.begin()  # One state of the tables for both, so that bands agree with the filter.
             rows = [_AGENT(each) for each in cursor.execute(sql, values).fetchall()]
             wanted = listed([row.id for row in rows])
             scored = cursor.execute(_SCORES, [*of_program, wanted]).fetchall() if rows else []
@@ -97,21 +97,21 @@ class Agents:
 
 
 class AgentImports:
-    """Each call has a cursor of its own, so any thread may ask."""
+    """Safe from any thread: each call has its own cursor."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def newest(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
-        """The newest beginning or end of an import."""
+        """The newest begin or end of an import."""
         return self._one(_NEWEST, [tenant_id, program_id])
 
     def ended(self, tenant_id: str, program_id: str, import_id: str) -> AgentImportRow | None:
-        """How an import ended."""
+        """The end of an import."""
         return self._one(_ENDED, [tenant_id, program_id, import_id])
 
     def done(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
-        """The last import that came to its end."""
+        """The last finished import."""
         return self._one(_DONE, [tenant_id, program_id])
 
     def _one(self, sql: str, values: Sequence[Any]) -> AgentImportRow | None:

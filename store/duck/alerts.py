@@ -1,6 +1,6 @@
-"""Reading alerts: one by its id, a page of the newest, those whose time to decide ran out; as each stands now.
+"""Reads alerts: one by its id, a page of the newest, and overdue ones; the newest version of each.
 
-Errors  none of its own; an alert that is not there is None
+Errors  none; an unknown alert is None
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 """Statuses in which an alert waits for a decision; its clock runs."""
 
 _TABLE: Final = Timeline("alerts", AlertRow, at="opened_at")
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _OVERDUE: Final = """
     SELECT id, "offset", count(*) OVER () FROM alerts SEMI JOIN (
         SELECT id, max("offset") AS "offset" FROM alerts WHERE {within} GROUP BY id
@@ -29,7 +29,7 @@ _TRANSFERS_AT: Final = f"""
 
 
 class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
 
     program_ids: tuple[str, ...] | None = None
     statuses: tuple[str, ...] | None = None
@@ -47,7 +47,7 @@ class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alerts:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -60,18 +60,18 @@ class Alerts:
     def list_page(
         self, principal: Principal, wanted: AlertFilter, after: Place | None, limit: int, *, now: int
     ) -> list[AlertRow]:
-        """Newest first; ``now`` decides what is overdue."""
+        """Newest first; ``now`` decides which are overdue."""
         with self._connection.cursor() as cursor:
             return _TABLE.page(cursor, principal, _predicate(principal, wanted, now), after, limit)
 
     def export(self, principal: Principal, wanted: AlertFilter, batch: int, *, now: int) -> Iterator[list[AlertRow]]:
-        """All of them in the order of pages, as they stand when the first batch is asked for."""
+        """All of them in the order of pages, in the state at the first batch."""
         return _TABLE.export(self._connection, principal, _predicate(principal, wanted, now), batch)
 
     def overdue(
         self, principal: Principal, limit: int, *, now: int, from_history: bool | None = None
     ) -> tuple[int, list[AlertRow]]:
-        """How many alerts still wait although their time ran out, and the first ``limit`` of them, oldest due first."""
+        """The number of overdue alerts, and the first ``limit`` of them, oldest due first."""
         within = Predicate(principal)
         wanted = _predicate(principal, AlertFilter(overdue=True, from_history=from_history), now)
         sql = _OVERDUE.format(within=within.sql, matching=wanted.sql)
@@ -80,7 +80,7 @@ class Alerts:
             return (matches[0][2] if matches else 0), _TABLE.rows_of(cursor, principal, [key[:2] for key in matches])
 
     def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
-        """The ids of the transfers that these log entries, by program and offset, made or changed."""
+        """The ids of the transfers that these log entries, by program and offset, created or changed."""
         if not places:
             return {}
         offsets = sorted({offset for _, offset in places})

@@ -1,6 +1,6 @@
-"""Reading how far backfills have come, from the rows that their log entries led to.
+"""Reads the progress of backfills, from the rows of their log entries.
 
-Errors  none of its own; a backfill that is not there is None
+Errors  none; an unknown backfill is None
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ from clearhold.store.tables.columns import row_builder, select_list
 
 _ROW: Final = row_builder(BackfillRow)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _FIND: Final = f"""
     SELECT {select_list(BackfillRow)} FROM backfills
     WHERE tenant_id = ? AND program_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
@@ -24,18 +24,18 @@ _UNFINISHED: Final = f"""
 
 
 class BackfillRows:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def find(self, tenant_id: str, program_id: str, backfill_id: str) -> BackfillRow | None:
-        """How far the backfill had come."""
+        """The last progress of the backfill."""
         with self._connection.cursor() as cursor:
             values = cursor.execute(_FIND, [tenant_id, program_id, backfill_id]).fetchone()
         return None if values is None else _ROW(values)
 
     def unfinished(self) -> list[BackfillRow]:
-        """Of each program's newest backfills those that did not come to their end, the oldest first."""
+        """The unfinished ones among each program's newest backfills, the oldest first."""
         with self._connection.cursor() as cursor:
             return [_ROW(values) for values in cursor.execute(_UNFINISHED).fetchall()]

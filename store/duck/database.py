@@ -1,4 +1,4 @@
-"""Opening the one DuckDB file: settings, schema, and the folding of its write-ahead log into it.
+"""Opens the one DuckDB file: settings, schema, and the folding of its write-ahead log into it.
 
 Unit    sizes in bytes
 Errors  ``StartupError`` when the file is no database, or another process has it open
@@ -14,14 +14,14 @@ from clearhold.store.duck.schema import TABLES, ddl
 from clearhold.store.errors import StartupError
 from clearhold.store.tables.columns import columns_of
 
-# A fold that runs inside a commit stops the writer for as long as it takes (half a second was seen), one asked for
-# from another thread lets commits go on. So the commit's own threshold is far above the one of ``fold_wal``.
+# A fold inside a commit stops the writer meanwhile (half a second was seen); one from another thread lets commits go
+# on. So the commit's own threshold is far above the one of ``fold_wal``.
 FOLD_WAL_OVER_BYTES: Final = 64 << 20
 FOLD_IN_COMMIT_OVER: Final = "512MB"
 THREADS: Final = 1  # A query that takes a second core takes it from the flow and from pre-flights.
 MEMORY_LIMIT: Final = "2GB"
 
-# One row a shard and transaction piles up; only the newest of each shard says anything.
+# Each transaction adds a row for each shard; only the newest of each shard counts.
 _KEEP_NEWEST_OFFSETS: Final = """
     DELETE FROM log_offsets WHERE rowid NOT IN (SELECT arg_max(rowid, "offset") FROM log_offsets GROUP BY shard)
 """
@@ -34,13 +34,13 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoload_known_extensions": False,
 }
 _PRESENT_COLUMNS: Final = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal"
-# What a row that is older than its column has in it, where it cannot be null.
+# The value of a new column in existing rows, where it cannot be null.
 _NOTHING: Final = {"BIGINT": "0", "DOUBLE": "0", "VARCHAR": "''", "BOOLEAN": "false", "TIMESTAMP": "make_timestamp(0)"}
 _PATH: Final = "SELECT path FROM duckdb_databases() WHERE database_name = current_database()"
 
 
 def open_database(path: Path) -> duckdb.DuckDBPyConnection:
-    """Open or make the file. All DDL happens here; whoever wires it closes the connection."""
+    """Open or create the file. All DDL happens here; the caller closes the connection."""
     try:
         connection = duckdb.connect(path, config=_CONFIG)
     except duckdb.Error as error:
@@ -50,8 +50,8 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     changed += drop_columns(connection)
     _make_schema(connection)
     if _add_columns(connection) or changed:
-        _make_schema(connection)  # views name their columns when they are made
-        connection.execute("CHECKPOINT")  # DuckDB cannot read such a change of a table back from its log
+        _make_schema(connection)  # views name their columns when they are created
+        connection.execute("CHECKPOINT")  # DuckDB cannot replay such a change of a table from its log
     connection.execute(_KEEP_NEWEST_OFFSETS)
     connection.execute("PRAGMA disable_checkpoint_on_shutdown")  # a stop is quick; the next start reads the log back
     return connection
@@ -63,7 +63,7 @@ def _make_schema(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
-    """Open the file of a service that is stopped, and change nothing. Whoever wires it closes the connection."""
+    """Open the file of a stopped service read-only. The caller closes the connection."""
     if not path.is_file():
         raise StartupError(f"There is no database at {path}.")
     try:
@@ -77,7 +77,7 @@ def open_to_read(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def _add_columns(connection: duckdb.DuckDBPyConnection) -> int:
-    """Give tables that an earlier version made the columns that have come since; how many that were."""
+    """Add the columns that tables of an earlier version lack; returns their number."""
     present = set(connection.execute(_PRESENT_COLUMNS).fetchall())
     missing = [
         (name, column) for name, kind in TABLES for column in columns_of(kind) if (name, column.name) not in present

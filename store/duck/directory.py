@@ -1,7 +1,6 @@
-"""Which parties the bank's directory is due for, by the rows of parties and of earlier fetches.
+"""The parties whose fetch from the bank's directory is due, by the rows of parties and of earlier fetches.
 
 Cost    one pass over the ids of the parties' tables and of ``directory``, never over transfers; call it from a thread
-Errors  none of its own
 """
 
 from collections.abc import Collection, Iterable
@@ -13,11 +12,11 @@ from clearhold.features.core.entries.directory import ACCOUNT_PREFIX, DirectoryK
 from clearhold.features.core.sandbox_ids import SANDBOX_ID
 from clearhold.store.tables.predicate import TEXTS, listed
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = """
     SELECT tenant_id, program_id, kind, id, max(fetched_at) AS last_at, arg_max(digest, "offset") AS digest
     FROM directory WHERE {matching} GROUP BY tenant_id, program_id, kind, id"""
-# A party may be known by many rows: the grouping of the union makes one of them.
+# A party may have many rows: the union groups them.
 _DUE: Final = f"""
     WITH tenants AS MATERIALIZED {TEXTS},
     parties AS (
@@ -33,11 +32,11 @@ _DUE: Final = f"""
 _KNOWN: Final = f"SELECT DISTINCT tenant_id, program_id, kind, id FROM directory WHERE id IN {TEXTS}"
 
 DueParty = tuple[PartyKey, str | None]
-"""A party and the digest of the object that is stored of it, None where there is none."""
+"""A party and the digest of its stored object, or None."""
 
 
 class DirectoryTable:
-    """Each call has a cursor of its own, so any thread may ask."""
+    """Safe from any thread: each call has its own cursor."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -45,7 +44,7 @@ class DirectoryTable:
     def due(self, tenant_ids: Collection[str], *, fetched_until: int, limit: int) -> list[DueParty]:
         """The parties never fetched, then those fetched last at that instant or before, the oldest first.
 
-        Not those of the sandbox, which no bank knows.
+        Without those of the sandbox, which no bank knows.
         """
         if not tenant_ids:
             return []
@@ -55,7 +54,7 @@ class DirectoryTable:
         return [(_key(*names), digest) for *names, digest in tuples]
 
     def never_fetched(self, keys: Iterable[PartyKey]) -> list[PartyKey]:
-        """Those of the keys, in their order, that no fetch is recorded of."""
+        """The keys without a recorded fetch, in order."""
         wanted = [*keys]
         if not wanted:
             return []

@@ -1,6 +1,6 @@
-"""Reading dispositions with their links, whose hashes are the record's own.
+"""Reads dispositions with their links, whose hashes are the record's.
 
-Errors  none of its own; a disposition that is not there is None
+Errors  none; an unknown disposition is None
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 MOST_OF_ONE_ALERT: Final = 1_000
 
 _TABLE: Final = Timeline("dispositions", DispositionRow, at="created_at")
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _LINKS: Final = f"""
     SELECT id, prev_hash, hash FROM record_chain
     WHERE tenant_id = ? AND chain = ? AND "offset" BETWEEN ? AND ? AND id IN {TEXTS}"""
 
 
 class DispositionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
 
     program_ids: tuple[str, ...] | None = None
     alert_ids: tuple[str, ...] | None = None
@@ -37,7 +37,7 @@ class DispositionFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredDisposition(msgspec.Struct, frozen=True, kw_only=True):
-    """A disposition and its link of the tenant's chain."""
+    """A disposition and its link in the tenant's chain."""
 
     row: DispositionRow
     prev_hash: str | None
@@ -45,7 +45,7 @@ class StoredDisposition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dispositions:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -57,7 +57,7 @@ class Dispositions:
             return None if row is None else _linked(cursor, principal, [row])[0]
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredDisposition]:
-        """The decisions on one alert, in the order in which they were made, which is that of the log."""
+        """The decisions on one alert, in log order."""
         decisions = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(decisions, key=lambda stored: stored.row.offset)
 
@@ -69,7 +69,7 @@ class Dispositions:
             return _linked(cursor, principal, rows)
 
     def export(self, principal: Principal, wanted: DispositionFilter, batch: int) -> Iterator[list[StoredDisposition]]:
-        """All of them in the order of pages, as they stand when the first batch is asked for."""
+        """All of them in the order of pages, in the state at the first batch."""
         with self._connection.cursor() as cursor:
             for rows in _TABLE.export(self._connection, principal, _predicate(principal, wanted), batch):
                 yield _linked(cursor, principal, rows)

@@ -1,6 +1,6 @@
-"""Reading the results of decisions, appeals and labels by the id of their log entry.
+"""Reads the results of decisions, appeals and labels by the id of their log entry.
 
-Errors  none of its own; an entry that has no result is None
+Errors  none; without a result it is None
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ _TABLE: Final = Timeline("decision_results", EntryResultRow, at="created_at")
 
 
 class EntryResults:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

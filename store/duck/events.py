@@ -1,6 +1,6 @@
-"""Reading what became of bank events: every delivery that is in the log, newest first by the time of its arrival.
+"""Reads the results of bank events: every delivery in the log, newest first by the time of its arrival.
 
-Errors  none of its own; an event that is not there is an empty list
+Errors  none; an unknown event is an empty list
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MOST_UNDER_ONE_ID: Final = 100
 Place = tuple[int, int, str]
 """Where a page ended: arrival, log offset and program of its last delivery."""
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _COLUMNS: Final = select_list(EventRow)
 _PAGE: Final = f"""
     SELECT {_COLUMNS} FROM bank_events WHERE {{matching}}
@@ -46,7 +46,7 @@ _EVENT: Final = row_builder(EventRow)
 
 
 class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
 
     program_ids: tuple[str, ...] | None = None
     results: tuple[str, ...] | None = None
@@ -62,13 +62,13 @@ class Consequences(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Events:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def list_page(self, principal: Principal, wanted: EventFilter, after: Place | None, limit: int) -> list[EventRow]:
-        """At most ``limit`` deliveries behind ``after``."""
+        """At most ``limit`` deliveries after ``after``."""
         predicate = Predicate(principal)
         predicate.among("program_id", wanted.program_ids)
         predicate.among("result", wanted.results)
@@ -83,7 +83,7 @@ class Events:
     def find(self, principal: Principal, event_id: str, program_ids: Sequence[str] | None) -> list[EventRow]:
         """The newest deliveries under that id in the programs (None: the tenant's) within the principal's reach.
 
-        ForbiddenError when the tenant has it out of that reach only.
+        ForbiddenError when the tenant has it only out of reach.
         """
         if program_ids is not None and not program_ids:
             return []
@@ -99,7 +99,7 @@ class Events:
     def alerts_of(
         self, principal: Principal, program_id: str, event_ids: Sequence[str], *, but: Sequence[str]
     ) -> tuple[str, ...]:
-        """The alerts that deliveries under these ids opened or changed, without those of the detectors ``but``."""
+        """The alerts that deliveries under these ids opened or changed, except those of the detectors ``but``."""
         principal.require_program(program_id)
         place = [principal.tenant_id, program_id]
         values = [*place, listed(but), *place, listed(event_ids)]
@@ -108,7 +108,7 @@ class Events:
         return tuple(alert_id for (alert_id,) in rows)
 
     def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
-        """The id of the transfer that the event is about."""
+        """The id of the event's transfer."""
         principal.require_program(program_id)
         values = [principal.tenant_id, program_id, event_id, EventSubjectType.TRANSFER.value]
         with self._connection.cursor() as cursor:

@@ -1,8 +1,8 @@
-"""Reading labels: the verdicts of people, returns and imports on what a transfer turned out to be.
+"""Reads labels: the verdicts of people, returns and imports on transfers.
 
 The last label of a transfer is the one in force.
 
-Errors  none of its own; a label that is not there is None
+Errors  none; an unknown label is None
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _TABLE: Final = Timeline("labels", LabelRow, at="created_at")
 
 
 class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is narrowed to. None is any. Instants are half-open, microseconds."""
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
 
     program_ids: tuple[str, ...] | None = None
     transfer_ids: tuple[str, ...] | None = None
@@ -29,7 +29,7 @@ class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Labels:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

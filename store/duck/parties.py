@@ -1,8 +1,8 @@
-"""Reading entities and counterparties: each as its newest version stands, with the bank's object as last delivered.
+"""Reads entities and counterparties: the newest version of each, with the bank's object as last delivered.
 
 How     A version that comes from a transfer or from an owner has no object of the bank's, so the object may be that of
         an older version.
-Errors  none of its own; a party that is not there is an empty list
+Errors  none; an unknown party is an empty list
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ _FIRST_KNOWN: Final = """
 
 
 class Parties(Generic[Row]):
-    """One table of parties. Whoever wires it opens and closes the connection."""
+    """One table of parties. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, row_type: type[Row]) -> None:
         self._connection = connection
@@ -38,7 +38,7 @@ class Parties(Generic[Row]):
     def find(self, principal: Principal, party_id: str, program_ids: Sequence[str] | None) -> list[Row]:
         """The party of that id in each of the programs (None: of the tenant's) within the principal's reach.
 
-        ForbiddenError when the tenant has it out of that reach only.
+        ForbiddenError when the tenant has it only out of reach.
         """
         if program_ids is not None and not program_ids:
             return []
@@ -53,7 +53,7 @@ class Parties(Generic[Row]):
         return reached
 
     def last_raw(self, row: Row) -> str:
-        """The newest object that the bank delivered of it, masked; an empty one when it never did."""
+        """The bank's newest object of it, masked; an empty one without any."""
         with self._connection.cursor() as cursor:
             sql = _LAST_RAW.format(**self._words)
             values = cursor.execute(sql, [row.tenant_id, row.program_id, row.id]).fetchone()
@@ -65,7 +65,7 @@ class Entities(Parties[EntityRow]):
         super().__init__(connection, "entities", EntityRow)
 
     def created_at(self, row: EntityRow) -> int:
-        """The bank's own time where it stated one, else that of the first event that named the entity."""
+        """The bank's stated time, else that of the first event that named the entity."""
         with self._connection.cursor() as cursor:
             values = cursor.execute(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id]).fetchone()
         return row.created_at if values is None else int(values[0])

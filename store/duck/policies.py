@@ -1,4 +1,4 @@
-"""Policies as they came into force in programs: the bodies that links cite, and the versions of a program's own."""
+"""Policies that came into force in programs: the bodies that links cite, and versions of single programs."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -37,7 +37,7 @@ _NEWEST: Final = """
 
 
 class NewestVersion(msgspec.Struct, frozen=True):
-    """What a program was last brought under; version and body are None where it never was."""
+    """A program's newest version of a prefix; version and body are None without one."""
 
     program_id: str
     version: str | None
@@ -45,7 +45,7 @@ class NewestVersion(msgspec.Struct, frozen=True):
 
 
 class ProgramVersion(msgspec.Struct, frozen=True):
-    """A version that is one program's own. ``active`` when none of its prefix came after it."""
+    """A version for one program alone. ``active`` when it is the newest of its prefix."""
 
     program_id: str
     version: str
@@ -55,7 +55,7 @@ class ProgramVersion(msgspec.Struct, frozen=True):
 
 
 class PolicyTable:
-    """Reads on a cursor of its own; safe to use from several threads."""
+    """Safe from several threads: it reads on its own cursor."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -66,14 +66,14 @@ class PolicyTable:
             return [body.encode() for (body,) in cursor.execute(_BODIES, [tenant_id]).fetchall()]
 
     def body(self, program_id: str, version: str) -> dict[str, Any] | None:
-        """The body of a version that came into force in a program; None when it never did."""
+        """The body of a version that came into force in a program, or None."""
         with self._connection.cursor() as cursor:
             row = cursor.execute(_BODY, [program_id, version]).fetchone()
         return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
     def newest(self, tenant_id: str, prefix: str) -> list[NewestVersion]:
-        """The version of a prefix that is in force in each program with scorings; its own stands above the tenant's,
-        unless it says that the program follows the tenant.
+        """The version of a prefix in force in each program with scorings; the program's version stands above the
+        tenant's, unless it makes the program follow the tenant.
         """
         with self._connection.cursor() as cursor:
             rows = cursor.execute(_NEWEST, [tenant_id, tenant_id, prefix]).fetchall()

@@ -1,6 +1,6 @@
-"""Reading recorded pre-flights, the transfers that landed for them, and counts of both.
+"""Reads recorded pre-flights, the transfers that landed for them, and counts of both.
 
-Errors  none of its own; a pre-flight that is not there is None
+Errors  none; an unknown pre-flight is None
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from clearhold.features.core.principal import Principal
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.tables.predicate import Predicate
 
-# An append that was not confirmed may have left a record beside the one that was answered, which is the newer.
+# An unconfirmed append may have left a second record; the newer one was answered.
 _FIND: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'
 _MATCHED: Final = """
     SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? ORDER BY "offset" LIMIT 1"""
 # The id of a repeatable pre-flight follows from its key (version 5), any other is random (version 4).
 _REPEATABLE: Final = "SELECT id FROM preflights WHERE substr(id, 15, 1) = '5'"
 _RECORD: Final = msgspec.json.Decoder(PreflightRecord)
-# A pre-flight counts once, as it was answered; its grade is the newest label of the transfer that landed for it.
+# A pre-flight counts once, with its answer; its grade is the newest label of the transfer that landed for it.
 _COUNTS: Final = """
     WITH answers AS MATERIALIZED (
         SELECT program_id, id, decision = 'hold' AS held, decision, degraded, latency_ms FROM preflights
@@ -44,9 +44,9 @@ _COUNTS: Final = """
 
 
 class PreflightCounts(NamedTuple):
-    """How many pre-flights there were, how they were decided, and what became of their transfers.
+    """The number of pre-flights, by decision and by the label of their transfers.
 
-    The two latencies are None without a pre-flight. ``hold_bad`` to ``other_ok`` are those whose transfer is labelled.
+    The two latencies are None without a pre-flight. ``hold_bad`` to ``other_ok`` are those with a labelled transfer.
     """
 
     total: int
@@ -64,7 +64,7 @@ class PreflightCounts(NamedTuple):
 
 
 class Preflights:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -79,11 +79,11 @@ class Preflights:
         return record
 
     def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
-        """The transfer that landed for it, if one has."""
+        """The transfer that landed for it, if any."""
         return self._text(_MATCHED, principal.tenant_id, preflight_id)
 
     def counts(self, principal: Principal, program_ids: Sequence[str] | None, *, since: int) -> PreflightCounts:
-        """Over what was asked from ``since`` on, of these programs; None is all that the principal reaches."""
+        """Over pre-flights since an instant, of these programs; None is all that the principal reaches."""
         within = Predicate(principal)
         within.among("program_id", program_ids)
         values = [*within.values, since, *within.values, *within.values]
@@ -98,6 +98,6 @@ class Preflights:
 
 
 def idempotent_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """The ids of all pre-flights that were asked under an idempotency key of either kind; read once, at start."""
+    """The ids of all pre-flights with an idempotency key of either kind; read once, at start."""
     with connection.cursor() as cursor:
         return [preflight_id for (preflight_id,) in cursor.execute(_REPEATABLE).fetchall()]

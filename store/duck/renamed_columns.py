@@ -1,8 +1,8 @@
-"""Columns that an earlier version had under another name, or that no row has any more: renamed or dropped when a
+"""Columns that were renamed, or are no longer filled, since an earlier version: they are renamed or dropped when a
 database of that version is opened.
 
-An entry is removed only when no directory of its version can be around any more. Both change the catalogue and no rows,
-so they cost the same for a table of any size. Opening may be interrupted and repeated: each is done once.
+Remove an entry only when no directory of its version can exist any more. Both change the catalogue and no rows, so the
+cost does not depend on the size of a table. An interrupted start may be repeated: each is done once.
 """
 
 from typing import Final
@@ -33,13 +33,13 @@ RENAMED_COLUMNS: Final[dict[str, dict[str, str]]] = {
     },
 }
 DROPPED_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "rule_matches": ("alert_id", "opened"),  # of rules that open alerts, whose matches are those alerts
+    "rule_matches": ("alert_id", "opened"),  # for rules that open alerts, the alerts are the matches
 }
 _COLUMNS: Final = "SELECT column_name FROM duckdb_columns() WHERE NOT internal AND table_name = ?"
 
 
 def rename_columns(connection: duckdb.DuckDBPyConnection) -> int:
-    """Rename the columns that the file still has under an earlier name; how many that were."""
+    """Rename the columns that still have an earlier name; returns their number."""
     renamed = 0
     for table, names in RENAMED_COLUMNS.items():
         present = {column for (column,) in connection.execute(_COLUMNS, [table]).fetchall()}
@@ -51,7 +51,7 @@ def rename_columns(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def drop_columns(connection: duckdb.DuckDBPyConnection) -> int:
-    """Drop the columns that the file still has and no row fills; how many that were."""
+    """Drop the columns that no row fills any more; returns their number."""
     dropped = 0
     for table, names in DROPPED_COLUMNS.items():
         present = {column for (column,) in connection.execute(_COLUMNS, [table]).fetchall()}

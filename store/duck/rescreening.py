@@ -1,10 +1,8 @@
-"""The entities that are due to be screened again: never screened where it is required, or longer ago than their band's
+"""The entities due for screening: never screened although it is required, or longer ago than their band's
 cadence.
 
 The band is that of the newest score; an entity without a score is unscored. Ages are in whole days, as in the score's
-own signals of screening.
-
-Errors  none of its own
+signals of screening.
 """
 
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import Band
 from clearhold.store.tables.predicate import Predicate
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _DUE: Final = f"""
     WITH newest AS (
         SELECT program_id, id, requires_screening, epoch_us(last_screened_at) AS screened_at FROM entities
@@ -54,7 +52,7 @@ class DueEntity(NamedTuple):
 
 
 class Rescreening:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -69,7 +67,7 @@ class Rescreening:
         *,
         now: int,
     ) -> list[DueEntity]:
-        """At most ``limit`` entities behind ``after``, by program and id; ``cadences`` are program, band, days."""
+        """At most ``limit`` entities after ``after``, by program and id; ``cadences`` are program, band, days."""
         predicate = Predicate(principal)
         predicate.among("program_id", program_ids)
         columns = [[*column] for column in zip(*cadences, strict=True)] if cadences else [[], [], []]

@@ -1,6 +1,6 @@
 """The tables: one a row type, append-only, and ``<table>_latest`` views in which the newest version wins.
 
-No primary keys, no indexes: both make every append slower the longer the history is. What is newest is decided by
+No primary keys, no indexes: both make every append slower the longer the history is. The newest row has the highest
 ``offset``, which grows within a program because a program lives in one shard.
 """
 
@@ -28,8 +28,8 @@ from clearhold.store.tables.columns import columns_of
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):
-    """How far a shard's log had been applied when a transaction committed, and the epoch of the owner that applied it;
-    the highest of each counts.
+    """A shard's applied offset when a transaction committed, and the epoch of the owner that applied it; the highest of
+    each counts.
     """
 
     shard: int
@@ -72,7 +72,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("log_offsets", LogOffsetRow),
 )
 
-# What makes two rows versions of one thing.
+# Rows with equal values here are versions of one thing.
 VERSIONED: Final = {
     "transfers": "tenant_id, program_id, id",
     "scores": "tenant_id, program_id, subject_type, subject_id",
@@ -91,20 +91,20 @@ VERSIONED: Final = {
 
 
 LABEL_ORDER: Final = """("offset", source = 'dispute')"""
-"""What orders the labels of a transfer, of which the last one counts. Where one entry gives two, the dispute that it
-decides comes after the return that it reports.
+"""The order of a transfer's labels, of which the last one counts. If one entry reports a return and decides a dispute,
+the label of the dispute comes last.
 """
 
 
 def newest_of(table: str) -> str:
-    """The condition, behind QUALIFY, for the newest version of each thing in one of the ``VERSIONED`` tables."""
+    """The condition, after QUALIFY, for the newest version of each thing in one of the ``VERSIONED`` tables."""
     order = LABEL_ORDER if table == "labels" else '"offset"'
     return f"row_number() OVER (PARTITION BY {VERSIONED[table]} ORDER BY {order} DESC) = 1"
 
 
 @cache
 def ddl() -> tuple[str, ...]:
-    """Every statement that makes the schema; each may run again on a file that has it."""
+    """Every statement of the schema; each may run again on an existing file."""
     tables = tuple(_table(name, row_type) for name, row_type in TABLES)
     return (*tables, *map(_latest, VERSIONED))
 

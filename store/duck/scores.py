@@ -1,7 +1,7 @@
-"""Reading score records: the latest record of a subject.
+"""Reads a subject's latest score record.
 
-A subject without a record was never scored. The records of a subject are ordered by log offset, and their instants
-never go back.
+A subject without a record was never scored. A subject's records are ordered by log offset, and their instants never go
+back.
 
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
@@ -17,14 +17,14 @@ from clearhold.store.tables.predicate import placeholders
 
 _ROW: Final = row_builder(ScoreRow)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = f"""
     SELECT {select_list(ScoreRow)} FROM scores WHERE {{matching}}
     ORDER BY {{first}} scores.scored_at DESC, "offset" DESC LIMIT 1"""
 
 
 class Scores:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -32,7 +32,7 @@ class Scores:
     def latest(
         self, principal: Principal, subject_type: str, subject_id: str, program_id: str | None = None
     ) -> ScoreRow | None:
-        """The newest record of a subject, in any of the tenant's programs (within reach first) when none is named."""
+        """The newest record of a subject; without a program, in any of the tenant's (within reach first)."""
         matching, values = "tenant_id = ? AND subject_type = ? AND subject_id = ?", [subject_type, subject_id]
         if program_id is not None:
             matching += " AND program_id = ?"

@@ -1,9 +1,9 @@
-"""What the interface shows, held against what was signed: dispositions, alerts, actions, and the scores of transfers.
+"""Compares the rows that the interface shows with signed records: dispositions, alerts, actions, scores of transfers.
 
-Links and sealed bodies are the standard. A chain that holds says nothing of the tables beside it, and those are what
-people look at.
+Links and sealed bodies are the standard. An intact chain proves nothing about the tables beside it, and people read the
+tables.
 
-Unit  a difference names the table, the id of the row, and the columns that are not what the record says
+Unit  a difference names the table, the id of the row, and the columns that differ from the record
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,12 +17,12 @@ from clearhold.features.core.principal import Principal
 
 MOST_DIFFERENCES: Final = 20
 MISSING: Final = "missing"
-"""In place of columns: the record has what the table lacks."""
+"""In place of columns: a row of the record is missing in the table."""
 
 UNRECORDED: Final = "unrecorded"
-"""In place of columns: the table has what the record lacks."""
+"""In place of columns: a row of the table is missing in the record."""
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _DISPOSITION_FIELDS: Final = {
     "alert_id": "alertId",
     "decided_by": "decidedBy",
@@ -92,7 +92,7 @@ _SAME_ACTION: Final = _same_texts("a", "r.body", _ACTION_FIELDS) | {
 
 
 def _differing(same: Mapping[str, str]) -> str:
-    """A list of the columns that are not the same."""
+    """A list of the columns that differ."""
     columns = ", ".join(f"CASE WHEN {condition} THEN NULL ELSE '{column}' END" for column, condition in same.items())
     return f"list_filter([{columns}], lambda name: name IS NOT NULL)"
 
@@ -105,7 +105,7 @@ _DISPOSITIONS: Final = f"""
     FULL JOIN (SELECT * FROM record_chain WHERE tenant_id = $tenant AND chain = 'dispositions') r ON r.id = d.id
     WHERE len(columns) > 0 ORDER BY ALL
 """
-# A decision leaves the alert in one status, and without one it still waits.
+# A decision determines the alert's status; without one it still waits.
 _STATUS: Final = """
     SELECT a.id, ['status'] FROM alerts_latest a LEFT JOIN (
         SELECT json_extract_string(body, '$.alertId') AS alert_id,
@@ -142,7 +142,7 @@ _SCORES: Final = """
         WHERE b.tenant_id = $tenant GROUP BY ALL
     ) WHERE quoted.band IS NOT NULL AND stored IS DISTINCT FROM quoted ORDER BY ALL
 """
-# Whatever is approved without a link of its approval needed none; an approved change of ours is executed at once.
+# An action that is approved without a link of it needed no approval; an approved internal change is executed at once.
 _ACTIONS: Final = f"""
     WITH links AS (
         SELECT *, json_extract_string(body, '$.actionId') AS action_id,
@@ -178,7 +178,7 @@ _COUNT: Final = """
 
 
 class ShownDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A row that is not what the record says, and in which of its columns."""
+    """A row that differs from the record, and its differing columns."""
 
     table: str
     id: str
@@ -186,14 +186,14 @@ class ShownDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowsCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """So many rows of dispositions, alerts and actions were compared; the first of the differences."""
+    """The number of compared rows of dispositions, alerts and actions; the first of the differences."""
 
     checked: int
     differences: tuple[ShownDifference, ...]
 
 
 class ShownRows:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -206,7 +206,7 @@ class ShownRows:
     def check_of_tenant(self, tenant_id: str) -> RowsCheck:
         """As ``check``, for the service's own use."""
         with self._connection.cursor() as cursor:
-            cursor.begin()  # one state of the tables for all of it: they go on growing
+            cursor.begin()  # one state of the growing tables for all statements
             (checked,) = cursor.execute(_COUNT, {"tenant": tenant_id}).fetchall()[0]
             differences = tuple(_differences(cursor, tenant_id))
             cursor.rollback()

@@ -1,9 +1,9 @@
-"""Rows of a table in the order of lists: newest first by one instant, then by id; of what has versions, the newest.
+"""Rows of a table in the order of lists: newest first by one instant, then by id; the newest version of each.
 
 How     A page asks for the newest raw versions that match, which DuckDB finds without reading old row groups, and then
-        looks which of them are still the newest of their id; if too few are, it asks for more and more behind them. An
-        export sorts keys without their rows, which are then read by their log offsets.
-Errors  none of its own; a row that is not there is None
+        checks which of them are still the newest of their id; if too few are, it asks for further ones. An export sorts
+        keys without their rows, which are then read by their log offsets.
+Errors  none; an unknown row is None
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 LEAST_CANDIDATES: Final = 200
-_GROWTH: Final = 4  # What waits may lie behind many that were decided: the whole table is looked at in a few steps.
+_GROWTH: Final = 4  # Undecided rows may lie behind many decided ones: a few steps reach the whole table.
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -26,7 +26,7 @@ Place = tuple[int, str]
 
 _Key = tuple[str, int]
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _CANDIDATES: Final = """
     SELECT epoch_us({at}), id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
 _NEWEST: Final = f"""
@@ -67,7 +67,7 @@ class Timeline(Generic[Row]):
         after: Place | None,
         limit: int,
     ) -> list[Row]:
-        """At most ``limit`` rows behind ``after``."""
+        """At most ``limit`` rows after ``after``."""
         keys: list[_Key] = []
         candidate_limit = max(LEAST_CANDIDATES, 2 * limit)
         while len(keys) < limit:
@@ -86,7 +86,7 @@ class Timeline(Generic[Row]):
     def export(
         self, connection: duckdb.DuckDBPyConnection, principal: Principal, wanted: Predicate, batch: int
     ) -> Iterator[list[Row]]:
-        """All rows in the order of pages, ``batch`` at a time, as they stand when the first is asked for."""
+        """All rows in the order of pages, ``batch`` at a time, in the state at the first batch."""
         within = Predicate(principal)
         sql = _KEYS.format(matching=wanted.sql, within=within.sql, **self._words)
         with connection.cursor() as keys, connection.cursor() as cursor:
@@ -95,7 +95,7 @@ class Timeline(Generic[Row]):
                 yield self.rows_of(cursor, principal, tuples)
 
     def rows_of(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, keys: Sequence[_Key]) -> list[Row]:
-        """The versions that these keys, ids and offsets, name, in the order of the keys."""
+        """The versions with these keys, ids and offsets, in the order of the keys."""
         if not keys:
             return []
         ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
@@ -107,7 +107,7 @@ class Timeline(Generic[Row]):
     def _still_newest(
         self, cursor: duckdb.DuckDBPyConnection, principal: Principal, candidates: Sequence[_Key]
     ) -> list[_Key]:
-        """Those candidates, in order, that no later version supersedes; looking behind their own offsets is exact."""
+        """The candidates, in order, without superseded ones; only rows after their offsets can supersede them."""
         if not candidates:
             return []
         ids = sorted({row_id for row_id, _ in candidates})

@@ -1,9 +1,9 @@
-"""Reading transfers: one by its id, or a page of the newest, each as its newest version stands.
+"""Reads transfers: one by its id, or a page of the newest, the newest version of each.
 
 How     A page asks for the newest raw versions that match, which DuckDB finds without reading old row groups, and then
-        looks which of them are still the newest of their transfer. Looking only behind their own log offsets is
-        exact, because a newer version always has a higher offset, and spares the rest of the history.
-Errors  none of its own; a transfer that is not there is None
+        checks which of them are still the newest of their transfer. Only rows after their offsets are checked, because
+        a newer version always has a higher offset.
+Errors  none; an unknown transfer is None
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ Place = tuple[int, str, str]
 _TRANSFER: Final = row_builder(TransferRow)
 _FEATURES: Final = row_builder(TransferFeaturesRow)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _FIND: Final = f"""
     SELECT {select_list(TransferRow)} FROM transfers
     WHERE tenant_id = ? AND id = ? {{programs}} ORDER BY {{first}} "offset" DESC LIMIT 1"""
@@ -62,7 +62,7 @@ _AFTER: Final = """bank_created_at <= make_timestamp(?)
 
 
 class TransferFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """What a list is narrowed to. None is any; an empty tuple matches nothing. Instants are half-open, microseconds."""
+    """The filters of a list. None is any; an empty tuple matches nothing. Instants are half-open, microseconds."""
 
     program_ids: tuple[str, ...] | None = None
     bands: tuple[str, ...] | None = None
@@ -73,14 +73,14 @@ class TransferFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredTransferRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest version, and what its score was made from, once it was scored."""
+    """The newest version, and the inputs of its score, once it was scored."""
 
     row: TransferRow
     features: TransferFeaturesRow | None
 
 
 class Transfers:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -90,7 +90,7 @@ class Transfers:
     ) -> StoredTransferRow | None:
         """The transfer of that id, in any of the programs (None: of the tenant's).
 
-        Within the principal's reach if there is one; ForbiddenError when the tenant has it out of that reach only.
+        Within the principal's reach if there is one; ForbiddenError when the tenant has it only out of reach.
         """
         if program_ids is not None and not program_ids:
             return None
@@ -115,7 +115,7 @@ class Transfers:
         return [program_id for (program_id,) in tuples]
 
     def paths(self, principal: Principal, features: TransferFeaturesRow) -> dict[str, list[str]]:
-        """The transfers that a scoring's paths rest on, by the path's name."""
+        """The transfers of a scoring's paths, by the path's name."""
         offsets: dict[str, list[int]] = msgspec.json.decode(features.paths or "{}")
         every = [offset for path in offsets.values() for offset in path]
         values = [principal.tenant_id, features.program_id, min(every, default=0), max(every, default=0), listed(every)]
@@ -126,7 +126,7 @@ class Transfers:
     def list_page(
         self, principal: Principal, wanted: TransferFilter, after: Place | None, limit: int
     ) -> list[StoredTransferRow]:
-        """At most ``limit`` transfers behind ``after``, by bank_created_at descending, then id, then program id."""
+        """At most ``limit`` transfers after ``after``, by bank_created_at descending, then id, then program id."""
         if _matches_nothing(principal, wanted):
             return []
         rows: list[TransferRow] = []
@@ -145,10 +145,10 @@ class Transfers:
             return _with_features(cursor, principal.tenant_id, rows[:limit])
 
     def export(self, principal: Principal, wanted: TransferFilter, batch: int) -> Iterator[list[StoredTransferRow]]:
-        """All of them in the order of pages, ``batch`` at a time, as they stand when the first is asked for.
+        """All of them in the order of pages, ``batch`` at a time, in the state at the first batch.
 
-        Only keys are sorted, and come from a cursor of the database; their rows, which never change, are read batch by
-        batch. So memory stays bounded, and a reader that takes its time holds up nobody's writing.
+        Only keys are sorted, from a cursor of the database; their rows, which never change, are read batch by batch. So
+        memory stays bounded, and a slow reader delays no writer.
         """
         if _matches_nothing(principal, wanted):
             return
@@ -185,7 +185,7 @@ def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None
 def _candidates(
     cursor: duckdb.DuckDBPyConnection, predicate: Predicate, candidate_limit: int
 ) -> list[tuple[int, str, str, int]]:
-    """The newest raw versions that match: among them may be several of one transfer, and superseded ones."""
+    """The newest raw versions that match, with several of one transfer and superseded ones among them."""
     return cursor.execute(_CANDIDATES.format(matching=predicate.sql), [*predicate.values, candidate_limit]).fetchall()
 
 
@@ -195,7 +195,7 @@ def _still_newest(
     tenant_id: str,
     candidates: Sequence[tuple[int, str, str, int]],
 ) -> list[TransferRow]:
-    """Those candidates, once each and in order, whose transfer matches by its newest version, at that same place.
+    """The candidates, once each and in order, whose transfer's newest version matches, at that same place.
 
     A newest version that matches at another place is a candidate there.
     """
@@ -212,7 +212,7 @@ def _still_newest(
 def _rows_of(
     cursor: duckdb.DuckDBPyConnection, tenant_id: str, keys: Sequence[tuple[str, str, int]]
 ) -> list[TransferRow]:
-    """The versions that these keys name, in the order of the keys."""
+    """The versions of these keys, in the order of the keys."""
     offsets = sorted({offset for _, _, offset in keys})
     ids = sorted({transfer_id for _, transfer_id, _ in keys})
     tuples = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]).fetchall()

@@ -1,10 +1,10 @@
-"""Reading deliveries: the list of an endpoint, and what is still to be delivered.
+"""Reads deliveries: the list of an endpoint, and the open ones.
 
-A delivery's state is that of its attempt row with the highest version; without one it is pending and due since it was
-made. What ended is deleted after a while: of all tables these two alone are nobody's record.
+A delivery's state is that of its attempt row with the highest version; without one it is pending and due since its
+creation. Ended deliveries are deleted after a while: these two tables are the only ones outside the record.
 
 Unit    instants in microseconds
-Errors  none of its own; a delivery that is not there is None
+Errors  none; an unknown delivery is None
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ from clearhold.store.tables.predicate import TEXTS, listed
 _ROW: Final = row_builder(WebhookDeliveryRow)
 _COLUMNS: Final = len(msgspec.structs.fields(WebhookDeliveryRow))
 _MOST_COPIES: Final = 2
-"""A ping is written twice when it is sent again under its key before the first one is committed."""
-_ROWS_AT_ONCE: Final = 500  # no other thread runs while DuckDB makes Python's values of them
+"""A ping is written twice when it is repeated under its key before the first one is committed."""
+_ROWS_AT_ONCE: Final = 500  # no other thread runs while DuckDB converts them to Python
 _OPEN: Final = ", ".join(f"'{status}'" for status in OPEN)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _STATE: Final = """
     SELECT delivery_id, arg_max(
         struct_pack(status, attempts, next_at := epoch_us(next_attempt_at), last_status_code, last_error,
@@ -83,7 +83,7 @@ class StoredDelivery(msgspec.Struct, frozen=True):
 
 
 class DueDelivery(msgspec.Struct, frozen=True, gc=False):
-    """A delivery that waits, without its body."""
+    """A waiting delivery without its body."""
 
     id: str
     event: str
@@ -100,7 +100,7 @@ class EndpointPast(msgspec.Struct, frozen=True):
 
 
 class WebhookDeliveries:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -108,7 +108,7 @@ class WebhookDeliveries:
     def list_newest(
         self, tenant_id: str, endpoint_id: str, limit: int, *, before: WebhookDeliveryRow | None = None
     ) -> list[StoredDelivery]:
-        """Newest first; ``before``: those that come behind this one."""
+        """Newest first; ``before``: only those after this one in that order."""
         place = [] if before is None else [before.created_at, before.created_at, before.id]
         query = _LIST.format(before="" if before is None else _BEFORE)
         with self._connection.cursor() as cursor:
@@ -121,7 +121,7 @@ class WebhookDeliveries:
         return None if row is None else _stored(row)
 
     def waiting(self, endpoint_id: str, limit: int) -> list[DueDelivery]:
-        """The deliveries of an endpoint that are to be attempted, those that are due first ahead."""
+        """The open deliveries of an endpoint, first due first."""
         due: list[DueDelivery] = []
         with self._connection.cursor() as cursor:
             cursor.execute(_DUE, [endpoint_id, endpoint_id, limit])
@@ -133,7 +133,7 @@ class WebhookDeliveries:
         return due
 
     def bodies(self, endpoint_id: str, deliveries: Sequence[tuple[str, int]]) -> dict[str, bytes]:
-        """The bodies of deliveries, which are named by id and by the instant at which they were made."""
+        """The bodies of deliveries, given by id and creation time."""
         instants = [created_at for _, created_at in deliveries]
         values = [endpoint_id, min(instants), max(instants), listed([delivery_id for delivery_id, _ in deliveries])]
         with self._connection.cursor() as cursor:
@@ -146,13 +146,13 @@ class WebhookDeliveries:
         return EndpointPast(*row)
 
     def forget_settled(self, before: int) -> None:
-        """Delete what was made before an instant and is neither pending nor to be tried again."""
+        """Delete ended deliveries from before an instant."""
         with self._connection.cursor() as cursor:
             for statement in _FORGET:
                 cursor.execute(statement, [before])
 
     def forget_of(self, endpoint_ids: Sequence[str], before: int) -> None:
-        """Delete what was made for these endpoints before an instant, whatever became of it."""
+        """Delete these endpoints' deliveries from before an instant, in any state."""
         with self._connection.cursor() as cursor:
             cursor.execute(_FORGET_OF, [before, listed(endpoint_ids)])
 

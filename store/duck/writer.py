@@ -1,9 +1,9 @@
-"""The one writer of the tables: the rows of a batch and the log offsets they bring the shards to, in one transaction.
+"""The one writer of the tables: commits the rows of a batch and the shards' log offsets in one transaction.
 
 A row goes into the table of its type (``schema.TABLES``). Facts for the record (``ChainFactRow``) have no table: the
 chain writer turns them into links, which are committed in the same transaction and appended to the chains' files after.
 
-Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are stored with its offsets, or none
+Errors  whatever DuckDB raises, after a rollback: either all rows of a batch are stored with its offsets, or no row
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class BatchWriter:
     """Owns one cursor and is used from one thread. When ``commit`` returns, the batch survives a power cut."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, chains: ChainWriter | None = None) -> None:
-        """``chains`` links the facts; a writer without it refuses a batch with facts."""
+        """``chains`` links the facts; without it, batches with facts are refused."""
         self._cursor = connection.cursor()
         self._chains = chains
         self._in_doubt = False
@@ -45,7 +45,7 @@ class BatchWriter:
     ) -> None:
         """Append rows by their type and, for each shard, the offset of the last entry applied and its owner's epoch.
 
-        A batch for which this raised may be passed again: if it was committed after all, it is not written twice.
+        A failed batch may be passed again: if it was committed after all, it is not written twice.
         """
         if self._in_doubt and self._was_committed(offsets):
             return
@@ -66,7 +66,9 @@ class BatchWriter:
         except BaseException:
             self._cursor.rollback()
             raise
-        self._in_doubt = True  # A failure from here on, as of folding the write-ahead log, may follow the fsync.
+        self._in_doubt = (
+            True  # A failure from here on, such as in folding the write-ahead log, may come after the fsync.
+        )
         self._cursor.commit()
         if links and self._chains is not None:
             self._chains.settle(links)
@@ -81,7 +83,7 @@ class BatchWriter:
         return self._chains.rows_of(rows_of(FACT_TYPE, facts))
 
     def _was_committed(self, offsets: Mapping[int, int]) -> bool:
-        """Whether the batch that failed last is in the tables after all; if so, the chains' files are completed."""
+        """Whether the last failed batch is in the tables after all; if so, the chains' files are completed."""
         committed = committed_offsets(self._cursor)
         was_committed = bool(offsets) and all(committed.get(shard, 0) >= offset for shard, offset in offsets.items())
         if was_committed and self._chains is not None:
@@ -95,10 +97,10 @@ class BatchWriter:
 
 
 def committed_offsets(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
-    """The last log offset that each shard has committed; a shard that never committed is absent."""
+    """The last committed log offset of each shard; a shard without commits is absent."""
     return dict(connection.cursor().execute(_COMMITTED).fetchall())
 
 
 def committed_epochs(connection: duckdb.DuckDBPyConnection) -> dict[int, int]:
-    """The newest epoch under which each shard has committed; 0 for one that was never given away."""
+    """The newest epoch with a commit of each shard; 0 for the first owner."""
     return dict(connection.cursor().execute(_EPOCHS).fetchall())

@@ -1,7 +1,7 @@
 """Whether segments, log and database join without a hole, for every shard and control stream.
 
-The log of a shard is its segments and, behind them, what Redis holds: Redis says up to where it was trimmed, and each
-segment where the one before it ends. The database says up to where it once was committed.
+A shard's log is its segments and then the entries in Redis. Redis has the offset up to which it was trimmed, each
+segment the end of its predecessor, and the database its committed offset.
 
 Errors  ``DamagedSegmentError`` for segments that overlap
 """
@@ -22,7 +22,7 @@ SHOWN_HOLES = 3
 
 
 class StreamEnds(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a stream ends in each place, as offsets; 0 where it has nothing. ``trimmed`` is where Redis begins."""
+    """The end of a stream in each place, as offsets; 0 where it is empty. ``trimmed`` is where Redis begins."""
 
     stream: str
     segments: int
@@ -33,16 +33,16 @@ class StreamEnds(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> int:
-        """The highest offset that there is a trace of outside of Redis."""
+        """The highest offset known outside of Redis."""
         return max(self.segments, self.committed)
 
     @property
     def is_behind(self) -> bool:
-        """Whether Redis ends before what the other places have seen of it: it was lost, or is an older copy."""
+        """Whether Redis ends before the other places: it was lost, or is an older copy."""
         return self.tail < self.known
 
     def holes(self) -> list[Hole]:
-        """What is in none of the places."""
+        """The entries that are in none of the places."""
         gaps = list(self.gaps)
         if self.trimmed > self.segments:
             gaps.append(Gap(self.segments, self.trimmed))
@@ -55,7 +55,7 @@ class StreamEnds(msgspec.Struct, frozen=True, kw_only=True):
 def shard_ends(
     reader: LogReader, segments: LogSegments, committed: Mapping[int, int], *, shards: int
 ) -> list[StreamEnds]:
-    """The ends of every shard; ``committed`` are the database's, none of which is a database that cannot be opened."""
+    """The ends of every shard; ``committed`` are the database's offsets, empty if it cannot be opened."""
     return [
         StreamEnds(
             stream=segments.shard(shard).name,
@@ -85,7 +85,7 @@ def control_ends(reader: LogReader, segments: LogSegments) -> dict[str, StreamEn
 def sentence_of(holes: Sequence[Hole]) -> str:
     """The holes in words, the first few of them."""
     parts = [
-        f"{hole.stream} lacks what came behind {_place(hole.after)} and up to {_place(hole.upto)}"
+        f"{hole.stream} lacks the entries after {_place(hole.after)} and up to {_place(hole.upto)}"
         for hole in islice(holes, SHOWN_HOLES)
     ]
     more = len(holes) - len(parts)

@@ -1,6 +1,6 @@
-"""The id of a log, minted once: it stands in the directory's layout, in Redis and in DuckDB, and all three must agree.
+"""The id of a log, minted once: it is in the directory's layout, in Redis and in DuckDB, and all three must agree.
 
-Without it a forgotten variable would start an empty bank on a directory that holds a full one.
+Without it a forgotten variable would start an empty bank on a directory with a full one.
 
 Errors  ``StartupError``, one sentence that says what to do
 """
@@ -20,14 +20,14 @@ from clearhold.store.redis_log.reader import identity_in as identity_in_redis
 
 _TABLE: Final = "log_identity"
 _DDL: Final = f"CREATE TABLE IF NOT EXISTS {_TABLE} (log_id VARCHAR NOT NULL, shards INTEGER NOT NULL)"
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _HAS_TABLE: Final = f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{_TABLE}'"
 _READ: Final = f"SELECT log_id, shards FROM {_TABLE}"
 _INSERT: Final = f"INSERT INTO {_TABLE} VALUES (?, ?)"
 
 
 class LogInRedis:
-    """What a Redis holds of a log; ``name`` says in a sentence which Redis that is."""
+    """A Redis and its log; ``name`` is its description in sentences."""
 
     def __init__(self, client: redis.Redis, name: str) -> None:
         self._client, self.name = client, name
@@ -36,18 +36,18 @@ class LogInRedis:
         return identity_in_redis(self._client)
 
     def holds_streams(self, shards: int) -> bool:
-        """Whether a log was ever written here, also one without an id."""
+        """Whether a log was ever written here, even one without an id."""
         return bool(self._client.exists(TENANTS, *map(shard_key, range(shards))))
 
     def claim(self, identity: LogIdentity) -> None:
-        """Write the id where there is none; StartupError when another directory was faster."""
+        """Write the id unless there is one; StartupError when another directory was faster."""
         self._client.set(IDENTITY, msgspec.json.encode(identity), nx=True)
         if self.identity() != identity:
-            raise StartupError(f"Another data directory has just taken {self.name}. Give each one a Redis of its own.")
+            raise StartupError(f"Another data directory has just taken {self.name}. Give each one a separate Redis.")
 
 
 def identity_in(database: duckdb.DuckDBPyConnection) -> LogIdentity | None:
-    """The log that the tables were made from; None for tables that have not met one."""
+    """The log that the tables were made from; None for new tables."""
     with database.cursor() as cursor:
         if cursor.execute(_HAS_TABLE).fetchall() == [(0,)]:
             return None
@@ -76,7 +76,7 @@ def check_database(data_dir: DataDir, database: duckdb.DuckDBPyConnection) -> No
 
 
 def check_redis(data_dir: DataDir, log: LogInRedis, *, has_history: bool, accept_loss: bool) -> None:
-    """Refuse a Redis that holds another log than the directory's, or none although the directory has a history.
+    """Refuse a Redis with another log than the directory's, or without one although the directory has a history.
 
     ``accept_loss`` allows the latter: the log was lost.
     """
@@ -99,12 +99,12 @@ def check_redis(data_dir: DataDir, log: LogInRedis, *, has_history: bool, accept
         raise StartupError(
             f"{data_dir.path} belongs to a log that {log.name} does not hold: it is empty. If that is not the Redis "
             f"it was used with, {_advice(data_dir)} If its contents are lost, add --accept-loss: tenants, programs and "
-            "keys come back from the lake, and what is missing is named."
+            "keys come back from the lake, and losses are named."
         )
 
 
 def has_history_in(data_dir: DataDir, database: duckdb.DuckDBPyConnection | None) -> bool:
-    """Whether the directory ever met its log; ``database`` None when it cannot be opened."""
+    """Whether the directory was ever used with its log; ``database`` None when it cannot be opened."""
     return (
         (database is not None and identity_in(database) is not None)
         or any(data_dir.lake_dir.glob("log/*/day=*/*.parquet"))

@@ -1,4 +1,4 @@
-"""What the directory of a stopped service holds, whether its parts agree, and how far back each goes.
+"""Inspects the directory of a stopped service: its contents, whether they agree, and how far back each goes.
 
 Everything is read and compared: each entry of the log with the row of its event, each link with its hash, each chain
 with its file and its last checkpoint. Nothing is changed.
@@ -39,7 +39,7 @@ from clearhold.store.redis_log.reader import LogReader
 
 PAGE_ENTRIES: Final = 5_000
 SHOWN_ROWS: Final = 5
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _COUNTED: Final = ("bank_events", "transfers_latest", "alerts_latest", "dispositions", "preflights", "quarantine")
 _CHECKSUMS: Final = """
     SELECT "offset", body_crc32 FROM bank_events WHERE shard = ? AND "offset" BETWEEN ? AND ?
@@ -48,14 +48,14 @@ _CHECKSUMS: Final = """
 
 
 class Report(msgspec.Struct):
-    """Lines to be read, and what is wrong, a sentence each."""
+    """Lines of output, and the problems, a sentence each."""
 
     lines: list[tuple[str, str]] = []
     problems: list[str] = []
 
 
 class Inspection:
-    """One pass over a directory. ``target`` is where its Redis is reached; None when that did not start."""
+    """One pass over a directory. ``target`` is the address of its Redis; None when that did not start."""
 
     def __init__(self, data_dir: DataDir, target: str | Path | None, *, redis_name: str, keys: SigningKeys) -> None:
         self._data_dir, self._target, self._redis_name, self._keys = data_dir, target, redis_name, keys
@@ -63,7 +63,7 @@ class Inspection:
         self._segments = LogSegments(data_dir.lake_dir, tidies=False)
 
     def run(self, on_progress: Callable[[str], None]) -> Report:
-        """``on_progress`` hears what is being read."""
+        """``on_progress`` gets the name of each step."""
         identity = self._data_dir.identity
         self._say("directory", f"{self._data_dir.path}: log {identity.log_id}, {identity.shards} shards")
         try:
@@ -114,7 +114,7 @@ class Inspection:
                 self._say("record", f"{chain} of tenant {tenant_id}: {check.checked:,} links, {signed}")
 
     def _inspect_rows(self, database: duckdb.DuckDBPyConnection, tenant_id: str) -> None:
-        """Rows that the interface shows; the first few, because a thousand would drown what else is wrong."""
+        """Rows that the interface shows; the first few differences, so that other problems are not drowned."""
         differences = ShownRows(database).check_of_tenant(tenant_id).differences
         self.report.problems.extend(
             f"The row {each.id} of {each.table} is not what the record says: {', '.join(each.columns)}."
@@ -172,7 +172,7 @@ class Inspection:
                 if entry.offset not in stored:
                     self.report.problems.append(f"shard {shard}: the event at {entry.offset} has no row.")
                 elif stored[entry.offset] not in {None, crc32(entry.body)}:
-                    self.report.problems.append(f"shard {shard}: the event at {entry.offset} is not what was scored.")
+                    self.report.problems.append(f"shard {shard}: the event at {entry.offset} is not the scored one.")
 
     def _find_replaced(self, shard: int) -> None:
         self.report.problems.extend(
@@ -184,7 +184,7 @@ class Inspection:
         self.report.lines.append((label, text))
 
     def _try(self, step: Callable[[], object]) -> None:
-        """What one step stumbles over is a problem, and the others go on."""
+        """An error of one step is a problem, and the other steps run."""
         try:
             step()
         except (StartupError, DamagedSegmentError, ConnectionError, duckdb.Error) as error:
@@ -192,7 +192,7 @@ class Inspection:
 
 
 class _Part:
-    """Counts the entries of a part of the log as they pass, and notes how far back they go."""
+    """Counts the entries of a part of the log, and notes the oldest and newest."""
 
     def __init__(self) -> None:
         self._kinds: Counter[str] = Counter()

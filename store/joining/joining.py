@@ -1,8 +1,7 @@
-"""Directory, log and database brought together before anything is served from them.
+"""Brings directory, log and database together before the service starts.
 
-Two things stop it: places that belong to different logs, and streams that do not join up. With ``accept_loss`` it goes
-on over what is lost for good: Redis gets back from the lake what it lacks, and each tenant's record gets a link that
-says what is missing.
+It stops for places of different logs, and for streams that do not join up. With ``accept_loss`` it continues despite
+losses: Redis gets its missing entries from the lake, and each tenant's record gets a link that names the loss.
 
 Errors  ``StartupError``, one sentence that says what to do; ``DamagedSegmentError``
 """
@@ -45,7 +44,7 @@ def join_log(
     clock: Clock,
     accept_loss: bool,
 ) -> None:
-    """Make sure that the Redis at ``target`` and the database hold the directory's own log, whole."""
+    """Make sure that the Redis at ``target`` and the database have the directory's whole log."""
     check_database(data_dir, database)
     joining = Joining(data_dir, target, segments, clock=clock, accept_loss=accept_loss)
     committed = committed_offsets(database)
@@ -66,7 +65,7 @@ class Joining:
         self._redis_name = name_of(data_dir, target)
 
     def join(self, committed: Mapping[int, int], *, has_history: bool) -> None:
-        """``committed`` are the offsets of the database, as far as there is one."""
+        """``committed`` are the offsets of the database, if there is one."""
         with closing(connect_sync(self._target)) as client:
             in_redis = LogInRedis(client, self._redis_name)
             check_redis(self._data_dir, in_redis, has_history=has_history, accept_loss=self._accept_loss)
@@ -93,7 +92,7 @@ class Joining:
             log.critical("log_loss_accepted", stream=hole.stream, after=hole.after, upto=hole.upto)
 
     def _rewrite_control(self, reader: LogReader) -> None:
-        """Write control streams that the lake has in part, and Redis whole, once more."""
+        """Write again the control streams that the lake has in part, and Redis whole."""
         for tenant_id, ends in control_ends(reader, self._segments).items():
             if ends.gaps and not ends.is_behind:
                 log.warning("control_segments_rewritten", tenant_id=tenant_id)
@@ -101,7 +100,7 @@ class Joining:
                 ControlCopy(reader, self._segments).copy(tenant_id)
 
     def _warn_of_the_clock(self, shards: Sequence[StreamEnds]) -> None:
-        """What comes in while the clock stands behind the log is scored as of a time that is over."""
+        """Events that arrive while the clock is behind the log are scored as of a past time."""
         behind_us = log_time_of(max(each.tail for each in shards)) - self._clock.now()
         if behind_us > CLOCK_BEHIND_US:
             log.error("clock_is_behind_the_log", seconds=behind_us // SECOND_US)
@@ -112,7 +111,7 @@ class Joining:
         if any(each.is_behind for each in ends):
             missing = sentence_of(holes) if holes else "the lake has all that it lacks"
             return f"{path} knows more of its log than {self._redis_name}, an older copy: {missing}. Put it back, {end}"
-        return f"The log of {path} has a hole: {sentence_of(holes)}. Put back what is missing in {lake}, {end}"
+        return f"The log of {path} has a hole: {sentence_of(holes)}. Put the missing files back in {lake}, {end}"
 
 
 def name_of(data_dir: DataDir, target: str | Path | None) -> str:

@@ -1,4 +1,4 @@
-"""Holes in the log that somebody decided to go on with: a file in the lake, so that each is asked about once.
+"""Accepted holes in the log: a file in the lake, so that an operator is asked once about each.
 
 File    ``lake/accepted-losses.ndjson``
 """
@@ -32,10 +32,10 @@ class Hole(msgspec.Struct, frozen=True, kw_only=True, rename="camel", order=True
 
 
 class AcceptedLosses:
-    """Read when it is opened; appended durably."""
+    """Read when opened; appended durably."""
 
     def __init__(self, lake_dir: Path, *, tidies: bool = True) -> None:
-        """``tidies`` for the one process that may remove what a crash left half-written."""
+        """``tidies`` for the one process that may remove leftovers of a crash."""
         self._path = lake_dir / FILE
         if tidies:
             cut_torn_line(self._path)

@@ -1,4 +1,4 @@
-"""Rows that entries led to which the log has lost since: when the database is made again, the old one's are kept."""
+"""Keeps rows of lost log entries: when the database is rebuilt, they are copied from the old one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,9 +22,9 @@ log = structlog.get_logger()
 
 
 def keep_lost_rows(database: duckdb.DuckDBPyConnection, before: Path, lost: Sequence[tuple[int, Hole]]) -> None:
-    """Copy what the old database has of lost entries, by shard; one that cannot be read is left out, and logged.
+    """Copy the old database's rows of lost entries, by shard; an unreadable database is skipped, and logged.
 
-    Links are not among it: they come from the chains' files.
+    Links are not included: they come from the chains' files.
     """
     if not lost or not before.exists():
         return

@@ -1,4 +1,4 @@
-"""Gives a Redis that was lost, or is an older copy, what the lake has of it, and puts losses on the record.
+"""Restores a lost or older Redis from the lake, and puts losses on the record.
 
 All of it is one transaction of Redis: a crash leaves it undone or done.
 """
@@ -34,14 +34,14 @@ from clearhold.store.redis_log.reader import LogReader
 
 
 class Restoring:
-    """Writes to the Redis of one directory, while nobody else does."""
+    """The only writer to the Redis of one directory."""
 
     def __init__(self, client: redis.Redis, segments: LogSegments, data_dir: DataDir, clock: Clock) -> None:
         self._client, self._segments, self._clock = client, segments, clock
         self._shards = data_dir.shards
 
     def restore(self, shards: Sequence[StreamEnds], control: Mapping[str, StreamEnds], holes: Sequence[Hole]) -> None:
-        """Bring the streams to where they are known to have been, and append a loss for each tenant that has one."""
+        """Bring the streams to their known ends, and append a loss for each affected tenant."""
         now = self._clock.now()
         with self._client.pipeline(transaction=True) as transaction:
             for tenant_id, ends in control.items():
@@ -55,7 +55,7 @@ class Restoring:
             transaction.execute()
 
     def _affected(self, control: Mapping[str, StreamEnds], holes: Sequence[Hole]) -> Iterator[tuple[Program, Hole]]:
-        """For each hole, one program of each tenant that has one there."""
+        """For each hole, one program of each affected tenant."""
         programs = self._programs(control)
         for hole in holes:
             seen: set[str] = set()

@@ -1,7 +1,7 @@
-"""What may not go missing beside an existing record: the keys that signed it, and what became of decisions just made.
+"""Checks of an existing record at the start: the keys that signed it, and the results of the newest decisions.
 
-A checkpoint covers the links before it. Decisions made since, and steps of actions, are still in the log's newest part,
-so a row or link of one that was deleted shows there.
+A checkpoint covers earlier links. Later decisions, and steps of actions, are still in the log's newest part, so a
+deleted row or link of one is detected there.
 
 Errors  ``StartupError``, one sentence that says what to do
 """
@@ -25,7 +25,7 @@ from clearhold.store.record.notes import NoteError, opened_note
 from clearhold.store.redis_log.reader import LogReader
 
 PAGE_ENTRIES: Final = 5_000
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _HAS_LINKS: Final = "SELECT count(*) > 0 FROM record_chain"
 _NEWEST_NOTES: Final = """
     SELECT tenant_id, chain, arg_max(note, created_at) FROM record_checkpoints GROUP BY ALL ORDER BY ALL
@@ -57,7 +57,7 @@ _ID: Final = msgspec.json.Decoder(_WithId)
 def open_signing_keys(
     data_dir: DataDir, database: duckdb.DuckDBPyConnection, *, box: SecretBox, clock: Clock
 ) -> SigningKeys:
-    """The keys that sign the record, minted only where there is none yet."""
+    """The keys that sign the record, minted only if there are no keys yet."""
     path = data_dir.signing_keys_path
     CheckpointLog(database, data_dir.record_dir).open()
     with database.cursor() as cursor:
@@ -80,8 +80,8 @@ def open_signing_keys(
 
 
 def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, committed: Mapping[int, int]) -> None:
-    """Each committed decision, and step of an action, that Redis still holds has its result, and one that was made its
-    row and link.
+    """Each committed decision, and step of an action, that Redis still has must have its result, and a successful one
+    its row and link.
     """
     for shard, upto in committed.items():
         after = 0

@@ -1,8 +1,8 @@
 """Which signing key signs at an instant, and which are published: a function of the keys and the instant alone.
 
-A new key is announced, published and not used, until whoever caches the published keys has fetched it. Then it signs in
-place of the one before, which stays published for as long as its signatures have to be verified: a proof ends after 24
-hours, a checkpoint never.
+A new key is announced, published and not used, until caches of the published keys have fetched it. Then it signs in
+place of the former one, which stays published as long as its signatures must be verified: a proof ends after 24 hours,
+a checkpoint never.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ class KeyState(StrEnum):
     SIGNING = "signing"  # published
     RETIRED = "retired"  # published, because its signatures are still to be verified
     EXPIRED = "expired"  # every one of its signatures has ended
-    REMOVED = "removed"  # by hand: nothing that it ever signed counts
+    REMOVED = "removed"  # by hand: none of its signatures count
 
 
 PUBLISHED: Final = frozenset({KeyState.ANNOUNCED, KeyState.SIGNING, KeyState.RETIRED})
@@ -61,7 +61,7 @@ class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
 def signing_key(keys: Iterable[SigningKey], purpose: KeyPurpose, at: int) -> SigningKey:
     """The key that signs at an instant: the last one that began, or the first of all before that.
 
-    There always is one, because a key that signs is removed only together with the beginning of another.
+    There always is one, because a signing key is removed only together with the start of another.
     """
     usable = [key for key in keys if key.purpose is purpose and key.removed_at is None]
     begun = [key for key in usable if key.signs_from <= at]
@@ -83,7 +83,7 @@ def state_of(key: SigningKey, keys: Iterable[SigningKey], at: int) -> KeyState:
 
 
 def _has_signed(key: SigningKey) -> bool:
-    """Whether a key got to sign, once its time has come."""
+    """Whether a key came to sign, once its time had come."""
     return key.removed_at is None or key.signs_from < key.removed_at
 
 

@@ -43,7 +43,7 @@ class SecretBox:
         return _VERSION + base64.urlsafe_b64encode(self.seal_bytes(secret.encode())).decode()
 
     def seal_bytes(self, content: bytes) -> bytes:
-        """The same for content that is stored as bytes, a third smaller."""
+        """As ``seal``, for bytes: a third smaller."""
         nonce = os.urandom(_NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, content, _VERSION.encode())
 

@@ -1,10 +1,10 @@
 """The service's signing keys: created at first use, sealed under the master key, replaced in steps, never deleted.
 
 File    ``signing-keys.json`` in the data directory, written by the serving process alone and replaced as a whole. A
-        key that was removed stays in it: what it signed is still compared when the record is opened
-Clock   which key signs is a function of the file and the time (``store/keys/key_schedule.py``)
+        removed key stays in it: its signatures are still compared when the record is opened
+Clock   the signing key is a function of the file and the time (``store/keys/key_schedule.py``)
 Errors  ``StartupError`` for a file that cannot be read, or whose keys the master key does not open; NotFoundError for
-        an unknown kid; ConflictError while a new key of the purpose is announced already
+        an unknown kid; ConflictError while a new key of the purpose is announced
 """
 
 import base64
@@ -55,7 +55,7 @@ class _StoredKey(
 class SigningKeys:
     """All keys of a data directory, for several threads. ``open`` creates a key for each of ``purposes`` that has none.
 
-    What asks for no ``purposes`` writes nothing.
+    Without ``purposes`` it writes nothing.
     """
 
     def __init__(self, keys: tuple[SigningKey, ...], *, path: Path, box: SecretBox, clock: Clock) -> None:
@@ -92,14 +92,14 @@ class SigningKeys:
         return key.public if key is not None and state_of(key, keys, now) in PUBLISHED else None
 
     def public_keys(self, purpose: KeyPurpose) -> list[bytes]:
-        """Of all that ever signed here, those that were removed too."""
+        """Of all keys that ever signed here, including removed ones."""
         return [key.public for key in self._keys if key.purpose is purpose]
 
     def removed_public_keys(self, purpose: KeyPurpose) -> list[bytes]:
         return [key.public for key in self._keys if key.purpose is purpose and key.removed_at is not None]
 
     def announce(self, purpose: KeyPurpose) -> SigningKey:
-        """A new key, which is published from now on and signs after that was time enough to be noticed."""
+        """A new key, published from now on; it signs once caches have had time to fetch it."""
         with self._lock:
             if any(key.purpose is purpose and state is KeyState.ANNOUNCED for key, state in self.states()):
                 raise ConflictError(ANNOUNCED_ALREADY, ErrorCode.ROTATION_PENDING)
@@ -109,7 +109,7 @@ class SigningKeys:
             return key
 
     def remove(self, kid: str) -> SigningKey:
-        """Take a key out of use at once. One that signed is replaced by the announced one, else by a new one, now."""
+        """Take a key out of use at once. The announced key, or else a new one, replaces a signing key now."""
         with self._lock:
             key = next((each for each in self._keys if each.kid == kid), None)
             if key is None:
@@ -139,7 +139,7 @@ def thumbprint(x: str) -> str:
 
 
 def _now(clock: Clock) -> int:
-    """The time as the file can hold it, so that the keys are the same before and after a restart."""
+    """The time in the precision of the file, so that keys are equal before and after a restart."""
     now = clock.now()
     return now - now % _FILE_STEP_US
 

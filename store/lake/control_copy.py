@@ -1,6 +1,6 @@
-"""Copies control streams into the lake: each entry as soon as it is in Redis, and what was left out once in a while.
+"""Copies control streams into the lake: each entry once it is in Redis, and missed ones in regular rounds.
 
-With it tenants, programs, tokens, secrets and keys come back when Redis is lost.
+From it tenants, programs, tokens, secrets and keys are restored when Redis is lost.
 """
 
 from threading import Lock
@@ -17,7 +17,7 @@ class ControlCopy:
         self._copying = Lock()
 
     def copy(self, tenant_id: str) -> None:
-        """Copy what the tenant's segments lack."""
+        """Copy the entries that the tenant's segments lack."""
         with self._copying:
             after = self._segments.last_control_offset(tenant_id)
             self._segments.write_control(tenant_id, self._reader.control_of(tenant_id, after))

@@ -1,8 +1,8 @@
 """The permanent log: every entry, with its bytes as received, in Parquet segments by shard and day.
 
-Redis holds only the tail that has no segment yet; beyond that tail, bodies of bank events are stored here and nowhere
-else. The control streams, one a tenant, are copied beside the shards in the same form; Redis keeps them whole, and gets
-them back from here when it was lost.
+Redis has only the tail without segments; older bodies of bank events are stored here and nowhere else. The control
+streams, one a tenant, are copied beside the shards in the same form; Redis keeps them whole, and is restored from here
+when it was lost.
 """
 
 import shutil
@@ -25,7 +25,7 @@ class LogSegments:
     """All segments under ``root``/log. One thread writes; any may read."""
 
     def __init__(self, root: Path, *, tidies: bool = True) -> None:
-        """``tidies`` for the one process that may remove what a crash left half-written."""
+        """``tidies`` for the one process that may remove leftovers of a crash."""
         self._folder = root / "log"
         make_durable_folder(self._folder)
         if tidies:
@@ -34,11 +34,11 @@ class LogSegments:
         self._streams: dict[str, SegmentFiles] = {}
 
     def write(self, shard: int, entries: Sequence[LogEntry]) -> None:
-        """Append a shard's entries, all entries after ``last_offset``; those already written are skipped."""
+        """Append a shard's entries, all entries after ``last_offset``; already written ones are skipped."""
         self._stream(shard_name(shard)).write(entries)
 
     def last_offset(self, shard: int) -> int:
-        """The highest offset in a shard's segments, 0 when there are none."""
+        """The highest offset in a shard's segments, 0 without any."""
         return self._stream(shard_name(shard)).last_offset
 
     def read(self, shard: int, after: int, upto: int | None = None) -> Iterator[LogEntry]:
@@ -53,7 +53,7 @@ class LogSegments:
         return self._stream(shard_name(shard)).find_all(offsets)
 
     def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
-        """Append a tenant's control entries; those already written are skipped, so the whole stream may be given."""
+        """Append a tenant's control entries; already written ones are skipped, so the whole stream may be given."""
         rows = [
             LogEntry(shard=_NO_SHARD, offset=offset, kind=kind, program_id="", appended_at=appended_at, body=body)
             for _, offset, kind, appended_at, body in entries
@@ -61,12 +61,12 @@ class LogSegments:
         self._stream(_tenant_name(tenant_id)).write(rows)
 
     def read_control(self, tenant_id: str, after: int = 0) -> Iterator[ControlEntry]:
-        """A tenant's control entries behind an offset, in order."""
+        """A tenant's control entries after an offset, in order."""
         for entry in self._stream(_tenant_name(tenant_id)).read(after, None):
             yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
 
     def last_control_offset(self, tenant_id: str) -> int:
-        """The highest offset in a tenant's segments, 0 when there are none."""
+        """The highest offset in a tenant's segments, 0 without any."""
         return self._stream(_tenant_name(tenant_id)).last_offset
 
     def tenants(self) -> list[str]:
@@ -93,7 +93,7 @@ class LogSegments:
 
 
 def shard_name(shard: int) -> str:
-    """The name of a shard's stream, which is that of its folder."""
+    """The name of a shard's stream and folder."""
     return f"shard={shard:02d}"
 
 

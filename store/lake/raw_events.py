@@ -19,8 +19,8 @@ class RawEvents:
         return recent[0] if recent else self._segments.find(shard, offset)
 
     def entries(self, shard: int, offsets: Sequence[int]) -> dict[int, LogEntry]:
-        """The entries at these offsets, given in order, without those that are in neither place; ConnectionError while
-        Redis is gone. What the lake has is read from there, many at a time.
+        """The entries at these offsets, given in order, as far as they exist; ConnectionError while Redis is gone.
+        Entries in the lake are read many at a time.
         """
         known = {entry.offset: entry for entry in self._segments.find_all(shard, offsets)}
         for offset in offsets:

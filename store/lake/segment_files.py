@@ -1,9 +1,8 @@
 """The Parquet segments of one stream of the log: immutable files that never overlap, each named after its predecessor.
 
 File    ``day=2026-03-02/{after}-{last}.parquet``, zstd, checksummed pages: the entries with ``after`` < offset <=
-        ``last``. ``after`` is where the segment before ends, so a missing file shows in the names of those that are
-        left; the predecessor's SHA-256 in the metadata shows one that was replaced. The day is the UTC day on which
-        its entries were appended
+        ``last``. ``after`` is the end of the segment before, so the names show a missing file; the predecessor's
+        SHA-256 in the metadata shows a replaced one. The day is the UTC day on which the entries were appended
 Errors  ``DamagedSegmentError`` for a file whose bytes have changed since it was written
 """
 
@@ -24,7 +23,7 @@ from clearhold.features.core.instants import DAY_US, datetime_of
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.durable_files import durable_file
 
-ENTRIES_PER_ROW_GROUP: Final = 1_000  # what a search for one entry, or one step of a reader, has to decompress
+ENTRIES_PER_ROW_GROUP: Final = 1_000  # the unit that a search for one entry, or one step of a reader, decompresses
 _OFFSET_DIGITS: Final = 20
 _PREDECESSOR: Final = b"predecessor_sha256"
 _COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
@@ -36,17 +35,17 @@ _COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
     ("body", pa.binary()),
 )
 _SCHEMA: Final = pa.schema(_COLUMNS)
-# Not the body: the least and greatest of it would be written whole, four times over, and outside the checksums.
+# Not the body: its minimum and maximum would be written whole, four times, and outside the checksums.
 _WITH_STATISTICS: Final = ["shard", "offset", "kind", "program_id", "appended_at"]
 _OFFSET_COLUMN: Final = _SCHEMA.get_field_index("offset")
 
 
 class DamagedSegmentError(Exception):
-    """A segment cannot be read as it was written."""
+    """A segment is damaged or unreadable."""
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """One file; ``after`` is the offset at which its predecessor ends, 0 for the first."""
+    """One file; ``after`` is the end of its predecessor, 0 for the first."""
 
     after: int
     last: int
@@ -54,7 +53,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gap(NamedTuple):
-    """Entries that are missing: those with ``after`` < offset <= ``upto``."""
+    """Missing entries: those with ``after`` < offset <= ``upto``."""
 
     after: int
     upto: int
@@ -69,7 +68,7 @@ class SegmentFiles:
 
     @property
     def last_offset(self) -> int:
-        """The highest offset in the segments, 0 when there are none."""
+        """The highest offset in the segments, 0 without any."""
         return self._segments[-1].last if self._segments else 0
 
     @property
@@ -83,11 +82,11 @@ class SegmentFiles:
 
     @property
     def entries(self) -> int:
-        """How many entries all segments hold together, as they say themselves."""
+        """The number of entries in all segments, by their metadata."""
         return sum(_rows_in(segment) for segment in self._segments)
 
     def gaps(self) -> list[Gap]:
-        """Where a segment does not begin where the one before ends; DamagedSegmentError for two that overlap."""
+        """Where a segment does not begin at the end of the one before; DamagedSegmentError for an overlap."""
         gaps, last = [], 0
         for segment in self._segments:
             if segment.after < last:
@@ -98,13 +97,13 @@ class SegmentFiles:
         return gaps
 
     def replaced(self) -> list[Path]:
-        """The segments whose bytes are not what their successors say: reads every file."""
+        """The segments whose bytes do not match their successors' digests: reads every file."""
         pairs = pairwise(self._segments)
         return [each.path for each, follower in pairs if _predecessor_of(follower) != _digest(each.path)]
 
     def write(self, entries: Sequence[LogEntry]) -> None:
-        """Append entries, given in order; those already written are skipped. One file a day, in order, so that a
-        crash in between leaves the earlier files, and ``last_offset`` is the place to resume from.
+        """Append entries, given in order; already written ones are skipped. It writes one file a day, in order, so that
+        a crash in between leaves the earlier files, and ``last_offset`` is the place to resume from.
         """
         last = self.last_offset
         missing = [entry for entry in entries if entry.offset > last]
@@ -129,8 +128,8 @@ class SegmentFiles:
         return next((entry for entry in self.read(offset - 1, offset)), None)
 
     def find_all(self, offsets: Sequence[int]) -> list[LogEntry]:
-        """The entries at these offsets, given in order, that are here: each row group is read once, and of it only they
-        are made.
+        """The entries at these offsets, given in order, as far as they exist: each row group is read once, and only
+        these entries of it are decoded.
         """
         entries: list[LogEntry] = []
         by_segment = groupby(offsets, key=lambda offset: bisect_left(self._segments, offset, key=_last))
@@ -152,7 +151,7 @@ class SegmentFiles:
                 file,
                 row_group_size=ENTRIES_PER_ROW_GROUP,
                 compression="zstd",
-                use_dictionary=False,  # bodies do not repeat, and zstd sees what does
+                use_dictionary=False,  # bodies do not repeat, and zstd compresses the rest
                 write_statistics=_WITH_STATISTICS,
                 write_page_checksum=True,
             )
@@ -189,7 +188,7 @@ def _day(entry: LogEntry) -> int:
 
 
 def _entries_at(segment: Segment, offsets: Sequence[int]) -> Iterator[LogEntry]:
-    """The entries of one file at these offsets; row groups that have none of them are not decompressed."""
+    """The entries of one file at these offsets; other row groups are not decompressed."""
     with _damage_named(segment), pq.ParquetFile(segment.path, page_checksum_verification=True) as file:
         for group in range(file.num_row_groups):
             statistics = file.metadata.row_group(group).column(_OFFSET_COLUMN).statistics
@@ -208,7 +207,7 @@ def _entries_of(table: pa.Table) -> Iterator[LogEntry]:
 
 
 def _entries(segment: Segment, after: int) -> Iterator[LogEntry]:
-    """The entries of one file behind ``after``; row groups that end before it are not decompressed."""
+    """The entries of one file after ``after``; row groups that end before it are not decompressed."""
     with _damage_named(segment), pq.ParquetFile(segment.path, page_checksum_verification=True) as file:
         for group in range(file.num_row_groups):
             offsets = file.metadata.row_group(group).column(_OFFSET_COLUMN).statistics
@@ -216,7 +215,7 @@ def _entries(segment: Segment, after: int) -> Iterator[LogEntry]:
                 continue
             for entry in _entries_of(file.read_row_group(group)):
                 if not segment.after < entry.offset <= segment.last:
-                    raise DamagedSegmentError(f"The log segment {segment.path} holds entries of another one.")
+                    raise DamagedSegmentError(f"The log segment {segment.path} has entries of a different segment.")
                 if entry.offset > after:
                     yield entry
 

@@ -1,7 +1,7 @@
 """Moves the log from Redis into segments, and trims Redis only after that.
 
-Any step may be the last before a crash: a page that was read is read again, a segment that was written is found and
-skipped, and entries that were not trimmed are trimmed by the next run.
+Any step may be the last before a crash: the next run reads a page again, skips a written segment, and trims entries
+that were not trimmed.
 """
 
 from typing import Final
@@ -36,7 +36,8 @@ class Segmenter:
     def run_once(self, shard: int, committed_offset: int, trim_upto: int) -> int:
         """Write committed entries to segments, then trim Redis up to ``trim_upto`` but never past the segments.
 
-        Returns the number of entries written. Only committed entries are written: an entry in a segment that is not in
+        Returns the number of entries written. Only committed entries are written: others in a segment would never be
+        applied once Redis is trimmed.
         the tables would never be applied once Redis is trimmed.
         """
         written = 0
@@ -55,7 +56,7 @@ class Segmenter:
         return written
 
     def _trim(self, shard: int, upto: int) -> None:
-        """Trim unless that was done already: each time costs Redis an fsync."""
+        """Trim unless it was done before: each trim costs Redis an fsync."""
         if shard not in self._trimmed:
             self._trimmed[shard] = self._reader.trimmed(shard)
         if upto > self._trimmed[shard]:

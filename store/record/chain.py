@@ -1,4 +1,4 @@
-"""The hash chains as they grow: facts become links in the transaction that commits what led to them, then in a file.
+"""Extends the hash chains: facts become links in the transaction of the rows they are about, then in a file.
 
 fact ─▶ linked to the head of its tenant's chain ─▶ DuckDB, with the log offset ─▶ the chain's file, fsynced ─▶ answered
 
@@ -33,7 +33,7 @@ BareLink = tuple[int, str, str | None, str]
 """Seq, body, prev_hash and hash."""
 
 _LINK: Final = row_builder(RecordChainRow)
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _HEADS: Final = """
     SELECT tenant_id, chain, count(*), max(seq), arg_max(hash, seq) FROM record_chain GROUP BY tenant_id, chain
 """
@@ -50,7 +50,7 @@ log = structlog.get_logger()
 
 
 class Head(NamedTuple):
-    """Where a chain goes on: how many links it has, and the hash of the last one."""
+    """The end of a chain: its number of links, and the hash of the last one."""
 
     size: int
     hash: str | None
@@ -62,7 +62,7 @@ EMPTY: Final = Head(0, None)
 def links_of(
     cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int, *, page: int = PAGE_LINKS
 ) -> Iterator[list[RecordChainRow]]:
-    """The stored links with ``first`` <= seq < ``end`` in the order of seq, in pages; holes are simply not there."""
+    """The stored links with ``first`` <= seq < ``end`` in the order of seq, in pages; holes are simply absent."""
     for at in range(first, end, page):
         result = cursor.execute(_LINKS, [*key, at, min(at + page, end)]).fetchall()
         yield list(map(_LINK, result))
@@ -71,8 +71,8 @@ def links_of(
 def bare_links_of(
     cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int, *, at_once: int
 ) -> Iterator[list[BareLink]]:
-    """As ``links_of``, of each link only what its hash covers, and ``at_once`` of them because making Python's objects
-    of rows holds up all other threads. A stretch of ``BARE_PAGE_LINKS`` seqs without a link is an empty list.
+    """As ``links_of``, with only the hashed fields of each link, and ``at_once`` links a page because creating Python
+    objects holds up all other threads. A stretch of ``BARE_PAGE_LINKS`` seqs without a link is an empty list.
     """
     for at in range(first, end, BARE_PAGE_LINKS):
         result = cursor.execute(_BARE_LINKS, [*key, at, min(at + BARE_PAGE_LINKS, end)])
@@ -104,14 +104,14 @@ class ChainWriter:
         self._heads = heads
 
     def sizes(self) -> dict[str, int]:
-        """How many links the chains of all tenants have together, by chain; for any thread."""
+        """The number of links of all tenants, by chain; for any thread."""
         sizes = dict.fromkeys((chain.value for chain in Chain), 0)
         for (_, chain), head in list(self._heads.items()):
             sizes[chain] += head.size
         return sizes
 
     def rows_of(self, facts: Sequence[ChainFactRow]) -> list[RecordChainRow]:
-        """The facts as links, in the order given, behind the heads, which stay where they are until ``settle``."""
+        """The facts as links, in the order given, after the heads, which ``settle`` moves."""
         heads: dict[ChainKey, Head] = {}
         rows: list[RecordChainRow] = []
         for fact in facts:
@@ -123,14 +123,14 @@ class ChainWriter:
         return rows
 
     def settle(self, rows: Sequence[RecordChainRow]) -> None:
-        """The links are committed: append them to their files, then move the heads."""
+        """After the commit of the links: append them to their files, then move the heads."""
         for key, of_chain in _by_chain(rows).items():
             ChainFile(self._folder, *key).append(of_chain)
             self._heads[key] = Head(of_chain[-1].seq + 1, of_chain[-1].hash)
 
 
 def link_of(fact: ChainFactRow, head: Head) -> RecordChainRow:
-    """The fact as the link behind a head."""
+    """The fact as the link after a head."""
     return RecordChainRow(
         tenant_id=fact.tenant_id,
         chain=fact.chain,
@@ -154,7 +154,7 @@ def _by_chain(rows: Sequence[RecordChainRow]) -> Mapping[ChainKey, list[RecordCh
 
 
 def stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
-    """Where each chain ends in the database; StartupError for one that has holes."""
+    """The end of each chain in the database; StartupError for one with holes."""
     heads = {}
     for tenant_id, chain, count, last, hash_ in cursor.execute(_HEADS).fetchall():
         if count != last + 1:
@@ -177,7 +177,7 @@ def _complete(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head) ->
 
 
 def compare(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head, *, last_bytes: int | None = None) -> int:
-    """Hold the file's lines, or only the last of them, against the database; the seq with which it would go on."""
+    """Compare the file's lines, or only the last of them, with the database; returns the seq after the last line."""
     key = (file.tenant_id, file.chain)
     known: Iterator[RecordChainRow] | None = None
     next_seq = 0

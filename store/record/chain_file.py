@@ -1,9 +1,9 @@
 """A chain in a file beside the database: a line a link, appended and fsynced, never changed.
 
-DuckDB can be made again with it: it holds the order in which facts of many shards came into one chain, which the log
-does not. A line is a link as ``line_of`` writes it; what a crash left of a last line is cut off before it is used.
+DuckDB can be rebuilt from it: it has the order in which facts of many shards came into one chain, which the log does
+not have. A line is a link as ``line_of`` writes it; an incomplete last line of a crash is cut off before use.
 
-Errors  ``OSError`` when the disk refuses; ``StartupError`` for a line that is none, naming the file and the line
+Errors  ``OSError`` when the disk refuses; ``StartupError`` for an invalid line, naming the file and the line
 """
 
 import os
@@ -24,7 +24,7 @@ _STEP_BYTES: Final = 64 * 1024
 
 
 class ChainLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
-    """A link as a line of the file: what a line of an export says, and where in the log the fact came from."""
+    """A link as a line of the file: the line of an export, and the fact's place in the log."""
 
     body: msgspec.Raw
     chain: str
@@ -74,7 +74,7 @@ class ChainFile:
         cut_torn_line(self.path)
 
     def lines(self, *, last_bytes: int | None = None) -> Iterator[tuple[bytes, ChainLine]]:
-        """The lines in order; with ``last_bytes`` only those that begin within so many bytes of the end."""
+        """The lines in order; with ``last_bytes`` only those within that many bytes of the end."""
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
@@ -104,7 +104,7 @@ def chain_files(folder: Path) -> list[ChainFile]:
 
 
 def append_durably(path: Path, content: bytes) -> None:
-    """Append and fsync; a file that is made by this is there for good as well."""
+    """Append and fsync; a new file is durable too."""
     is_new = not path.exists()
     make_durable_folder(path.parent)
     with path.open("ab") as file:
@@ -116,7 +116,7 @@ def append_durably(path: Path, content: bytes) -> None:
 
 
 def cut_torn_line(path: Path) -> None:
-    """Remove what follows the last end of a line: an append that a crash interrupted."""
+    """Remove the bytes after the last line end: an append that a crash interrupted."""
     if not path.exists():
         return
     with path.open("r+b") as file:

@@ -1,6 +1,6 @@
-"""The signed checkpoints of all chains: in a table to be read, and in a file a tenant that outlives the database.
+"""The signed checkpoints of all chains: in a table for reading, and in a file a tenant for rebuilding the table.
 
-Written to the file first. At the start each of the two gets what only the other has.
+They are written to the file first. At the start each of the two gets the checkpoints that only the other has.
 
 Errors  ``OSError`` when the disk refuses; ``StartupError`` for a line that is no checkpoint
 """
@@ -21,7 +21,7 @@ from clearhold.store.tables.columns import row_builder, select_list
 FILE: Final = "checkpoints.ndjson"
 
 _ROW: Final = row_builder(RecordCheckpointRow)
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _ALL: Final = f"SELECT {select_list(RecordCheckpointRow)} FROM record_checkpoints ORDER BY created_at, tenant_id, chain"
 _INSERT: Final = "INSERT INTO record_checkpoints VALUES (?, ?, ?, ?, ?, make_timestamp(?))"
 _LATEST: Final = f"""
@@ -52,7 +52,7 @@ class CheckpointLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class CheckpointLog:
-    """Appends and reads. Whoever wires it opens and closes the connection, and appends from one thread at a time."""
+    """Appends and reads. The caller opens and closes the connection, and appends from one thread at a time."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._connection, self._folder = connection, folder
@@ -60,11 +60,11 @@ class CheckpointLog:
 
     @property
     def newest(self) -> Mapping[str, int]:
-        """When the newest of all tenants' checkpoints was made, by chain; a chain without one is absent."""
+        """The time of the newest checkpoint of any tenant, by chain; a chain without one is absent."""
         return self._newest
 
     def open(self) -> None:
-        """Bring the table and the files to the same checkpoints."""
+        """Give the table and the files the same checkpoints."""
         with self._connection.cursor() as cursor:
             in_table = set(map(_ROW, cursor.execute(_ALL).fetchall()))
             in_files = set(_rows_in_files(self._folder))
@@ -91,7 +91,7 @@ class CheckpointLog:
     def page(
         self, tenant_id: str, chain: str | None, after: CheckpointPlace | None, limit: int
     ) -> list[RecordCheckpointRow]:
-        """Newest first, behind ``after``; ``chain`` None is all of the tenant's."""
+        """Newest first, after ``after``; ``chain`` None is all of the tenant's."""
         at, of_chain, size = after or (None, None, None)
         with self._connection.cursor() as cursor:
             result = cursor.execute(_PAGE, [tenant_id, chain, chain, at, at, of_chain, size, limit]).fetchall()

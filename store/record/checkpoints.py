@@ -1,9 +1,9 @@
-"""Signed checkpoints over the chains: every five minutes and on request, and never one that contradicts an earlier one.
+"""Signs checkpoints over the chains: every five minutes and on request, and never one that contradicts an earlier one.
 
-A hash chain alone does not show a cut tail, or a history written anew by whoever holds the database. A checkpoint that
-somebody else stored does.
+A hash chain alone does not show a cut tail, or a history rewritten by the owner of the database. A checkpoint stored
+elsewhere does.
 
-Errors  ``InconsistentChainError`` when a chain no longer is what an earlier checkpoint over it says
+Errors  ``InconsistentChainError`` when a chain contradicts an earlier checkpoint over it
 """
 
 import base64
@@ -44,7 +44,7 @@ log = structlog.get_logger()
 
 
 class InconsistentChainError(ConflictError):
-    """Signing would contradict what was signed before."""
+    """A new signature would contradict an earlier one."""
 
 
 class InclusionProof(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class RecordCheckpoints:
 
     @property
     def inconsistent(self) -> int:
-        """How many chains contradict what was signed over them, as far as that is known; they are not signed again."""
+        """The number of chains known to contradict an earlier checkpoint; they are not signed again."""
         return len(self._inconsistent)
 
     def sign_due(self) -> None:
@@ -116,19 +116,19 @@ class RecordCheckpoints:
         return True
 
     def sign(self, principal: Principal, chain: Chain, size: int | None = None) -> RecordCheckpointRow:
-        """The checkpoint over the whole chain as it is now, or over its first ``size`` links."""
+        """The checkpoint over the whole chain at present, or over its first ``size`` links."""
         principal.require_tenant_wide()
         return self._signed((principal.tenant_id, chain.value), size)
 
     def page(
         self, principal: Principal, chain: Chain | None, after: CheckpointPlace | None, limit: int
     ) -> list[RecordCheckpointRow]:
-        """Those that were signed, newest first."""
+        """The signed checkpoints, newest first."""
         principal.require_tenant_wide()
         return self._log.page(principal.tenant_id, None if chain is None else chain.value, after, limit)
 
     def proof(self, principal: Principal, chain: Chain, seq: int) -> InclusionProof:
-        """That link ``seq`` is in the newest checkpoint, or in a new one where no checkpoint reaches so far."""
+        """The proof for link ``seq`` in the newest checkpoint, or in a new one if none covers it."""
         principal.require_tenant_wide()
         key = (principal.tenant_id, chain.value)
         latest = self._log.latest(*key)
@@ -143,7 +143,7 @@ class RecordCheckpoints:
     def paths(
         self, principal: Principal, checkpoint: RecordCheckpointRow, seqs: Sequence[int]
     ) -> list[tuple[bytes, ...]]:
-        """For each of these links, which the checkpoint is over, what leads from it to the checkpoint's root."""
+        """For each of these links, covered by the checkpoint, the hashes from it to the checkpoint's root."""
         principal.require_tenant_wide()
         key = (principal.tenant_id, checkpoint.chain)
         with self._lock, self._connection.cursor() as cursor:
@@ -169,7 +169,7 @@ class RecordCheckpoints:
             return row
 
     def _grown(self, cursor: duckdb.DuckDBPyConnection, key: ChainKey) -> MerkleTree:
-        """The chain's tree as the chain is now; a tree that is new here is compared with the last checkpoint."""
+        """The chain's present tree; a new tree is compared with the last checkpoint."""
         if key in self._inconsistent:
             raise InconsistentChainError(INCONSISTENT, ErrorCode.CHAIN_INCONSISTENT)
         tree = self._trees.get(key) or MerkleTree()

@@ -1,10 +1,10 @@
-"""Checking an export of the record offline: nothing but its lines, the published keys and checkpoints that were kept.
+"""Checks an export of the record offline: with nothing but its lines, the published keys and stored checkpoints.
 
-Every line must be the canonical one; each link must follow its chain's last; what links cite must be there, unchanged,
-and nothing else may be; and each checkpoint's root must be the one over as many links. Memory stays at a digest a cited
-line and a hash a tile of links.
+Every line must be in canonical form; each link must follow its chain's last; cited lines must be there, unchanged, and
+no others; and each checkpoint's root must be the one over as many links. Memory stays at a digest for each cited line
+and a hash for each tile of links.
 
-Errors  ``BrokenExportError``, whose sentence says what does not hold; ``ValueError`` for keys that are none
+Errors  ``BrokenExportError``, whose sentence names the fault; ``ValueError`` for invalid keys
 """
 
 import base64
@@ -22,11 +22,11 @@ _KEY_BYTES: Final = 32
 
 
 class BrokenExportError(Exception):
-    """The export is not what was recorded."""
+    """The export differs from the record."""
 
 
 class ChainFound(msgspec.Struct, frozen=True, kw_only=True):
-    """A chain that holds: how many links, and how many of them the longest checkpoint is over, None without one."""
+    """A valid chain: its number of links, and how many the longest checkpoint covers, None without one."""
 
     chain: str
     links: int
@@ -71,7 +71,7 @@ _CITES: Final = msgspec.json.Decoder(_Cites)
 
 
 class _ChainOfExport:
-    """A chain as far as it was read."""
+    """A chain up to the last line read."""
 
     def __init__(self, sizes: Iterable[int], first: int) -> None:
         self.first = self.size = first
@@ -100,8 +100,8 @@ class _ChainOfExport:
 class ExportCheck:
     """Give it the lines in order, then ``finish``.
 
-    ``is_range`` is for an export of a range of time: links may begin anywhere, and what is missing before, behind or
-    beside them is not seen.
+    ``is_range`` is for an export of a range of time: links may begin anywhere, and missing ones before, after or beside
+    them are not detected.
     """
 
     def __init__(self, checkpoints: Sequence[Checkpoint], *, is_range: bool = False) -> None:
@@ -124,7 +124,7 @@ class ExportCheck:
             self._there.add(digest_of(body))
 
     def finish(self) -> list[ChainFound]:
-        """What holds, after the last line."""
+        """The valid chains, after the last line."""
         if not self._is_range:
             self._hold_against_checkpoints()
         missing, strays = len(self._cited - self._there), len(self._there - self._cited)

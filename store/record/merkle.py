@@ -1,7 +1,7 @@
 """The Merkle tree of RFC 6962 over the hashes of a chain, grown link by link.
 
-Kept are the roots of all full tiles of ``TILE_LEAVES`` leaves and the leaves behind the last of them: a root costs a
-hash a tile, not a hash a leaf, and with the leaves of one tile at hand every earlier root and every path as well.
+It keeps the roots of all full tiles of ``TILE_LEAVES`` leaves and the leaves after the last of them: a root costs a
+hash for each tile, not for each leaf, and the leaves of one tile suffice for every earlier root and every path.
 
 Source  RFC 6962, section 2.1: leaf sha256(0x00 || data), node sha256(0x01 || left || right); data is a link's raw hash
 """
@@ -47,7 +47,7 @@ class MerkleTree:
         return _root([*self._tiles[:tile], *_partial(self._leaves(tile, leaves)[:rest])])
 
     def path(self, index: int, size: int, leaves: Leaves) -> list[bytes]:
-        """What proves that link ``index`` is in the tree over the first ``size`` links, from the leaf up."""
+        """The proof that link ``index`` is in the tree over the first ``size`` links, from the leaf up."""
         last, rest = divmod(size, TILE_LEAVES)
         tile, place = divmod(index, TILE_LEAVES)
         nodes = [*self._tiles[:last], *_partial(self._leaves(last, leaves)[:rest])]
@@ -61,7 +61,7 @@ class MerkleTree:
 
 
 def root_of_path(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """The root that a path leads to; None when it does not fit the place (RFC 9162, section 2.1.3.2)."""
+    """The root of a path; None when the path does not fit the place (RFC 9162, section 2.1.3.2)."""
     if not 0 <= index < size:
         return None
     node, at, last = sha256(b"\0" + leaf).digest(), index, size - 1

@@ -1,9 +1,9 @@
-"""Checkpoints as signed notes: three lines that say how long a chain is and what its root is, and an Ed25519 signature.
+"""Checkpoints as signed notes: three lines with a chain's name, length and root, and an Ed25519 signature.
 
 Form    ``origin``, ``size``, base64 root; a blank line; ``— origin base64(key id || signature)``. The key id is
         sha256(origin || 0x0A || 0x01 || public key)[:4]
 Source  C2SP signed-note and tlog-checkpoint
-Errors  ``NoteError`` for a text that is no checkpoint, or that none of the keys signed; its sentence says which
+Errors  ``NoteError`` for an invalid checkpoint, or one without a signature by the keys; its sentence says which
 """
 
 import base64
@@ -31,7 +31,7 @@ class NoteError(Exception):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What a note says: the root over the first ``size`` links of the chain that ``origin`` names."""
+    """The root over the first ``size`` links of the chain ``origin``."""
 
     origin: str
     size: int
@@ -48,14 +48,14 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def signed_note(checkpoint: Checkpoint, key: Ed25519PrivateKey) -> str:
-    """The note. The same checkpoint under the same key is the same text."""
+    """The note; deterministic for one checkpoint and key."""
     public = key.public_key().public_bytes_raw()
     signature = _key_id(checkpoint.origin, public) + key.sign(checkpoint.text.encode())
     return f"{checkpoint.text}\n{_DASH} {checkpoint.origin} {base64.b64encode(signature).decode()}\n"
 
 
 def opened_note(text: str, public_keys: Iterable[bytes]) -> Checkpoint:
-    """What the note says, once a signature by one of the keys holds; signatures of others do not matter."""
+    """The note's checkpoint, after a valid signature by one of the keys; other signatures do not matter."""
     body, blank, signatures = text.partition("\n\n")
     if not blank or len(text.encode()) > MAX_NOTE_BYTES:
         raise NoteError("This is no checkpoint.")

@@ -1,8 +1,7 @@
-"""The record as lines to be exported: what links cite, then the links, in bounded memory.
+"""The record as lines for export: cited lines first, then the links, in bounded memory.
 
-Policies and alerts come first, and only those that an exported link cites by digest, so that every line of a whole
-export is bound by a hash. A range of time is a run of links without holes: from the first link of the range to the
-last, by seq.
+Policies and alerts are exported only if an exported link cites their digest, so every line of a whole export is bound
+by a hash. A range of time is a run of links without holes: from the first link of the range to the last, by seq.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +16,7 @@ from clearhold.store.record.chain import bare_links_of
 from clearhold.store.tables.predicate import TEXTS, listed
 
 Policies = Callable[[str], Iterable[bytes]]
-"""The canonical bodies of all policies that a tenant ever had, by its id."""
+"""The canonical bodies of all policies of a tenant, by its id."""
 
 _SPAN: Final = """
     SELECT min(seq), max(seq) FROM record_chain
@@ -28,7 +27,7 @@ _IN_SPANS: Final = """
     tenant_id = ?
     AND ((chain = 'dispositions' AND seq >= ? AND seq < ?) OR (chain = 'actions' AND seq >= ? AND seq < ?))
 """
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _CITED_POLICIES: Final = f"""
     SELECT DISTINCT unnest([
         json_extract_string(body, '$.policySha256'), json_extract_string(body, '$.change.bodySha256')
@@ -59,13 +58,13 @@ class RecordFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordReader:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, policies: Policies) -> None:
         self._connection, self._policies = connection, policies
 
     def export(self, principal: Principal, wanted: RecordFilter, batch: int) -> Iterator[list[bytes]]:
-        """Lines without their ends, ``batch`` at a time, of the chains as they are when the first is asked for."""
+        """Lines without their ends, ``batch`` at a time, of the chains' state at the first batch."""
         principal.require_tenant_wide()
         tenant_id = principal.tenant_id
         with self._connection.cursor() as cursor:
@@ -92,7 +91,7 @@ class RecordReader:
     def _cited_alerts(
         self, cursor: duckdb.DuckDBPyConnection, tenant_id: str, where: list[object], batch: int
     ) -> Iterator[list[bytes]]:
-        """Only keys are sorted; their bodies, which never change, are read batch by batch."""
+        """Sort only keys; the bodies, which never change, are read batch by batch."""
         with self._connection.cursor() as keys:
             keys.execute(_CITED_ALERTS, [tenant_id, *where])
             while page := keys.fetchmany(batch):
@@ -103,7 +102,7 @@ class RecordReader:
 
 
 def _span(cursor: duckdb.DuckDBPyConnection, tenant_id: str, chain: Chain, wanted: RecordFilter) -> _Span:
-    """The first seq in the range and the one behind the last; (0, 0) when there is none."""
+    """The first seq in the range and the one after the last; (0, 0) for an empty range."""
     since, until = wanted.created_from, wanted.created_to
     first, last = cursor.execute(_SPAN, [since, since, until, until, tenant_id, chain.value]).fetchall()[0]
     return (0, 0) if first is None else (first, last + 1)

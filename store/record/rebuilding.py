@@ -1,9 +1,9 @@
-"""The chains while DuckDB is made again: a fact that a chain's file holds gets exactly the place it has there.
+"""The chains during a rebuild of DuckDB: a fact in a chain's file gets exactly its place in the file.
 
-The log says what was recorded, the files in which order. A fact behind the end of its file, which a crash can leave, is
-linked there. The files themselves are only read here; ``ChainWriter.open`` completes them once all went well.
+The log has the facts, the files their order. A fact after the end of its file, which a crash can leave, is linked
+there. The files are only read here; ``ChainWriter.open`` completes them after a successful rebuild.
 
-Errors  ``StartupError``, naming file and seq, for a file that is no chain, or that contradicts the log
+Errors  ``StartupError``, naming file and seq, for a file without a valid chain, or that contradicts the log
 """
 
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class RebuildingChains(ChainWriter):
                 del self._places[_key_of(row)]
 
     def facts_of(self, is_lost: Callable[[int, int], bool]) -> list[ChainFactRow]:
-        """The facts of links that no entry led to, because theirs are lost; by shard and offset."""
+        """The facts of links whose log entries are lost; by shard and offset."""
         return [
             ChainFactRow(
                 tenant_id=file.tenant_id,
@@ -88,7 +88,7 @@ class RebuildingChains(ChainWriter):
         ]
 
     def close(self) -> None:
-        """All entries were replayed: every link of the files must have been placed."""
+        """After the replay of all entries: every link of the files must have been placed."""
         for (tenant_id, chain, *_), place in self._places.items():
             path = ChainFile(self._folder, tenant_id, chain).path
             raise StartupError(f"{path} holds seq {place.seq}, to which no entry of the log leads. {_CHANGED}")

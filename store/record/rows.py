@@ -7,7 +7,7 @@ import msgspec
 from clearhold.features.core.rows.record import ChainFactRow
 
 FACT_TYPE: Final = ChainFactRow
-"""The one row type without a table: ``ChainWriter`` turns a fact into a ``RecordChainRow``, which is what is stored."""
+"""The one row type without a table: ``ChainWriter`` turns a fact into a stored ``RecordChainRow``."""
 
 
 class RecordChainRow(msgspec.Struct, frozen=True, gc=False):

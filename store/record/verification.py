@@ -1,7 +1,7 @@
-"""Holding a chain against itself and against the last checkpoint over it.
+"""Checks a chain against itself and against the last checkpoint over it.
 
-Every hash is computed anew from the stored bodies; stored hashes are only compared. The first break ends the check of a
-chain, because nothing behind it proves anything.
+Every hash is computed from the stored bodies; stored hashes are only compared. The first break ends the check of a
+chain, because later links prove nothing.
 """
 
 import base64
@@ -29,10 +29,10 @@ _SIZE: Final = "SELECT max(seq) + 1 FROM record_chain WHERE tenant_id = ? AND ch
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a chain first is not what it should be.
+    """The first fault of a chain.
 
-    ``expected`` is the hash, or a checkpoint's root in base64, that should be there, ``found`` what is; None where
-    nothing is. ``id`` and ``created_at`` are those of the link that was found.
+    ``expected`` is the correct hash, or a checkpoint's root in base64, and ``found`` the stored one; None for a missing
+    one. ``id`` and ``created_at`` are those of the stored link.
     """
 
     chain: str
@@ -57,7 +57,7 @@ class LastVerification(NamedTuple):
 
 
 class LastVerifications:
-    """How the newest verification of each tenant's whole record ended, by the tenant's slug, since the start."""
+    """The result of the newest verification of each tenant's whole record since the start, by the tenant's slug."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -68,7 +68,7 @@ class LastVerifications:
 
 
 class Verification:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, checkpoints: CheckpointLog, signing_keys: SigningKeys
@@ -114,7 +114,7 @@ class Verification:
 
 
 class _Walk:
-    """A chain walked from its first link, with the root over the first ``root_size`` links when it gets there."""
+    """A chain walked from its first link; computes the root over the first ``root_size`` links."""
 
     def __init__(self, chain: str, root_size: int | None) -> None:
         self.chain = chain
@@ -126,7 +126,7 @@ class _Walk:
         self._note_root()
 
     def broken_in(self, links: list[BareLink]) -> Break | None:
-        """Go on over the next links, of which there are some; where they break, if they do."""
+        """Walk over the next links, at least one; returns the first break, if any."""
         if not links:
             return self._hole(None)
         head, hashes = self._head, []
@@ -160,12 +160,12 @@ class _Walk:
         return self._broken(link, expected, hash_) if hash_ != expected else self._broken(link, self._head, prev_hash)
 
     def _hole(self, link: BareLink | None) -> Break:
-        """The link that should be here is gone; its follower, if that was found, says what its hash was."""
+        """A link is missing; the next one, if there is one, has its hash."""
         expected = link[2] if link is not None and link[0] == self.size + 1 else None
         return Break(chain=self.chain, seq=self.size, id=None, expected=expected, found=None, created_at=None)
 
     def _broken(self, link: BareLink, expected: str | None, found: str | None) -> Break:
-        """``id`` is the link's hash here, by which ``_with_its_link`` finds it."""
+        """``id`` is the link's hash at first; ``_with_its_link`` replaces it."""
         return Break(chain=self.chain, seq=link[0], id=link[3], expected=expected, found=found, created_at=None)
 
 

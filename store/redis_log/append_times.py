@@ -1,8 +1,8 @@
-"""How long an append to the log will probably take, learnt from the last ones.
+"""Estimates the time of an append to the log from the last ones.
 
 Unit    seconds, of the event loop's clock
-Source  RFC 6298: a smoothed mean and four mean deviations. What was learnt halves with each second without an append,
-        so that one slow moment is not held against the log for long
+Source  RFC 6298: a smoothed mean and four mean deviations. The estimate halves with each second without an append, so
+        that one slow moment does not count for long
 """
 
 import math
@@ -23,14 +23,14 @@ class AppendTimes:
         self._mean, self._deviation, self._noted_at = 0.0, 0.0, 0.0
 
     def note(self, took_s: float, *, now: float) -> None:
-        """An append that ended now, confirmed or not."""
+        """Note an append that ended now, confirmed or not."""
         error = took_s - self._mean
         self._deviation += _DEVIATION_GAIN * (abs(error) - self._deviation)
         self._mean += _MEAN_GAIN * error
         self._noted_at = now
 
     def expected_s(self, *, now: float) -> float:
-        """The time that an append which begins now should be given."""
+        """The time to allow for an append that begins now."""
         quiet_s = max(0.0, now - self._noted_at)
         kept = math.exp2(-quiet_s / HALVED_EVERY_S)
         return max(AT_LEAST_S, kept * (self._mean + _DEVIATIONS * self._deviation))

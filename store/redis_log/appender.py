@@ -2,7 +2,7 @@
 
 Group commit: while one write is under way the next one fills, so any number of callers share an fsync.
 
-Errors  ``UnavailableError`` when Redis did not confirm the entry, or came back without the log that it had. The entry
+Errors  ``UnavailableError`` when Redis did not confirm the entry, or returned without its former log. The entry
         may be in the log nevertheless, if only the reply was lost, so readers skip entries that they have already seen
 """
 
@@ -33,7 +33,7 @@ from clearhold.store.redis_log.pipeline import Pipeline
 from clearhold.store.redis_log.same_log import SameLog
 
 WRITE_WITHIN_S: Final = 1.5
-"""Connecting, sending and all confirmations of one write. Callers hear of a Redis that is gone no later than this."""
+"""Connecting, sending and all confirmations of one write: the latest time at which callers learn that Redis is gone."""
 
 MAX_WRITE_ENTRIES: Final = 512
 MAX_WRITE_BYTES: Final = 4 * 1024 * 1024
@@ -55,7 +55,7 @@ class ToProgram(NamedTuple):
 
 
 class _Append:
-    """One caller's commands, answered by as many replies, of which the last one counts."""
+    """One caller's commands, with a reply for each, of which the last one counts."""
 
     __slots__ = ("began", "done", "packed", "refusal", "replies")
 
@@ -75,7 +75,7 @@ class _Append:
             return False
         if self.refusal is not None:
             self.fail(self.refusal)
-        elif not self.done.done():  # A caller that went away is not waiting any more.
+        elif not self.done.done():  # The caller may have left.
             self.done.set_result(reply)
         return True
 
@@ -111,7 +111,7 @@ class LogAppender:
         self._connecting: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Connect before the first append does, while the process has files to open."""
+        """Connect before the first append, while the process opens its files."""
         await self._connection_begun()
         if self._pipeline is None:
             raise StartupError("Redis stopped answering during the start.")
@@ -132,7 +132,7 @@ class LogAppender:
         *,
         kind: EntryKind = EntryKind.BANK,
     ) -> list[int]:
-        """Append events in their order, those of the bank if no kind is given: all are in the log, or none is.
+        """Append events in order, bank events without a kind: all are in the log, or none is.
 
         Returns their offsets.
         """
@@ -157,8 +157,8 @@ class LogAppender:
         *,
         to_programs: Sequence[ToProgram] = (),
     ) -> int:
-        """Append to the tenant's control stream and return the offset there. What goes to programs is appended to their
-        shards in the same transaction, in its order: all of it is in the log, or nothing is.
+        """Append to the tenant's control stream and return the offset there. Entries for programs go to their
+        shards in the same transaction, in order: all of it is in the log, or nothing is.
         """
         commands = [
             command("MULTI"),
@@ -181,7 +181,7 @@ class LogAppender:
 
     @property
     def waiting_entries(self) -> int:
-        """How many callers' entries are not on their way to Redis yet."""
+        """The number of callers whose entries are not sent to Redis yet."""
         return len(self._waiting)
 
     @property
@@ -189,7 +189,7 @@ class LogAppender:
         return self._waiting_bytes
 
     def expected_s(self) -> float:
-        """How many seconds an append that begins now will probably take; no less than the write before it has taken."""
+        """The estimated seconds of an append that begins now; no less than the time of the present write so far."""
         now = asyncio.get_running_loop().time()
         under_way = 0.0 if self._writing_since is None else now - self._writing_since
         return max(under_way, self._times.expected_s(now=now))
@@ -204,7 +204,7 @@ class LogAppender:
         last = self._last[shard]
         if last & (SEQ_LIMIT - 1) < SEQ_LIMIT // 2 or self._moved_on_from[shard] == last:
             return "*"
-        self._moved_on_from[shard] = last  # Once: those who append meanwhile come behind it, by Redis's own choice.
+        self._moved_on_from[shard] = last  # Once: Redis itself puts later appends after it.
         return f"{(last >> SEQ_BITS) + 1}-0"
 
     async def _written(self, packed: bytes, *, replies: int) -> Any:
@@ -218,7 +218,7 @@ class LogAppender:
         return await append.done
 
     def _write_waiting(self) -> None:
-        """Begin a write of what waits, unless one is under way; without a connection, begin that first."""
+        """Write the waiting appends, unless a write is under way; connect first if need be."""
         if self._under_way or not self._waiting:
             return
         loop = asyncio.get_running_loop()
@@ -235,7 +235,7 @@ class LogAppender:
         self._pipeline.write(b"".join([append.packed for append in batch]))
 
     def _take(self) -> list[_Append]:
-        """What goes out in one write: as many as wait, within the limits, and at least one."""
+        """The appends of the next write: all waiting ones, within the limits, and at least one."""
         batch: list[_Append] = []
         size = 0
         while self._waiting and len(batch) < MAX_WRITE_ENTRIES:
@@ -248,7 +248,7 @@ class LogAppender:
 
     def _replied(self, reply: Any) -> None:
         if not self._under_way:
-            self._fail_all(RedisConnectionError("Redis answers what nobody asked."))
+            self._fail_all(RedisConnectionError("Redis sent an answer without a command."))
         elif self._under_way[0].take(reply):
             self._under_way.popleft()
             if not self._under_way:
@@ -274,7 +274,7 @@ class LogAppender:
             self._late = timers.call_at(late_at, self._end_if_late)
 
     def _fail_all(self, cause: BaseException) -> None:
-        """Who queued behind a write has waited as long for the same Redis, and hears the same."""
+        """Also fail the queued appends: they have waited as long for the same Redis."""
         if self._pipeline is not None:  # Replies that were not read must not meet the next write.
             self._pipeline.close()
             self._former, self._pipeline = self._pipeline.connection, None
@@ -296,16 +296,16 @@ class LogAppender:
         try:
             self._pipeline = await self._connected()
         except BaseException as error:
-            self._fail_all(error)  # Nobody may be left waiting when the loop is closed over us.
+            self._fail_all(error)  # No caller may wait forever when the loop is closed.
             raise
         finally:
             self._connecting = None
         self._write_waiting()
 
     async def _connected(self) -> Pipeline | None:
-        """A connection to a Redis that has read back its log; None if there is none in time and nobody waits for it.
+        """A connection to a Redis that has loaded its log; None after the time limit, without waiting callers.
 
-        Nothing of the write has been sent yet, so a Redis that is being restarted can be waited for.
+        Nothing of the write has been sent yet, so it can wait for a restart of Redis.
         """
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + WRITE_WITHIN_S

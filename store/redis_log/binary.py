@@ -58,7 +58,7 @@ def _of_wheel() -> Path | None:
 
 
 def _version_of(path: Path) -> tuple[int, ...] | None:
-    """None for what is not there, or does not say its version as these servers do."""
+    """None for a missing program, or one without a version in the form of these servers."""
     if not path.is_file() or not os.access(path, os.X_OK):
         return None
     try:

@@ -1,7 +1,7 @@
 """One run of the server binary on a directory, and the lock that keeps a second one off the same files.
 
 The lock is a ``flock`` that the server inherits, so the kernel drops it only when the server and its forks are gone;
-the file holds the pid of the server, which leads a process group of its own. See docs/decisions/0003.
+the file holds the pid of the server, which leads a separate process group. See docs/decisions/0003.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from clearhold.store.redis_log.memory import embedded_limit_bytes
 STOP_WITHIN_S: Final = 2.0
 _LOG_NAME: Final = "redis.log"
 _ORPHAN_GRACE_S: Final = 0.3
-"""Short: what was confirmed is on the disk, and a killed server's fork that rewrites its file may hear no SIGTERM."""
+"""Short: confirmed entries are on disk, and a killed server's fork that rewrites its file may get no SIGTERM."""
 
 _LOCK_NAME: Final = "server.lock"
 _POLL_S: Final = 0.01
 _LOG_TAIL_BYTES: Final = 2_000
 _REWRITE_FROM: Final = "128mb"
-"""The log is trimmed behind the record, so the file is worth rewriting once it has doubled and is larger than this."""
+"""The log is trimmed, so the file is worth rewriting once it has doubled and is larger than this."""
 
 SETTINGS: Final[tuple[str, ...]] = (
     *("--port", "0"),

@@ -1,8 +1,8 @@
-"""Connections to the log's Redis, and the settings a Redis must have before it may hold the log.
+"""Connections to the log's Redis, and the required settings of a Redis for the log.
 
 Errors  ``RedisSettingsError`` for a Redis that could forget an entry it has confirmed, or that cannot be reached
 
-A command is never repeated behind the caller's back: an append that was sent twice would stand in the log twice.
+A command is never repeated automatically: an append that was sent twice would be in the log twice.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ _USUAL: Final[dict[str, Any]] = {
 
 
 class RedisSettingsError(StartupError):
-    """This Redis must not hold the log as it is set up."""
+    """The settings of this Redis do not suit the log."""
 
 
 def connect_sync(target: str | Path) -> redis.Redis:
@@ -52,7 +52,7 @@ def connect_async(target: str | Path) -> redis.asyncio.Redis:
 
 
 def check_external(client: redis.Redis) -> None:
-    """Refuse a Redis that may lose a confirmed entry; the sentence says which settings to change, and how."""
+    """Refuse a Redis that may lose a confirmed entry; the sentence names the settings to change, and the commands."""
     try:
         settings = {name: client.config_get(name).get(name) for name in REQUIRED_SETTINGS}
     except AuthenticationError as error:

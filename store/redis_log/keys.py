@@ -1,11 +1,11 @@
-"""The names the log has in Redis, and the fields of an entry. A body is stored as it came, byte for byte."""
+"""The log's names in Redis, and the fields of an entry. A body is stored unchanged, byte for byte."""
 
 from typing import Final
 
 IDENTITY: Final = "log:identity"
 TENANTS: Final = "log:tenants"
 TRIMMED: Final = "log:trimmed"
-"""A hash: up to which offset each shard was trimmed, so that what stands in Redis is known to begin there."""
+"""A hash: the offset up to which each shard was trimmed, where its entries in Redis begin."""
 
 FIELD_KIND: Final = b"k"
 FIELD_PROGRAM: Final = b"p"
@@ -18,7 +18,7 @@ def shard_key(shard: int) -> str:
 
 
 def owner_key(shard: int) -> str:
-    """A hash: the epoch of the shard's owner, and the address at which it answers."""
+    """A hash: the epoch of the shard's owner, and its address."""
     return f"owner:{shard}"
 
 

@@ -1,7 +1,7 @@
-"""How much memory Redis uses of what it may. At its limit it refuses to grow (``noeviction``), and callers get a 503.
+"""The share of Redis's memory limit in use. At the limit it refuses to grow (``noeviction``), and callers get a 503.
 
-Idempotency claims stay for a day and would fill it first: they are refused from half of the limit on, so that events
-and decisions still find room.
+Idempotency claims stay for a day and would fill it first: they are refused above half of the limit, so that events and
+decisions still have room.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 EMBEDDED_SHARE: Final = 4
-"""The embedded Redis may use a quarter of the memory that this process may."""
+"""The embedded Redis may use a quarter of this process's memory limit."""
 
 LEAST_BYTES: Final = 256 * 1024 * 1024
 READ_EVERY_S: Final = 1.0
@@ -23,7 +23,7 @@ _CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 
 
 class RedisMemory:
-    """The last reading; ``limit_bytes`` 0 is no limit. Belongs to the event loop, and may be read from any thread."""
+    """The last reading; ``limit_bytes`` 0 is no limit. Belongs to the event loop; any thread may read it."""
 
     def __init__(self) -> None:
         self.used_bytes = 0
@@ -34,7 +34,7 @@ class RedisMemory:
         return not self.limit_bytes or self.used_bytes <= self.limit_bytes // _CLAIMS_SHARE
 
     async def read(self, client: redis.asyncio.Redis) -> None:
-        """Read it now; while Redis does not answer the last reading stays, and other metrics show that."""
+        """Read it now; while Redis does not answer the last reading stays, and other metrics show the outage."""
         try:
             reading = await client.info("memory")
         except (RedisError, OSError):
@@ -42,7 +42,7 @@ class RedisMemory:
         self.used_bytes, self.limit_bytes = int(reading["used_memory"]), int(reading["maxmemory"])
 
     async def read_regularly(self, client: redis.asyncio.Redis) -> None:
-        """Read it until cancelled."""
+        """Read it regularly until cancelled."""
         while True:
             await self.read(client)
             await asyncio.sleep(READ_EVERY_S)

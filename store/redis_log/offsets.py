@@ -26,5 +26,5 @@ def stream_id_of(offset: int) -> str:
 
 
 def log_time_of(offset: int) -> int:
-    """When Redis took the entry in, in microseconds, to the millisecond."""
+    """The time at which Redis took the entry, in microseconds, to the millisecond."""
     return (offset >> SEQ_BITS) * 1_000

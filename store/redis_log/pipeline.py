@@ -1,9 +1,9 @@
-"""A connection to Redis on which commands are written at once, and replies handed over as they come.
+"""A connection to Redis that writes commands at once, and hands over replies when they come.
 
-The client makes the connection (address, TLS, password) and has read all that it asked for; from then on its socket is
-read here. The client's own way to write and read one command costs a task, two timers and six turns of the event loop.
+The client opens the connection (address, TLS, password) and reads the replies of the handshake; from then on the socket
+is read here. The client's own way to write and read one command costs a task, two timers and six turns of the loop.
 
-Errors  given to ``on_end``, once: Redis has closed the connection, or sent what is no reply
+Errors  given to ``on_end``, once: Redis has closed the connection, or sent an invalid reply
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Pipeline(asyncio.Protocol):
         on_reply: Callable[[Any], None],
         on_end: Callable[[Exception], None],
     ) -> None:
-        """Neither may raise. ``on_end`` is not called behind ``close``."""
+        """Neither may raise. ``on_end`` is not called after ``close``."""
         self.connection: Final = connection
         self._on_reply, self._on_end = on_reply, on_end
         self._replies = hiredis.Reader(replyError=ResponseError)
@@ -39,14 +39,14 @@ class Pipeline(asyncio.Protocol):
         self._transport.set_protocol(self)
 
     def write(self, commands: bytes) -> None:
-        """Send commands; each is answered by one call of ``on_reply``, in their order."""
+        """Send commands; each gets one call of ``on_reply``, in order."""
         if self._transport.is_closing():
             self._end(RedisConnectionError(_CLOSED))
         else:
             self._transport.write(commands)
 
     def close(self) -> None:
-        """Nothing more is sent or handed over."""
+        """Stop sending and handing over."""
         self._is_over = True
         self._transport.abort()
 

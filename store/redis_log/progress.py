@@ -1,6 +1,6 @@
-"""How far each shard of the log has come: the offset up to which it is applied, and up to which it is committed.
+"""The progress of each shard of the log: the offset up to which it is applied, and up to which it is committed.
 
-Kept by the process that commits; whoever wants to know asks here and not the state.
+The process that commits keeps it; other code reads it here instead of the state.
 """
 
 
@@ -13,11 +13,11 @@ class LogProgress:
         self._committed = [0] * shards
 
     def applied_offset(self, shard: int) -> int:
-        """The offset up to which the shard's state holds every entry."""
+        """The offset up to which the shard's state has applied every entry."""
         return self._applied[shard]
 
     def committed_offset(self, shard: int) -> int:
-        """The offset up to which the tables hold what the shard's entries led to."""
+        """The offset up to which the tables have the rows of the shard's entries."""
         return self._committed[shard]
 
     def mark_applied(self, shard: int, offset: int) -> None:

@@ -28,20 +28,20 @@ from clearhold.store.redis_log.offsets import offset_of, stream_id_of
 
 LATE_S: Final = 3.0
 MAX_BLOCK_MS: Final = 2_000
-"""Well below the socket's timeout, so that an idle log is not taken for a dead one."""
+"""Well below the socket's timeout, so that an idle log does not look dead."""
 
 _CONTROL_PAGE: Final = 500
 _USUAL_ORDER: Final = [FIELD_KIND, FIELD_PROGRAM, FIELD_APPENDED_AT, FIELD_BODY]
 
 
 def identity_in(client: redis.Redis) -> LogIdentity | None:
-    """The id of the log in a Redis; None where none was ever begun."""
+    """The id of the log in a Redis; None without a log."""
     stored = client.get(IDENTITY)
     return None if stored is None else msgspec.json.decode(stored, type=LogIdentity)
 
 
 Wait = Callable[[int, float], None]
-"""Returns when a descriptor can be read, or when so many seconds are over."""
+"""Returns when a descriptor is readable, or after this many seconds."""
 
 
 class LogReader:
@@ -51,7 +51,7 @@ class LogReader:
         """``wait`` is called instead of blocking in ``read``, with the descriptor to wait for."""
         self._wait = wait
         self._redis = redis.Redis(connection_pool=client.connection_pool)
-        for command in ("XREAD", "XRANGE"):  # As they come: the client's own shaping costs more than all that follows.
+        for command in ("XREAD", "XRANGE"):  # Unparsed: the client's own parsing costs more than all later steps.
             self._redis.set_response_callback(command, _as_it_came)
         self._shard_of_key = {shard_key(shard).encode(): shard for shard in shards}
 
@@ -83,11 +83,11 @@ class LogReader:
         return [_entry(shard, *entry) for entry in entries]
 
     def identity(self) -> LogIdentity | None:
-        """The id of the log that is here; None where none was ever begun."""
+        """The id of the log here; None without a log."""
         return identity_in(self._redis)
 
     def tail(self, shard: int) -> int:
-        """The offset of the newest entry ever appended, also when it was trimmed since; 0 if there never was one."""
+        """The offset of the newest entry ever appended, even if it was trimmed; 0 without any."""
         return self._last_generated(shard_key(shard))
 
     def _last_generated(self, key: str) -> int:
@@ -105,7 +105,7 @@ class LogReader:
         return int(self._execute("XTRIM", shard_key(shard), "MINID", stream_id_of(upto + 1)))
 
     def trimmed(self, shard: int) -> int:
-        """The offset up to which the shard was trimmed: what comes behind it is here, or never was."""
+        """The offset up to which the shard was trimmed: all later entries are here."""
         return int(self._execute("HGET", TRIMMED, shard) or 0)
 
     def control(self) -> Iterator[tuple[str, int, str, int, bytes]]:
@@ -118,11 +118,11 @@ class LogReader:
         return sorted(tenant.decode() for tenant in self._execute("SMEMBERS", TENANTS))
 
     def control_tail(self, tenant_id: str) -> int:
-        """The offset of the newest entry of a control stream, 0 if there is none."""
+        """The offset of the newest entry of a control stream, 0 without any."""
         return self._last_generated(control_key(tenant_id))
 
     def control_of(self, tenant_id: str, after_offset: int = 0) -> Iterator[tuple[str, int, str, int, bytes]]:
-        """As ``control``, of one tenant's stream, behind an offset."""
+        """As ``control``, of one tenant's stream, after an offset."""
         after = f"({stream_id_of(after_offset)}"
         while True:
             page = self._execute("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
@@ -134,7 +134,7 @@ class LogReader:
             after = f"({page[-1][0].decode()}"
 
     def _awaited(self, wait: Wait, command: tuple[str | int | bytes, ...], seconds: float) -> Any:
-        """One command whose answer may take so long, on a connection beside which others can be waited for."""
+        """Run a command that may take this long, on a connection beside which others can be waited for."""
         pool = self._redis.connection_pool
         try:
             connection: Any = pool.get_connection()
@@ -152,7 +152,7 @@ class LogReader:
             raise ConnectionError(f"The log cannot be read: {error}") from error
 
     def _execute(self, *command: str | int | bytes) -> Any:
-        """One command. A Redis that cannot be reached surfaces as what Python calls it; other errors are ours."""
+        """Run a command. An unreachable Redis raises Python's ``ConnectionError``; other errors are ours."""
         try:
             return self._redis.execute_command(*command)
         except (RedisConnectionError, RedisTimeoutError) as error:
@@ -165,7 +165,7 @@ def _entry(shard: int, stream_id: bytes, pairs: list[bytes]) -> LogEntry:
 
 
 def _fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes]:
-    """Kind, program, instant and body out of names and values in turn, in any order."""
+    """Kind, program, instant and body out of alternating names and values, in any order."""
     if pairs[::2] == _USUAL_ORDER:
         return pairs[1], pairs[3], pairs[5], pairs[7]
     fields = dict(zip(pairs[::2], pairs[1::2], strict=True))

@@ -1,8 +1,8 @@
-"""Whether a connection leads to the log that it led to before.
+"""Checks that a new connection leads to the same log as before.
 
-A Redis whose disk was exchanged answers like any other, and what it confirmed would stand in another log than the rest.
+A Redis whose disk was exchanged answers like any other, and its confirmed entries would be in a separate log.
 
-Errors  ``OtherLogError`` when the id is another one, or less is in a stream than was confirmed
+Errors  ``OtherLogError`` when the id differs, or a stream has less than was confirmed
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ class OtherLogError(RedisConnectionError):
 
 
 class SameLog:
-    """Asks over the connection of whoever appends."""
+    """Uses the appender's connection."""
 
     def __init__(self, identity: LogIdentity) -> None:
         self._identity = identity
         self._is_other = False
 
     async def require(self, connection: AbstractConnection, last: Sequence[int]) -> None:
-        """``last`` is the highest offset that was confirmed for each shard, 0 for none."""
+        """``last`` is the highest confirmed offset of each shard, 0 without one."""
         shards = [shard for shard, offset in enumerate(last) if offset]
         questions = [("GET", IDENTITY), *(("XINFO", "STREAM", shard_key(shard)) for shard in shards)]
         await connection.send_packed_command(connection.pack_commands(questions))
@@ -48,7 +48,7 @@ class SameLog:
         return stored is not None and msgspec.json.decode(stored, type=LogIdentity) == self._identity
 
     def _note(self, missing: str | None) -> None:
-        """One line when the log is gone, and one when it is back."""
+        """Log one line when the log is gone, and one when it is back."""
         if (missing is not None) != self._is_other:
             self._is_other = missing is not None
             if missing is None:
@@ -58,7 +58,7 @@ class SameLog:
 
 
 async def _tail(connection: AbstractConnection) -> int:
-    """The offset of the newest entry ever appended, from the answer to XINFO STREAM; 0 where there is no stream."""
+    """The offset of the newest entry ever appended, from the answer to XINFO STREAM; 0 without a stream."""
     try:
         about = await connection.read_response(disable_decoding=True)
     except ResponseError:

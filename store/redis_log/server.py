@@ -51,7 +51,7 @@ class EmbeddedRedis:
 
     @property
     def pid(self) -> int | None:
-        """The server's process, None while there is none."""
+        """The server's process, or None."""
         process = self._process
         return process.pid if process is not None and process.returncode is None else None
 
@@ -123,7 +123,7 @@ class EmbeddedRedis:
             )
 
     def _chosen_binary(self) -> ServerBinary:
-        """The server program, chosen once: another one in the middle of a run would be a surprise."""
+        """The server program, chosen once, so that it does not change during a run."""
         if self._binary is None:
             binary = server_binary()
             log.info("redis_chosen", path=str(binary.path), version=binary.version_text)
@@ -134,7 +134,7 @@ class EmbeddedRedis:
         deadline = time.monotonic() + READY_WITHIN_S
         with contextlib.closing(connect_sync(self._reach)) as client:
             while time.monotonic() < deadline and process.poll() is None and not self._stopping.is_set():
-                # Not listening yet, or still reading its log (-LOADING): both are what we wait out.
+                # Not listening yet, or still reading its log (-LOADING): wait.
                 with contextlib.suppress(redis.RedisError):
                     if client.ping() and not client.info("persistence")["loading"]:
                         return True

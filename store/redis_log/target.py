@@ -1,6 +1,6 @@
-"""Which Redis has the log: one of its own beside the process, or one that was named.
+"""Finds the log's Redis: the embedded one, or the named one.
 
-Errors  StartupError for a named one that is not set up as the log demands
+Errors  StartupError for a named one with unsuitable settings
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from clearhold.store.redis_log.server import EmbeddedRedis
 
 
 class BegunRedis(NamedTuple):
-    """Where Redis is reached, and what returns once it answers: reading back its log may take seconds."""
+    """The address of Redis, and a wait for its first answer: loading its log may take seconds."""
 
     target: str | Path
     wait: Callable[[], None]
 
 
 def begun_redis(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> BegunRedis:
-    """The embedded Redis, which is started now and not waited for, or the one that was named, checked."""
+    """The embedded Redis, started and not awaited, or the named one, checked."""
     if redis_url is not None:
         with closing(connect_sync(redis_url)) as client:
             check_external(client)
@@ -33,7 +33,7 @@ def begun_redis(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> 
 
 
 def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
-    """Where the log's Redis is reached: the embedded one, started now, or the one that was named."""
+    """The address of the log's Redis: the embedded one, started now, or the named one."""
     begun = begun_redis(redis_url, data_dir, opened)
     begun.wait()
     return begun.target

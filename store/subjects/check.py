@@ -1,12 +1,12 @@
-"""Checking an export of a subject offline: nothing but its lines, the published keys and checkpoints that were kept.
+"""Checks an export of a subject offline: with nothing but its lines, the published keys and stored checkpoints.
 
 Whole     the last line counts the lines of each table and has the SHA-256 of all lines before it
-Proved    each link has the hash that its body gives and lies in the tree of a signed checkpoint (RFC 6962); what links
-          cite is there, unchanged; decisions, actions and alerts in the file are those that the links are about
+Proved    each link has the hash of its body and lies in the tree of a signed checkpoint (RFC 6962); cited lines are
+          there, unchanged; each decision, action and alert in the file has its links
 Not shown that nothing about the subject was left out: that follows from a whole export of the record alone. Other
           rows, as transfers and scores, are bound by the hash of the file and by no signature
 
-Errors  ``BrokenSubjectError``, whose sentence says what does not hold
+Errors  ``BrokenSubjectError``, whose sentence names the fault
 """
 
 import base64
@@ -41,22 +41,22 @@ _SAME_IN_ACTION: Final = {
     "createdAt": "createdAt",
 }
 _SAME: Final = {"dispositions": _SAME_IN_DISPOSITION, "actions": _SAME_IN_ACTION}
-"""Fields of a row, and of the body of the link with its id, that say the same."""
+"""Equal fields of a row, and of the body of the link with its id."""
 
 _CITED: Final = ("alertSha256", "policySha256")
 _BY_ONE: Final = ("requested", "approved")
-"""What one person is enough for is approved by its request."""
+"""Actions that need one person are approved by their request."""
 
 LOG_LOSS: Final = "log_loss"
 _BODIES: Final = ("alert_bodies", "policies")
 
 
 class BrokenSubjectError(Exception):
-    """The file is not what was exported, or not what was recorded."""
+    """The file differs from the export, or from the record."""
 
 
 class SubjectResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds: whom the file is about, how many rows and proved links it has, and by which checkpoints."""
+    """The subject of a valid file, its number of rows and proved links, and their checkpoints."""
 
     subject: str
     tenant: str
@@ -85,7 +85,7 @@ class _AsOf(msgspec.Struct, frozen=True):
 
 
 class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
-    """The part of a manifest that is checked or said."""
+    """The checked and printed part of a manifest."""
 
     subject: _Subject
     tenant: str
@@ -98,7 +98,7 @@ _LINE: Final = msgspec.json.Decoder(_Line)
 
 
 def is_subject_export(first: bytes) -> bool:
-    """Whether a file that begins with this line is the export of a subject, of this format or another."""
+    """Whether a first line is that of an export of a subject, of this format or another."""
     try:
         return _LINE.decode(first).table == MANIFEST
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -141,12 +141,12 @@ class SubjectCheck:
             self._digest.update(raw)
 
     def finish(self) -> SubjectResult:
-        """What holds, after the last line."""
+        """The result, after the last line."""
         if self._end is None:
             raise BrokenSubjectError("The file is cut: it has no end.")
         counts = {table: count for table, count in self._end["counts"].items() if count}
         if self._end["sha256"] != self._digest.hexdigest() or counts != self._counts:
-            raise BrokenSubjectError("The lines are not those that the end counts and digests.")
+            raise BrokenSubjectError("The lines do not match the counts and the digest of the last line.")
         self._hold_together()
         for kept in self._kept:
             own = self._checkpoints.get(kept.chain)
@@ -162,7 +162,7 @@ class SubjectCheck:
         )
 
     def _hold_together(self) -> None:
-        """Rows and links are about the same, and what links and alerts cite is there."""
+        """Check that rows and links match, and that all citations of links and alerts are there."""
         if unproved := len(self._expected.keys() ^ self._proved):
             raise BrokenSubjectError(f"{unproved} decisions or actions have a row and no link, or a link and no row.")
         if missing := len(self._cited - self._bodies):
@@ -206,7 +206,7 @@ class SubjectCheck:
         self._bodies.add(row["sha256"])
 
     def _expect(self, table: str, row: Mapping[str, Any]) -> None:
-        """The row needs a link; versions of an action agree in what never changes."""
+        """The row needs a link; versions of an action must agree in their fixed fields."""
         key, digest = (table, row["id"]), _digest_of_same(table, row, of_row=True)
         if self._expected.setdefault(key, digest) != digest:
             raise self._broken("contradicts an earlier version")

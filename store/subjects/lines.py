@@ -1,7 +1,6 @@
 """Rows as lines of an export of a subject: ``{"table", "row"}``, with the names and forms of the interface.
 
 Unit    instants as texts of ``format_instant``; cents and log offsets as digits, for readers with 53-bit numbers
-Errors  none of its own
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +17,10 @@ from clearhold.store.tables.columns import Column, columns_of
 FORMAT: Final = "clearhold-subject-1"
 MANIFEST: Final = "manifest"
 END: Final = "end"
-"""What the first and the last line have in the place of a table."""
+"""The table name of the first and of the last line."""
 
 FEATURES: Final = "features"
-"""Under which a scoring's vector stands, by the names of docs/features.md."""
+"""The field with a scoring's vector, by the names of docs/features.md."""
 
 _JSON: Final = frozenset(
     {"body", "bank_response", "change", "draft", "evidence", "expected_payment_rails", "inputs", "reasons"}
@@ -49,7 +48,7 @@ class RowLines:
         self._features = [NAME_OF[column.name] for column in columns[len(own) :]]
 
     def row_of(self, values: Sequence[Any]) -> dict[str, object]:
-        """The row of what ``select_list`` selected."""
+        """The row from the values of ``select_list``."""
         row = {
             name: value if value is None or form is None else form(value)
             for (name, form), value in zip(self._own, values, strict=False)
@@ -68,7 +67,7 @@ def _wire_name(column: str) -> str:
 
 
 def _form(column: Column) -> Form | None:
-    """What makes the value of a column; None where it is as it is."""
+    """The conversion of a column's value; None for no conversion."""
     name = column.name
     if column.sql_type == "TIMESTAMP":
         return format_instant

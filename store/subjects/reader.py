@@ -1,10 +1,9 @@
-"""The export of one subject: a manifest, all that is stored about it in a stated order, an end with counts and a hash.
+"""The export of one subject: a manifest, all stored rows in a stated order, an end with counts and a hash.
 
 manifest ─▶ rows of each table, in log order ─▶ links of the record, with proofs to a signed checkpoint ─▶ end
 
-All rows are of one state of the database: those up to the offset that the manifest names. Only keys are held, as
-numbers; rows and the bank's objects are read some at a time, and between two batches nothing is open or locked, so that
-a reader that takes its time holds up nobody.
+All rows are of one state of the database: those up to the manifest's offset. Only keys are held in memory; rows and the
+bank's objects are read in batches, and between two batches nothing is open or locked, so a slow reader delays no one.
 
 Errors  InconsistentChainError when the record cannot be signed; ConnectionError while the log cannot be read
 """
@@ -45,7 +44,7 @@ from clearhold.store.subjects.things import WITHIN, ExportSubject, SubjectFacts,
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, listed
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _PLACES: Final = "SELECT rowid FROM {table} WHERE {within} AND ({condition}) ORDER BY rowid"
 _TEXTS: Final = "SELECT DISTINCT {key} FROM {table} WHERE {within} AND ({condition}) ORDER BY {key}"
 _OF_PLACES: Final = f"""
@@ -63,7 +62,7 @@ _CHECKPOINT_LINES: Final = RowLines(RECORD_CHECKPOINTS, RecordCheckpointRow)
 
 
 class _Delivered(msgspec.Struct, frozen=True):
-    """The part of a bank event that is the object."""
+    """The bank's object in an event."""
 
     data: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -74,7 +73,7 @@ Lines = Iterator[list[bytes]]
 
 
 class SubjectReader:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(
         self,
@@ -90,11 +89,11 @@ class SubjectReader:
     def export(
         self, principal: Principal, subject: ExportSubject, *, now: int, batch: int
     ) -> Generator[list[bytes], None, None]:
-        """Lines without their ends, ``batch`` at a time, of what is committed when the first is asked for."""
+        """Lines without their ends, ``batch`` at a time, of the rows committed before the first batch."""
         principal.require_tenant_wide()
         with self._connection.cursor() as cursor:
             facts = look_up(cursor, subject)
-            # Behind the lookup, so that each checkpoint is over all links that were seen there.
+            # After the lookup, so that each checkpoint covers all links found there.
             signed = {chain: self._checkpoints.sign(principal, Chain(chain)) for chain in facts.chains}
             reading = _Reading(cursor, principal, subject, facts, batch)
             ending = _Ending()
@@ -163,7 +162,7 @@ class _Reading:
             yield [lines.line(values) for values in tuples]
 
     def tuples(self, table: CoveredTable) -> Iterator[list[tuple[Any, ...]]]:
-        """What ``select_list`` selects, in the order of the log."""
+        """The rows of ``select_list``, in log order."""
         place = self._place if table.has_offset else self._place[:1]
         within = WITHIN if table.has_offset else "tenant_id = ?"
         words = {"table": table.name, "key": table.key, "columns": select_list(table.row_type)}
@@ -230,7 +229,7 @@ def _checkpoint_line(row: RecordCheckpointRow) -> bytes:
 
 
 def _object_line(offset: int, entry: LogEntry | None) -> bytes:
-    """The object of one delivery; null when it is lost with a part of the log."""
+    """The object of one delivery; null when its part of the log is lost."""
     row: dict[str, object] = {"offset": str(offset), "kind": None, "appendedAt": None, "object": None}
     if entry is not None:
         body = bytes(_DELIVERED.decode(entry.body).data) if entry.kind == EntryKind.BANK else entry.body

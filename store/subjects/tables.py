@@ -1,8 +1,8 @@
-"""Which tables the export of a subject covers, which rows of them are the subject's, and what is left out and why.
+"""The tables in the export of a subject, the conditions for the subject's rows, and the omitted tables with reasons.
 
-A row is the subject's when it is of one of its things: itself, its accounts, its transfers, and what follows from
-those. The things are looked up first, into the temporary tables of ``store/subjects/things.py``; the conditions here
-name those. A test holds that every table of the database stands here, in one place or the other.
+A row is the subject's when it belongs to one of its things: itself, its accounts, its transfers, and their
+consequences. The things are looked up first, into the temporary tables of ``store/subjects/things.py``; the conditions
+here use them. A test holds that every table of the database is here, included or omitted.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ import msgspec
 
 from clearhold.store.duck.schema import TABLES
 
-# ruff: noqa: S608 - conditions are put together from constants
+# ruff: noqa: S608 - conditions are built from constants
 ROWID: Final = "rowid"
 """The key of tables that only grow: a row keeps its place (decision 0056)."""
 
 BANK_OBJECTS: Final = "bank_objects"
-"""Not a table of the database: the bank's objects, out of the log."""
+"""Not a table of the database: the bank's objects, from the log."""
 
 _THINGS: Final = "(SELECT type, id FROM subject_things)"
 _OF_TRANSFER: Final = "transfer_id IN (SELECT id FROM subject_transfers)"
@@ -92,7 +92,7 @@ ORDER: Final[Mapping[str, str]] = {
     "counterparties": "the other sides of its transfers, each version",
     "bank_events": "deliveries of the bank about it, its accounts and its transfers",
     BANK_OBJECTS: "the bank's objects of those deliveries and of its transfers, masked, by offset",
-    "transfers": "its transfers, each version, by its accounts too where they name nobody",
+    "transfers": "its transfers, each version, by its accounts too where they name no entity",
     "transfer_features": "each scoring of its transfers: features, score and reasons",
     "shadow_scores": "what a card in shadow made of its transfers",
     "rule_matches": "matches of its transfers by rules that open no alert",
@@ -101,7 +101,7 @@ ORDER: Final[Mapping[str, str]] = {
     "preflights": "recorded pre-flights about it, with the answers",
     "preflight_matches": "the transfers that landed for pre-flights",
     "alerts": "alerts on it, its accounts and its transfers, and on counterparties where they name it, each version",
-    "alert_bodies": "those alerts as they were opened, as decisions cite them by digest",
+    "alert_bodies": "those alerts in their original form, which decisions cite by digest",
     "dispositions": "decisions on those alerts",
     "decision_results": "the results of requests on those alerts, transfers and actions",
     "actions": "actions on it and on those alerts, each version",
@@ -111,7 +111,7 @@ ORDER: Final[Mapping[str, str]] = {
     RECORD_CHECKPOINTS: "the signed checkpoint over each chain that links of this file are proved to be in",
     "record_chain": "links of the record about it, and of lost parts of the log, each with its inclusion proof",
 }
-"""The tables in the order of the file, each with which rows it has there; within a table rows are in log order."""
+"""The tables in the order of the file, each with its rows there; within a table rows are in log order."""
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "programs": "the program's own settings; the manifest names the program",

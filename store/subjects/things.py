@@ -1,10 +1,8 @@
-"""What is a subject's: its accounts, transfers, alerts and so on, looked up once, in one state of the database.
+"""The things of a subject: its accounts, transfers, alerts and so on, looked up once, in one state of the database.
 
-Each lookup fills a temporary table of the cursor, so memory grows with the subject's own things, and nothing is locked
-for anybody else. The offset is that which the program's shard had committed in the same transaction: a row with a
-higher one came later and is not in the export.
-
-Errors  none of its own
+Each lookup fills a temporary table of the cursor, so memory grows with the subject's things, and nothing is locked for
+other users. The offset is the program's shard's committed one in the same transaction: a row with a higher one is later
+and not in the export.
 """
 
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ import msgspec
 
 from clearhold.store.duck.account_owners import FIRST_OWNERS
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 WITHIN: Final = 'tenant_id = ? AND program_id = ? AND "offset" <= ?'
 _UPTO: Final = 'SELECT coalesce(max("offset"), 0) FROM log_offsets WHERE shard = ?'
 
@@ -27,7 +25,7 @@ class SubjectKind(StrEnum):
 
 
 class ExportSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom an export is about. ``shard`` is that of the program; the principal is known to reach it."""
+    """The subject of an export. ``shard`` is that of the program; the caller has checked the principal's reach."""
 
     kind: SubjectKind
     id: str
@@ -37,7 +35,7 @@ class ExportSubject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SubjectFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What the lookup says beside its tables: up to which offset, the accounts, and the versions that rows name."""
+    """Further results of the lookup: the highest offset, the accounts, and the versions in rows."""
 
     upto: int
     accounts: tuple[str, ...]
@@ -72,7 +70,7 @@ _PREFLIGHTS: Final = f"""
             (SELECT list(id) FROM subject_things WHERE type IN ('entity', 'counterparty', 'account')))
         OR id IN (SELECT preflight_id FROM preflight_matches
             WHERE {WITHIN} AND transfer_id IN (SELECT id FROM subject_transfers)))"""
-# An alert on a counterparty rests on transfers of several entities: its evidence names them.
+# An alert on a counterparty refers to transfers of several entities: its evidence names them.
 _ALERTS: Final = f"""
     CREATE TEMP TABLE subject_alerts AS SELECT DISTINCT id FROM alerts WHERE {WITHIN} AND (
         (subject_type, subject_id) IN (SELECT type, id FROM subject_things)
@@ -115,7 +113,7 @@ _ACCOUNT_IDS: Final = "SELECT id FROM subject_things WHERE type = 'account' ORDE
 
 
 def look_up(cursor: duckdb.DuckDBPyConnection, subject: ExportSubject) -> SubjectFacts:
-    """Fill the cursor's tables, all as of one commit."""
+    """Fill the cursor's tables, in one transaction."""
     cursor.begin()
     try:
         facts = _look_up(cursor, subject)

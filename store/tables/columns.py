@@ -39,13 +39,13 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def selected(self) -> str:
-        """The column in a SELECT that rebuilds Structs: instants come back as the integers they were."""
+        """The column in a SELECT for rebuilding Structs: instants come back as the original integers."""
         quoted = f'"{self.name}"'
         return f"epoch_us({quoted}) AS {quoted}" if self.sql_type == "TIMESTAMP" else quoted
 
 
 def nothing() -> None:
-    """Nobody has anything to look at."""
+    """The default of ``between``: nothing to do."""
 
 
 @cache
@@ -58,7 +58,7 @@ def columns_of(row_type: type[msgspec.Struct]) -> tuple[Column, ...]:
 
 
 def select_list(row_type: type[msgspec.Struct]) -> str:
-    """What to select so that ``row_builder`` gets a row's values in order."""
+    """The SELECT list in the order that ``row_builder`` needs."""
     return ", ".join(column.selected for column in columns_of(row_type))
 
 
@@ -67,7 +67,7 @@ def arrow_table(
 ) -> pa.Table:
     """Turn rows, at least one, into columns: every Struct is taken apart once, then one typed array a column.
 
-    ``between`` is called before each column, for whoever has something to look at more often than once a table.
+    ``between`` is called before each column, for callers that must act more often than once a table.
     """
     values: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, rows), strict=True))
     if isinstance(values[-1][0], msgspec.Struct):
@@ -80,7 +80,7 @@ def arrow_table(
 
 
 def row_builder(row_type: type[Row]) -> Callable[[Sequence[Any]], Row]:
-    """The way back: what makes a row of the values that ``select_list`` named."""
+    """The inverse: builds a row from the values of ``select_list``."""
     *ahead, last = msgspec.structs.fields(row_type)
     inner = _inner_type(last)
     if inner is None:
@@ -90,12 +90,12 @@ def row_builder(row_type: type[Row]) -> Callable[[Sequence[Any]], Row]:
 
 
 def rows_in(row_type: type[Row], table: pa.Table) -> Iterator[Row]:
-    """The rows of what ``select_list`` selected, column by column: a third of the cost of fetching tuples."""
+    """The rows of a ``select_list``, column by column: a third of the cost of fetching tuples."""
     return map(row_builder(row_type), zip(*map(_cells, table.columns), strict=True))
 
 
 def _cells(column: Any) -> list[Any]:
-    """A column's values as Python's own, None where there is none."""
+    """A column's values as Python objects, with None for null."""
     if pa.types.is_string(column.type) or not column.null_count:
         return list(column.to_numpy().tolist())
     empty = False if pa.types.is_boolean(column.type) else 0

@@ -10,7 +10,7 @@ from clearhold.features.core.principal import Principal
 # A list as one text: DuckDB takes 0.1 ms for each element of a Python list, and next to nothing for its JSON.
 TEXTS: Final = """(SELECT unnest(from_json(?, '["VARCHAR"]')))"""
 NUMBERS: Final = """(SELECT unnest(from_json(?, '["BIGINT"]')))"""
-"""What ``listed`` values are among: IN takes either."""
+"""The set of ``listed`` values: IN takes either."""
 
 
 class Predicate:

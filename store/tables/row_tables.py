@@ -1,9 +1,7 @@
-"""Rows by type as tables of columns: the form in which rows leave a shard and reach the writer.
+"""Rows by type as tables of columns: their form from the shard to the writer.
 
-A row that has no columns (a number beyond 64 bits, a null where the table has none) would hold up all the others of its
-batch. It is replaced by a ``QuarantineRow`` here, where it still has a shard and an offset.
-
-Errors  none of its own
+A row that does not fit the columns (a number beyond 64 bits, a null where the table allows none) would hold up all the
+others of its batch. It is replaced by a ``QuarantineRow`` here, where its shard and offset are still known.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,13 +22,13 @@ RowTables = Mapping[str, pa.Table]
 """By the name of the row type."""
 
 _VALUES_AT_ONCE: Final = 1_000
-"""No other thread runs while Arrow makes Python's values of a column."""
+"""No other thread runs while Arrow converts a column to Python."""
 
 _REFUSALS: Final = (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 
 
 def row_tables(rows: Rows, *, between: Callable[[], None] = nothing) -> dict[str, pa.Table]:
-    """The rows as tables; a row that has no columns stands among ``QuarantineRow`` instead.
+    """The rows as tables; a row that does not fit becomes a ``QuarantineRow``.
 
     ``between`` is called before each column.
     """
@@ -49,12 +47,12 @@ def row_tables(rows: Rows, *, between: Callable[[], None] = nothing) -> dict[str
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables of one row type, one behind the other, each column in one piece: DuckDB pays for pieces, not for rows."""
+    """Tables of one row type joined in order, each column in one piece: DuckDB pays for pieces, not for rows."""
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables).combine_chunks()
 
 
 def joined_by_type(batches: Iterable[RowTables]) -> dict[str, pa.Table]:
-    """The tables of several batches, in their order."""
+    """The joined tables of several batches, in order."""
     by_type: dict[str, list[pa.Table]] = {}
     for tables in batches:
         for name, table in tables.items():
@@ -63,7 +61,7 @@ def joined_by_type(batches: Iterable[RowTables]) -> dict[str, pa.Table]:
 
 
 def rows_of(kind: type[Row], table: pa.Table) -> list[Row]:
-    """The rows again, of a type whose fields are all columns of their own."""
+    """The rows, for a type whose fields are separate columns."""
     return [
         kind(*values)
         for part in table.to_batches(max_chunksize=_VALUES_AT_ONCE)
@@ -97,9 +95,7 @@ def _without_refused(
     quarantined: list[QuarantineRow],
     between: Callable[[], None],
 ) -> list[pa.Table]:
-    """The rows in parts. A part that is refused is halved: one bad row costs its whole batch about twice, not row by
-    row.
-    """
+    """The rows in parts. A refused part is halved: one bad row costs its batch about twice, not row by row."""
     try:
         return [_checked(kind, rows, between)]
     except _REFUSALS as error:

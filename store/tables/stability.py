@@ -9,5 +9,5 @@ def score_class_sql(score: str) -> str:
 
 
 def share_sql(count: str, whole: str) -> str:
-    """The share of a class of ``count`` among all classes, which count ``whole``."""
+    """The share of a class with ``count`` among all classes, with ``whole``."""
     return f"({count} + {ADDED}) / ({whole} + {ADDED * SCORE_CLASSES})"

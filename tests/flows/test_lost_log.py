@@ -89,7 +89,7 @@ def test_given_a_segment_is_lost_when_started_or_rebuilt_then_both_stop_with_the
     sentence = refusal(bank.data)
     run = rebuilt(bank)
 
-    assert f"has a hole: {stream} lacks what came behind" in sentence
+    assert f"has a hole: {stream} lacks the entries after" in sentence
     assert (run.returncode, run.stderr.splitlines()[-1]) == (2, sentence)
     with RunningService(bank.data, *ALONE, "--accept-loss") as service:
         (loss,) = bank.losses(service)

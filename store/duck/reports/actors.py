@@ -1,7 +1,7 @@
-"""The actor of a report, with what its transfers and alerts are found by.
+"""The actor of a report, with the conditions that find its transfers and alerts.
 
-How     An entity's transfers are also those of accounts that it owns, stored while the owner was not known. The
-        accounts are looked up first: a condition on a few values is a tenth of the cost of one on another table.
+How     An entity's transfers include those of its accounts that were stored while the owner was unknown. The accounts
+        are looked up first: a condition on a few values costs a tenth of one on another table.
 Errors  none
 """
 
@@ -13,7 +13,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.store.duck.account_owners import FIRST_OWNERS
 from clearhold.store.tables.predicate import placeholders
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _ACCOUNTS: Final = f"""
     SELECT account_id FROM ({FIRST_OWNERS.format(matching="tenant_id = ? AND program_id = ?")}) WHERE owner_id = ?"""
 _COUNTERPARTY: Final = "counterparty"
@@ -53,7 +53,7 @@ class ReportedActor(NamedTuple):
 
 
 class ReportActors:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

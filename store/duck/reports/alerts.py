@@ -1,4 +1,4 @@
-"""What reports say about alerts and decisions: counts of a program's, those of one actor, and how long persons took.
+"""Alerts and decisions for reports: counts of a program, those of one actor, and the time that people took.
 
 How     Alerts are counted by their newest version among those of the program that opened in the span, because their
         time of opening never changes; nothing else of the table is read.
@@ -20,7 +20,7 @@ _ALERTS: Final = Timeline("alerts", AlertRow, at="opened_at")
 _DISPOSITIONS: Final = Timeline("dispositions", DispositionRow, at="created_at")
 _BY_POLICY: Final = "starts_with(decided_by, 'policy:')"
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _COUNTS: Final = """
     SELECT detector, route, status, count(*) FROM (
         SELECT arg_max(detector, "offset") AS detector, arg_max(route, "offset") AS route,
@@ -30,7 +30,7 @@ _COUNTS: Final = """
 _DECISIONS: Final = f"""
     SELECT count(*), count(*) FILTER ({_BY_POLICY}), count(*) FILTER (overturns_draft)
     FROM dispositions WHERE {{matching}}"""
-# A person's first decision on an alert counts; an appeal is an alert of its own.
+# A person's first decision on an alert counts; an appeal is a separate alert.
 _HOURS: Final = f"""
     WITH decided AS MATERIALIZED (
         SELECT alert_id AS id, arg_min(created_at, "offset") AS decided_at FROM dispositions
@@ -68,13 +68,13 @@ class HoursToDecision(NamedTuple):
 
 
 class ReportAlerts:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def counts(self, principal: Principal, program_id: str, span: Span) -> list[AlertCount]:
-        """The alerts that opened in the span, as they stand now."""
+        """The alerts that opened in the span, by their newest version."""
         predicate = _of_program(principal, program_id)
         predicate.between("opened_at", *span)
         with self._connection.cursor() as cursor:
@@ -89,7 +89,7 @@ class ReportAlerts:
         return DecisionTotals(*row)
 
     def decision_hours(self, principal: Principal, program_id: str, span: Span) -> HoursToDecision:
-        """Over the alerts that a person decided in the span for the first time."""
+        """Over the alerts with a person's first decision in the span."""
         within = _of_program(principal, program_id)
         values = [*within.values, span.end, span.start, *within.values]
         with self._connection.cursor() as cursor:
@@ -108,7 +108,7 @@ class ReportAlerts:
     def dispositions_of_actor(
         self, principal: Principal, actor: ReportedActor, span: Span, limit: int
     ) -> list[DispositionRow]:
-        """The newest ``limit`` decisions of the span on such alerts, whenever those opened."""
+        """The newest ``limit`` decisions of the span on such alerts, whenever they opened."""
         alerts = _of_program(principal, actor.program_id)
         condition, values = actor.alerts
         alerts.add(condition, *values)

@@ -1,7 +1,7 @@
-"""Reading snapshots of key risk indicators: the newest of a program, or its newest as of an instant.
+"""Reads snapshots of key risk indicators: a program's newest, or its newest as of an instant.
 
-How     A snapshot's instant is the time of its log entry, so that the offset orders them. Which snapshot is meant is
-        found from narrow columns alone; only that row is read, with its indicators.
+How     A snapshot's instant is the time of its log entry, so the offset orders snapshots. The snapshot is found by
+        narrow columns alone; only its row is read, with its indicators.
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
 
@@ -16,13 +16,13 @@ from clearhold.store.tables.predicate import Predicate
 
 _ROW: Final = row_builder(KriSnapshotRow)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = """SELECT max("offset") FROM kri_snapshots WHERE {matching}"""
 _AT_OFFSET: Final = f"""SELECT {select_list(KriSnapshotRow)} FROM kri_snapshots WHERE {{matching}} AND "offset" = ?"""
 
 
 class KriSnapshots:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

@@ -1,7 +1,6 @@
-"""Reading the totals that programs stored day by day.
+"""Reads the daily totals of programs.
 
 How     The days of a page are found from one narrow column; only their totals are read, and added up here.
-Errors  none of its own
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ _TOTALS_OF_DAYS: Final = """
 
 
 class StoredDay(NamedTuple):
-    """The totals over the days up to the end of the one that began at ``day_at``, of several programs together."""
+    """The totals of several programs together, over the days up to the end of the one that began at ``day_at``."""
 
     day_at: int
     window_days: int
@@ -33,7 +32,7 @@ class StoredDay(NamedTuple):
 
 
 class MetricsDays:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -48,7 +47,7 @@ class MetricsDays:
         before: int | None,
         limit: int,
     ) -> list[StoredDay]:
-        """The days within [from, to) and before ``before`` that these programs stored, newest first."""
+        """The days of these programs within [from, to) and before ``before``, newest first."""
         predicate = Predicate(principal)
         predicate.add(f"program_id IN {TEXTS}", listed(program_ids))
         predicate.between("day_at", from_, to)

@@ -11,7 +11,7 @@ import msgspec
 
 from clearhold.features.core.entries.kris import KriValue
 
-# Rows are only ever added, so those that came since the last read are those with a higher rowid.
+# Rows are only added, so rows since the last read have a higher rowid.
 _SINCE: Final = """
     SELECT rowid, program_id, epoch_us(as_of_at), program_score, program_score_n, kris FROM kri_snapshots
     WHERE rowid > ? QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1
@@ -20,7 +20,7 @@ _KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
 
 
 class NewestSnapshot(NamedTuple):
-    """What a program's newest snapshot says; ``as_of_at`` in microseconds."""
+    """A program's newest snapshot; ``as_of_at`` in microseconds."""
 
     as_of_at: int
     score: int | None
@@ -29,7 +29,7 @@ class NewestSnapshot(NamedTuple):
 
 
 class NewestSnapshots:
-    """Used by one thread. A read costs what was added since the last, so the first one looks at the whole table."""
+    """Used by one thread. A read costs as much as the new rows; the first one reads the whole table."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

@@ -1,7 +1,7 @@
-"""What reports say about scores: a subject's records in a span of time, their changes of band, and its signals.
+"""Scores for reports: a subject's records in a span of time, their changes of band, and its signals.
 
-How     Statements narrow by program, subject and time before they touch another column, and read reasons, which are
-        wide, only of the rows that are shown or counted.
+How     Statements narrow by program, subject and time before they read other columns, and read the wide reasons only
+        of rows that are returned or counted.
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
 
@@ -19,7 +19,7 @@ MOST_CROSSINGS: Final = 200
 
 _ROW: Final = row_builder(ScoreRow)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST_FIRST: Final = f"""
     SELECT {select_list(ScoreRow)} FROM scores WHERE {{matching}}
     ORDER BY scores.scored_at DESC, "offset" DESC LIMIT ?"""
@@ -33,7 +33,7 @@ _SIGNALS: Final = """
     ) GROUP BY signal ORDER BY signal"""
 _VERSIONS: Final = "SELECT DISTINCT score_version FROM transfer_features WHERE {matching} ORDER BY ALL"
 _COUNTED: Final = "SELECT count(*) FROM scores WHERE {matching}"
-# A subject counts once, with the last time that it came into the band.
+# A subject counts once, with its last entry into the band.
 _ENTERED: Final = """
     WITH entered AS (
         SELECT subject_type, subject_id, score, n, scored_at, "offset" FROM scores
@@ -45,7 +45,7 @@ _ENTERED: Final = """
 
 
 class ReportSubject(NamedTuple):
-    """What has scores: an entity, counterparty or agent of a program, or the program itself."""
+    """A scored subject: an entity, counterparty or agent of a program, or the program itself."""
 
     program_id: str
     type: str
@@ -61,7 +61,7 @@ class BandChange(NamedTuple):
 
 
 class SignalCount(NamedTuple):
-    """How many score records carry a signal, in a span and in the one before it."""
+    """The number of score records with a signal, in a span and in the one before it."""
 
     signal: str
     recent: int
@@ -77,13 +77,13 @@ class EnteredBand(NamedTuple):
 
 
 class ReportScores:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def newest(self, principal: Principal, subject: ReportSubject, *, before: int) -> ScoreRow | None:
-        """The subject's last record before an instant; it may be older than any report looks back."""
+        """The subject's last record before an instant; it may be older than the span of any report."""
         rows = self._rows(_NEWEST_FIRST, _of_subject(principal, subject, None, before), 1)
         return _ROW(rows[0]) if rows else None
 
@@ -98,7 +98,7 @@ class ReportScores:
         return [BandChange(*row) for row in reversed(rows)]
 
     def signals(self, principal: Principal, subject: ReportSubject, span: Span) -> list[SignalCount] | None:
-        """Each signal that records of the span or of the span before carry, by name; None without a record in both."""
+        """The signals in records of the span or of the span before, by name; None unless both have records."""
         predicate = _of_subject(principal, subject, span.before.start, span.end)
         with self._connection.cursor() as cursor:
             (counted,) = cursor.execute(_COUNTED.format(matching=predicate.sql), predicate.values).fetchall()
@@ -109,7 +109,7 @@ class ReportScores:
         return [SignalCount(*row) for row in rows]
 
     def transfer_versions(self, principal: Principal, program_id: str, span: Span) -> list[str]:
-        """The versions of the scores that transfers of a program were given within the span."""
+        """The versions of the scores of a program's transfers within the span."""
         principal.require_program(program_id)
         predicate = Predicate(principal)
         predicate.add("program_id = ?", program_id)
@@ -121,7 +121,9 @@ class ReportScores:
     def entered_band(
         self, principal: Principal, program_id: str, band: str, span: Span
     ) -> tuple[int, list[EnteredBand]]:
-        """How many subjects of a program came into a band within the span, and the first of them, oldest first."""
+        """The number of a program's subjects that came into a band within the span, and the first of them, oldest
+        first.
+        """
         principal.require_program(program_id)
         predicate = Predicate(principal)
         predicate.add("program_id = ?", program_id)

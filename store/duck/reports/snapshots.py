@@ -1,4 +1,4 @@
-"""What reports say about program scores, from snapshots of key risk indicators: their course, and those of programs.
+"""Program scores for reports, from snapshots of key risk indicators: over time, and of several programs.
 
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
@@ -34,15 +34,13 @@ class ScorePoint(NamedTuple):
 
 
 class ReportSnapshots:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def points(self, principal: Principal, program_id: str, span: Span, most: int) -> list[ScorePoint]:
-        """The snapshots of the span, oldest first: all, or if there are more than ``most``, the last of each of as
-        many equal parts of it.
-        """
+        """The snapshots of the span, oldest first: all, or above ``most`` the last of each of ``most`` equal parts."""
         principal.require_program(program_id)
         predicate = Predicate(principal)
         predicate.add("program_id = ?", program_id)
@@ -54,7 +52,7 @@ class ReportSnapshots:
         return [ScorePoint(*row) for row in rows]
 
     def scores(self, principal: Principal, program_ids: Sequence[str], *, before: int) -> dict[str, int]:
-        """The program score of the last snapshot before an instant, of those programs that then had one."""
+        """The program score of the last snapshot before an instant, of the programs with a score then."""
         predicate = Predicate(principal)
         predicate.among("program_id", program_ids)
         predicate.between("as_of_at", None, before)

@@ -1,8 +1,8 @@
-"""What reports say about the transfers of one actor: counts, volume, returns and bands over a span of time.
+"""Transfers of one actor for reports: counts, volume, returns and bands over a span of time.
 
-How     The actor's versions in the span are looked up first; which of them are the newest of their transfer is decided
-        behind the oldest of them, because a newer version has a higher log offset. The totals of a whole program are
-        not read here: its owner keeps them by day.
+How     The actor's versions in the span are looked up first. Each transfer's newest version is then sought from the
+        oldest of them on, because a newer version has a higher log offset. Totals of a whole program are not read
+        here: its owner keeps them by day.
 Unit    volume in US cents; a transfer in another currency counts with the amount of its newest scoring (ruling 38)
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
@@ -25,7 +25,7 @@ _UNMOVED: Final = sorted(UNMOVED_STATUSES)
 _UNDONE: Final = sorted(RETURN_UNDONE_STATUSES)
 _UNAUTHORIZED: Final = sorted(UNAUTHORIZED_RETURN_CODES)
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = f"""
     WITH versions AS MATERIALIZED (
         SELECT id, "offset", rail, direction, type, status, return_code, score_band, currency, amount_cents,
@@ -56,7 +56,7 @@ _FOREIGN_CENTS: Final = f"""{_NEWEST}
 
 
 class ReportTransfers:
-    """Reads what has been committed. Whoever wires it opens and closes the connection."""
+    """Reads committed rows. The caller opens and closes the connection."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection

@@ -1,10 +1,10 @@
-"""Scorings of the stream with the labels of their transfers: what a card is fitted to and held against.
+"""Scorings of the stream with the labels of their transfers: for fitting and checking a card.
 
 Source  the tables of a tenant, or a Parquet file with a row a transfer: ``transfer_id``, ``program_id``, ``taken_at``,
         ``feature_version``, ``is_bad`` (null is unlabelled), all fields of the vector, ``label_source`` if there is one
-Time    the first scoring of each transfer, which knows nothing of what became of it; backfills are left out. Labels
-        are those of ``upto``, the last one of each transfer
-Errors  ``StartupError`` for a file that is none of scorings
+Time    the first scoring of each transfer, before its later course; backfills are left out. Labels are those of
+        ``upto``, the last one of each transfer
+Errors  ``StartupError`` for a file without valid scorings
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ _AT_ONCE: Final = 10_000
 _FIELDS: Final = msgspec.structs.fields(FeatureVector)
 _FILE_SOURCE: Final = "imported"
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _TABLES: Final = f"""(
     SELECT scoring.*, label.is_bad, label.label_source FROM transfer_features AS scoring LEFT JOIN (
         SELECT program_id, transfer_id, arg_max(label, {LABEL_ORDER}) = 'bad' AS is_bad,
@@ -45,7 +45,7 @@ _TENANTS: Final = "SELECT DISTINCT tenant_id FROM transfer_features ORDER BY ten
 
 
 class LabelledScoring(NamedTuple):
-    """``is_bad`` None is unlabelled."""
+    """``is_bad`` is None without a label."""
 
     program_id: str
     transfer_id: str
@@ -56,7 +56,7 @@ class LabelledScoring(NamedTuple):
 
 
 class LabelledScorings:
-    """The newest scorings up to an instant, read as often as they are iterated over, in no order."""
+    """The newest scorings up to an instant, in no order; each iteration reads them again."""
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, clauses: dict[str, str], values: Sequence[object]

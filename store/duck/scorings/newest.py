@@ -1,9 +1,9 @@
-"""A program's stored scorings in the order of the log, of each transfer the newest: the input of a backfill.
+"""A program's stored scorings in log order, the newest of each transfer: the input of a backfill.
 
-How     Which scoring is the newest of its transfer is found once, for all of them, into a temporary table. Pages are
-        ranges of log offsets, which DuckDB finds without reading the row groups outside of them. Within a page there
-        is no order: sorting such wide rows would cost more than reading them.
-Unit    a page has at least as many transfers as asked for while there are so many, and all of its last offset
+How     The newest scoring of each transfer is found once, into a temporary table. Pages are ranges of log offsets,
+        which DuckDB finds without reading other row groups. Within a page there is no order: sorting such wide rows
+        would cost more than reading them.
+Unit    a page has at least as many transfers as requested, while there are enough, and all of its last offset
 Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``
 """
 
@@ -20,7 +20,7 @@ from clearhold.store.tables.columns import rows_in, select_list
 
 _IDS_AT_ONCE: Final = 20_000
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = """
     CREATE TEMP TABLE newest AS
     SELECT transfer_id, max("offset") AS "offset", arg_max(feature_version, "offset") = ? AS is_current
@@ -40,7 +40,7 @@ _OTHERS: Final = "SELECT transfer_id FROM newest WHERE NOT is_current"
 
 
 def newest_of(connection: duckdb.DuckDBPyConnection, transfer_id: str) -> list[TransferFeaturesRow]:
-    """The newest scoring of a transfer, of each program that has one of that id."""
+    """The newest scoring of a transfer, in each program with one of that id."""
     table = connection.execute(_OF_TRANSFER, [transfer_id]).to_arrow_table()
     return list(rows_in(TransferFeaturesRow, table))
 
@@ -92,11 +92,11 @@ class NewestScorings:
 
     @property
     def current(self) -> int:
-        """How many of them have the requested feature version."""
+        """The number of scorings with the requested feature version."""
         return len(self._offsets)
 
     def page(self, after: int, count: int) -> ScoringPage | None:
-        """The next scorings of that version behind an offset."""
+        """The next scorings of that version after an offset."""
         first = int(np.searchsorted(self._offsets, after, side="right"))
         if first >= len(self._offsets):
             return None

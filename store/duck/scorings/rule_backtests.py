@@ -1,10 +1,9 @@
-"""The backtest of a rule over stored transfers: over the newest of a span, or over all of them.
+"""The backtest of a rule over stored transfers: over the newest of a span, or over all.
 
-Time    A scoring of the stream is stored with the vector that it was made from, so what matches here is what the stream
-        would have matched. Scorings of backfills were made later and are left out; each transfer has one of the stream.
-How     A whole span is read in stretches of so many scorings, each by statements of its own: memory stays bounded, and
-        a backtest ends soon after it is interrupted. All scorings of a transfer have its own time, so a stretch has
-        every one of them.
+Time    A scoring of the stream is stored with its vector, so the matches here are those of the stream. Later scorings
+        of backfills are left out; each transfer has one of the stream.
+How     A whole span is read in stretches, each with separate statements: memory stays bounded, and an interrupted
+        backtest ends soon. All scorings of a transfer have the transfer's time, so they are in one stretch.
 """
 
 from collections import Counter
@@ -25,7 +24,7 @@ from clearhold.store.tables.predicate import listed
 
 STRETCH_ROWS: Final = 500_000
 
-# ruff: noqa: S608 - statements are put together from constants; every value is a parameter
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = """
     SELECT program_id, transfer_id, epoch_us(taken_at) FROM transfer_features WHERE {within} AND NOT rescored
     ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
@@ -36,7 +35,7 @@ _SCANNED: Final = """
     SELECT epoch_us(date_trunc('day', taken_at)) AS day, count(*) FROM transfer_features
     WHERE {within} AND NOT rescored GROUP BY day"""
 _STEPS: Final = 'CREATE TEMP TABLE steps AS SELECT DISTINCT shard, "offset" FROM backfills WHERE {within}'
-# The first match of a transfer counts, in the stream too: of its first scoring, else the earliest of the later ones.
+# As in the stream, a transfer's first match counts: of its first scoring, else the earliest later one.
 _MATCHES: Final = """
     CREATE OR REPLACE TEMP TABLE matches AS
     WITH hits AS MATERIALIZED (
@@ -67,7 +66,7 @@ class RuleBacktest(RuleReader):
         self._span = span
 
     def over_newest(self) -> tuple[BacktestCounts, bool]:
-        """Over the newest transfers; and whether the span has more than those."""
+        """Over the newest transfers; also returns whether the span has more."""
         transfers, is_cut = self._newest()
         tally = MatchTally()
         if transfers:
@@ -92,13 +91,13 @@ class RuleBacktest(RuleReader):
         return tally.counts(scanned, labelled_bad=labelled_bad, landed=landed)
 
     def _newest(self) -> tuple[list[tuple[Any, ...]], bool]:
-        """The newest transfers, with program and time; and whether there are more."""
+        """The newest transfers, with program and time; also whether there are more."""
         within = self.within("taken_at", *self._span)
         transfers = self.read(_NEWEST.format(within=within.sql), [*within.values, MOST_SAMPLED + 1])
         return transfers[:MOST_SAMPLED], len(transfers) > MOST_SAMPLED
 
     def _stretches(self) -> Iterator[Span]:
-        """The span in whole hours, from the newest on; one hour may have more scorings than a stretch should."""
+        """The span in whole hours, from the newest on; one hour may exceed the size of a stretch."""
         within = self.within("taken_at", *self._span)
         end = start = self._span.end
         rows = 0
@@ -111,7 +110,7 @@ class RuleBacktest(RuleReader):
             yield Span(start, end)
 
     def _prepare(self, span: Span) -> None:
-        """What matches are held against, as temporary tables."""
+        """Create the temporary tables that matches are compared with."""
         tables = self.within()
         self.read(_STEPS.format(within=tables.sql), tables.values)
         self.prepare_facts(span.start)

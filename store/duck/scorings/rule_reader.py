@@ -1,4 +1,4 @@
-"""Statements about the transfers that a rule counts, on a cursor of their own that another thread can interrupt."""
+"""Statements about the transfers that a rule counts, on a separate cursor that another thread can interrupt."""
 
 from collections.abc import Mapping, Sequence
 from threading import Event
@@ -42,7 +42,7 @@ _FALSE_POSITIVES: Final = """
 
 
 class MatchTally:
-    """What was counted of matches so far, from the newest stretch of time on."""
+    """The counts of matches so far, from the newest stretch of time on."""
 
     def __init__(self) -> None:
         self.matches: list[MatchCount] = []
@@ -80,12 +80,12 @@ class RuleReader:
         self._cursor.close()
 
     def interrupt(self) -> None:
-        """End the reading thread within its statement, or before the next one."""
+        """Interrupt the reading thread's statement, or its next one."""
         self._interrupted.set()
         self._cursor.interrupt()
 
     def within(self, instant: str | None = None, start: int | None = None, end: int | None = None) -> Predicate:
-        """The programs in which the rule counts and that the principal reaches, and a half-open span of time."""
+        """The programs of the rule that the principal reaches, and a half-open span of time."""
         predicate = Predicate(self._principal)
         if self._rule.program_id is not None:
             predicate.add("program_id = ?", self._rule.program_id)
@@ -99,8 +99,8 @@ class RuleReader:
         return self._cursor.execute(sql, values).fetchall()
 
     def prepare_facts(self, oldest: int | None) -> None:
-        """Put into ``facts`` which transfers are in an alert that is not the rule's own, how they are labelled, and
-        whether they landed for a pre-flight. Nothing of that is before the ``oldest`` transfer's own time.
+        """Fill ``facts``: transfers in an alert of other rules or detectors, their labels, and whether they landed for
+        a pre-flight. All of that is after the ``oldest`` transfer's own time.
         """
         alerts, labels = self.within("updated_at", oldest), self.within()
         alerts.add("detector <> ?", RULE_PREFIX + self._rule.id)
@@ -109,7 +109,7 @@ class RuleReader:
         self.read(sql, [*alerts.values, *labels.values, *matches.values])
 
     def count_matches(self, tally: MatchTally) -> None:
-        """Add what is in ``matches``, which is older than what was counted before."""
+        """Add the rows of ``matches``, which is older than those counted before."""
         tally.matches += [MatchCount(*row) for row in self.read(_COUNTS)]
         tally.newest += self._ids(_NEWEST_MATCHES, MOST_CAUGHT - len(tally.newest))
         tally.false_positives += self._ids(_FALSE_POSITIVES, MOST_EXAMPLES - len(tally.false_positives))

@@ -1,8 +1,7 @@
-"""What a rule that is counted has matched beside the stream: its rows of ``rule_matches``, and what is known of those
-now.
+"""The matches of a rule beside the stream: its rows of ``rule_matches``, with present alerts and labels.
 
-How     A match counts for the rule as it is written now; matches of its earlier texts have another digest. The span is
-        of when it matched: that may be long after the transfer landed, and was alerted on.
+How     Matches count for the rule in its present form; those of earlier forms have another digest. The span is of the
+        time of the match: that may be long after the transfer landed, and was alerted on.
 """
 
 from typing import Final
@@ -31,7 +30,7 @@ _SCANNED: Final = """
 
 
 class RuleShadow(RuleReader):
-    """What a rule has matched in a mode and a span of time, and how many transfers were scored in it."""
+    """A rule's matches in a mode and a span of time, and the number of transfers scored in it."""
 
     def __init__(
         self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, mode: RuleMode, span: Span

@@ -1,4 +1,4 @@
-"""A Parquet file of scorings with labels, checked before anything is made of it: columns, types, words and rows.
+"""A Parquet file of scorings with labels, checked before use: columns, types, words and rows.
 
 Unit    ``taken_at`` is microseconds since the epoch, or a timestamp; none is before 1980
 Errors  ``StartupError``, which names the column or the rule
@@ -44,7 +44,7 @@ _ROWS: Final = "FROM read_parquet($file) WHERE feature_version = $version"
 
 
 def pattern_of(file: Path) -> str:
-    """The file's name as DuckDB reads it, to which some characters stand for others."""
+    """The file's name escaped for DuckDB's patterns."""
     return re.sub(r"([*?\[])", r"[\1]", str(file))
 
 
@@ -54,7 +54,7 @@ def instant_in(types: dict[str, str]) -> str:
 
 
 def check_file(connection: duckdb.DuckDBPyConnection, file: Path) -> dict[str, str]:
-    """The types of its columns; raises for the first thing that makes the file none of scorings."""
+    """The types of its columns; raises for the first fault."""
     if not file.is_file():
         raise StartupError(f"There is no file {file}.")
     types = _types_of(connection, file)
@@ -70,7 +70,7 @@ def check_file(connection: duckdb.DuckDBPyConnection, file: Path) -> dict[str, s
 
 
 def _rules(types: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """What holds for the rows, and what counts those that break it. A column that is all null may have any type."""
+    """Rules for rows, each with an expression that counts violations. A column of nulls may have any type."""
     for name, (wanted, accepted) in _TYPES.items():
         if types[name] not in accepted:
             yield f"{name} must be {wanted} and is {types[name]}", f'count("{name}")'

@@ -1,4 +1,4 @@
-"""What a challenger and the champion made of the same transfers, counted from the rows of the shadow."""
+"""The scores of a challenger and the champion on the same transfers, counted from the rows of the shadow."""
 
 from typing import Final
 
@@ -35,7 +35,7 @@ _CHAMPIONS: Final = "SELECT DISTINCT champion_version FROM shadow_scores WHERE {
 
 
 class ShadowScores:
-    """Reads on a cursor of its own; safe to use from several threads.
+    """Safe from several threads: it reads on its own cursor.
 
     Errors  ForbiddenError for a program that the principal may not touch
     """
@@ -46,7 +46,7 @@ class ShadowScores:
     def counts(
         self, principal: Principal, version: str, *, program_id: str | None, since: int, now: int
     ) -> tuple[list[PairCount], list[str]]:
-        """The counts of a version's scores since an instant, and the versions that it ran beside."""
+        """The counts of a version's scores since an instant, and the champions that it ran beside."""
         shadowed, labelled = Predicate(principal), Predicate(principal)
         if program_id is not None:
             principal.require_program(program_id)

@@ -1,6 +1,6 @@
-"""Of each entity the stored transfer scores that fade last, and of each party its newest transfer, as of a log offset.
+"""The stored transfer scores of each entity that fade last, and each party's newest transfer, as of a log offset.
 
-Unit    at most ``Fading.kept`` an entity and one more a party, found once for all of them, into temporary tables
+Unit    at most ``Fading.kept`` an entity and one more a party, found once for all, into temporary tables
 Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``
 """
 
@@ -48,7 +48,7 @@ _LAST_OF: Final = f"""
 
 
 class Fading(NamedTuple):
-    """How scores fade, as ``features`` defines it."""
+    """The fading of scores, as ``features`` defines it."""
 
     lives: tuple[int, ...]  # of the scores 1 to 100: how long each lasts
     day: int  # one day in the unit of the lives
@@ -56,7 +56,7 @@ class Fading(NamedTuple):
 
 
 class StoredScore(NamedTuple):
-    """A transfer's score as it is stored."""
+    """A transfer's stored score."""
 
     transfer_id: str
     score: int
@@ -64,7 +64,7 @@ class StoredScore(NamedTuple):
 
 
 class StrongestScorings:
-    """One program's. Used by one thread, and closed."""
+    """Of one program. Used by one thread, and closed."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection, *, tenant_id: str, program_id: str, upto: int) -> None:
         self._cursor = database.cursor()
@@ -90,7 +90,7 @@ class StrongestScorings:
         )
 
     def last_of_actors(self, actor_ids: Sequence[str]) -> tuple[str, ...]:
-        """The newest transfer of each of these entities, and accounts of unknown owner."""
+        """The newest transfer of each of these entities, or accounts of unknown owner."""
         return self._last_of("actor", actor_ids)
 
     def last_of_counterparties(self, party_ids: Sequence[str]) -> tuple[str, ...]:

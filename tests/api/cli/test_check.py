@@ -65,7 +65,7 @@ def test_given_each_kind_of_damage_when_checked_then_it_is_named(bank: Bank) -> 
     assert run.returncode == 1
     for sentence in (
         "has no row.",
-        "is not what was scored.",
+        "is not the scored one.",
         "of alerts is not what the record says: status.",
         "breaks at seq 0",
         "differs from the database at seq 0",
@@ -85,7 +85,7 @@ def test_given_a_segment_that_was_written_anew_when_checked_then_it_is_named(ban
 
     assert run.returncode == 1
     assert f"{path} is not the one that its successor names" in run.stderr
-    assert "is not what was scored." in run.stderr
+    assert "is not the scored one." in run.stderr
 
 
 def test_given_a_hole_or_another_log_when_checked_then_it_is_named(bank: Bank) -> None:
