@@ -1,6 +1,6 @@
 """Detectors of amounts: structuring below a reporting threshold, spikes, repeated and round amounts, micro entries.
 
-Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+Source  the reasons (``docs/reasons.md``); windows and further conditions of a detector are [P]
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ STRUCTURING_ENTITIES: Final = 2  # two accomplices with one counterparty are the
 
 
 def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
-    """The entity when its own transfers make the pattern, else the counterparty when those of several entities do."""
+    """The entity when its own transfers make the pattern, else the counterparty when several entities make it."""
     actor, party = context.actor, context.counterparty
     if actor is not None and _structures(context, actor):
         return named_actor(actor)
@@ -59,7 +59,7 @@ def _structures(context: DetectionContext, party: Actor | KnownCounterparty) -> 
 
 
 def many_pay(context: DetectionContext, party: KnownCounterparty) -> bool:
-    """Whether several actors each sent or got transfers just under one threshold with the same counterparty."""
+    """Whether several actors each have a transfer just under one threshold with the same counterparty."""
     lines = lines_of(context.vector.structuring_thresholds)
     zones = frozenset(lines.zones(context.vector.amount_cents))
     program, actors = context.program, set[int]()
@@ -75,7 +75,7 @@ def many_pay(context: DetectionContext, party: KnownCounterparty) -> bool:
 
 
 def grade_structuring(context: DetectionContext, subject: AlertSubject) -> Grade:
-    """Hard when an alert on the subject was decided before, and the pattern continues."""
+    """Hard when the pattern continues after a decided alert on the subject."""
     return HARD if context.program.alerts.was_decided(STRUCTURING, subject.type, subject.id) else HIGH
 
 
@@ -84,7 +84,7 @@ def micro_sender_subject(context: DetectionContext, reason: Reason) -> AlertSubj
 
 
 def micro_program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject | None:
-    """The program when no single entity of it reaches the count."""
+    """The program when no single entity reaches the count."""
     if context.vector.entity_micro_entries_24h >= rules.MICRO_COUNT:
         return None
     return AlertSubject(SubjectType.PROGRAM, context.program.id)
@@ -130,7 +130,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         ),
         thresholds={"factor": rules.SPIKE_FACTOR},
         review=ReviewQuestion(
-            unexplained="why this amount is so far from what the entity and the program usually move",
+            unexplained="why this amount is far from the usual amounts of the entity and the program",
             next_step="compare it with the entity's order or contract and with the declared activity",
         ),
     ),
@@ -156,7 +156,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "fromCents": ROUND_FROM_CENTS,
         },
         review=ReviewQuestion(
-            unexplained="what the large round amounts are paid for",
+            unexplained="the purpose of the large round amounts",
             next_step="ask for one underlying document and compare it with the amounts",
         ),
     ),
@@ -171,7 +171,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={"count24h": rules.MICRO_COUNT, "belowCents": MICRO_BELOW_CENTS},
         review=ReviewQuestion(
             unexplained=(
-                "whether the small entries verify accounts that are then used, or only try out which accounts exist"
+                "whether the small entries verify accounts that are then used, or only test which accounts exist"
             ),
             next_step="ask the program for its account verification process and count the returns of the small entries",
         ),

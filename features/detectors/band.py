@@ -1,7 +1,7 @@
-"""Detectors of the bands: a transfer whose score is in review or hold and that no other alert holds.
+"""Detectors of the bands: a transfer with a score in review or hold that is in no other alert.
 
 Window  none: an alert on the transfer
-Source  the bands' own promise: what is in review or hold is for a person to look at
+Source  the promise of the bands: a person looks at every transfer in review or hold
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(LOW.severity,),
         window="for good",
         review=ReviewQuestion(
-            unexplained="what the signals of the score mean together, as none of them is worth an alert alone",
+            unexplained="what the signals of the score mean together; none of them opens an alert alone",
             next_step="look at the signals one by one and at the other transfers of the same parties",
         ),
     ),
@@ -40,7 +40,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(HIGH.severity,),
         window="for good",
         review=ReviewQuestion(
-            unexplained="what the signals of the score mean together, as none of them is worth an alert alone",
+            unexplained="what the signals of the score mean together; none of them opens an alert alone",
             next_step="keep the money where it is and ask the program for the purpose of the transfer",
         ),
     ),

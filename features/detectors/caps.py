@@ -1,9 +1,9 @@
-"""The detector of a program's caps, run on each transfer that lands or lands with another amount.
+"""The detector of a program's caps, run on each transfer that lands or changes its amount.
 
 The transfer is recorded and not held at the rail. There is one alert a kind of cap and a period: the day or the month
 of the program, the transaction, or the day or 24 hours of one entity.
 
-Source  ``program_limit_breach`` of the interface; the caps are the bank's own
+Source  ``program_limit_breach`` of the API; the caps are the bank's
 """
 
 from typing import Final
@@ -74,7 +74,7 @@ _DETECTOR: Final = Detector(
     window="the day, the month, the transaction or 24 h",
     review=ReviewQuestion(
         unexplained="why the program moved more than it may",
-        next_step="ask the program what it moved and decide whether the cap or the program's activity has to change",
+        next_step="ask the program for the reason and decide whether the cap or the program's activity has to change",
     ),
 )
 DETECTORS: Final[tuple[Detector, ...]] = (_DETECTOR,)

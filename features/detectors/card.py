@@ -1,6 +1,6 @@
-"""Detectors of card attempts: cards that are tested, and a rise of the declines for fraud.
+"""Detectors of card attempts: card testing, and a rise of fraud declines.
 
-Source  the reasons' own (``docs/reasons.md``); windows are [P]
+Source  the reasons (``docs/reasons.md``); windows are [P]
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "programDeclinedPercent": rules.PROGRAM_DECLINED_PERCENT,
         },
         review=ReviewQuestion(
-            unexplained="whether somebody tries out cards here",
+            unexplained="whether cards are being tested here",
             next_step=(
                 "look at the declined attempts and their reasons, and pause the card or the merchant until it is known"
             ),
@@ -54,7 +54,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "factor": rules.MIX_FACTOR,
         },
         review=ReviewQuestion(
-            unexplained="what makes fraud declines more frequent than before",
+            unexplained="why fraud declines are more frequent than before",
             next_step="look at merchants, entry modes and times of the declined attempts",
         ),
     ),

@@ -1,8 +1,7 @@
-"""What a detector is: data that says which reasons open an alert, on what subject, how severe it is and for how long.
+"""A detector as data: the reasons that open an alert, its subject, its severity and its duration.
 
-A detector is fed by triggers. A trigger takes one reason of the scorer and names the subject; it may require more than
-the reason, and may grade the finding otherwise than usual. Findings of one detector on one subject within its window
-are one alert.
+Triggers feed a detector. A trigger takes one reason of the scorer and names the subject; it may have further conditions
+and another grade. Findings of one detector on one subject within its window are one alert.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,11 +21,11 @@ from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 
 ONCE: Final = 0
-"""The window of an alert on a transfer: a detector opens one on it, with no end."""
+"""The window of an alert on a transfer, which has no end."""
 
 
 class AlertSubject(NamedTuple):
-    """What an alert is about."""
+    """The subject of an alert."""
 
     type: SubjectType
     id: str
@@ -43,7 +42,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One finding of one detector on one subject, at one transfer.
 
     ``after`` and ``until`` are the ends of the window that its alert would have; an alert on a transfer has none.
-    ``topic`` tells apart the alerts of a detector that may have several on one subject at a time.
+    ``topic`` distinguishes the alerts of a detector with several alerts on one subject at a time.
     ``figures`` are evidence beside the vector; ``rule`` is the bank's rule that found it, if one did.
     """
 
@@ -100,7 +99,7 @@ Regrade = Callable[[DetectionContext, AlertSubject], Grade | None]
 
 
 class SaidBefore(NamedTuple):
-    """How long an earlier alert also covers a finding that says nothing new since that alert's first finding."""
+    """How long an earlier alert also covers a finding without news since that alert's first finding."""
 
     window_us: int
     nothing_new: Callable[[DetectionContext, int], bool]
@@ -118,18 +117,18 @@ class Trigger(NamedTuple):
 
 
 class ReviewQuestion(NamedTuple):
-    """What a draft says of an alert that a person decides. It names nobody and guesses no intent."""
+    """The part of a draft for the person who decides. It names no party and guesses no intent."""
 
-    unexplained: str  # by the figures alone
+    unexplained: str  # from the figures alone
     next_step: str
 
 
 class Detector(NamedTuple):
     """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
 
-    ``figures`` measures evidence that is no feature of the vector. The others are for the page alone, where the
-    triggers do not say it: further severities, when a finding is hard, and the window, the subjects and the indicators
-    of a detector without triggers, which runs on snapshots of the program or looks at the band.
+    ``figures`` measures evidence that is not in the vector. The others are for the page alone, where triggers lack
+    them: further severities, when a finding is hard, and the window, subjects and indicators of a detector without
+    triggers, which runs on snapshots of the program or looks at the band.
     """
 
     id: str
@@ -153,7 +152,7 @@ HARD: Final = Grade(Severity.HIGH, hard=True)
 
 
 def worse_of(one: Grade, other: Grade) -> Grade:
-    """The two together: the higher severity, and hard when either is."""
+    """Both grades together: the higher severity, and hard when either is hard."""
     severity = max(one.severity, other.severity, key=_SEVERITIES.index)
     return Grade(severity, one.hard or other.hard)
 

@@ -1,6 +1,6 @@
-"""The findings of all detectors in one assessed transfer, or in a return that was delivered, in a fixed order.
+"""The findings of all detectors in one assessed transfer, or in a delivered return, in a fixed order.
 
-A subject that one detector finds for several reasons is one finding, as severe as the most severe of them.
+Several reasons of one detector for one subject are one finding, with the highest severity among them.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from clearhold.features.windows.series import ALWAYS, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, SANCTIONS_RETURN})
-"""The detectors that can find one transfer twice: when it lands, and when it is returned."""
+"""The detectors that can find one transfer twice: at its landing, and at its return."""
 
 
 class _Triggered(NamedTuple):
@@ -91,7 +91,7 @@ def is_of_listed(program: ProgramState, parties: tuple[Actor | None, KnownCounte
 
 
 def listed_findings(context: DetectionContext) -> Iterator[Finding]:
-    """The wallets of a settlement that are on a sanctions list as it is applied, whenever it was paid."""
+    """The wallets of a settlement that are on a sanctions list at the entry, no matter when it was paid."""
     (actor, party), book = context.landed.parties, context.program.agents
     if party is not None and party.index in book.listed:
         yield listed_finding(context, party, at=context.at)
@@ -100,7 +100,7 @@ def listed_findings(context: DetectionContext) -> Iterator[Finding]:
 
 
 def listed_finding(context: DetectionContext, listed: Actor | KnownCounterparty, *, at: int) -> Finding:
-    """A wallet that is on a sanctions list: of an agent, or of a payer."""
+    """A listed wallet: of an agent, or of a payer."""
     owner = "agent" if isinstance(listed, Actor) else "payer"
     return Finding(
         detector=DETECTOR_OF[SCREENING],
@@ -117,7 +117,7 @@ def listed_finding(context: DetectionContext, listed: Actor | KnownCounterparty,
 
 
 def band_finding(context: DetectionContext) -> Finding | None:
-    """The finding of a score in review or hold, with all the signals that it adds up; None in another band."""
+    """The finding of a score in review or hold, with all signals of the score; None in another band."""
     score = context.assessment.score
     detector = DETECTOR_OF_BAND.get(score.band)
     if detector is None:
@@ -138,7 +138,7 @@ def band_finding(context: DetectionContext) -> Finding | None:
 
 
 def return_findings(context: DetectionContext, returned: ReturnState) -> Iterator[Finding]:
-    """The findings of a return as it is delivered: they need no further transfer."""
+    """The findings of a return at its delivery, without a further transfer."""
     if returned.code in UNAUTHORIZED_RETURN_CODES:
         yield from _unauthorized_findings(context, returned.at)
     elif returned.code == FROZEN_RETURN_CODE and returned.counts:
@@ -146,7 +146,7 @@ def return_findings(context: DetectionContext, returned: ReturnState) -> Iterato
 
 
 def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
-    """An entry that we sent and that came back as R16."""
+    """An originated entry that came back as R16."""
     entry = context.transfer.returned_transfer()
     if not (entry.moved and entry.outgoing_ach):
         return
@@ -167,7 +167,7 @@ def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
 
 
 def _unauthorized_findings(context: DetectionContext, delivered_at: int) -> Iterator[Finding]:
-    """A debit of somebody else that our side returns accuses nobody here."""
+    """A debit of another party that our side returns accuses no party here."""
     if not context.transfer.is_originated():
         return
     actor, party = context.landed.parties

@@ -1,6 +1,6 @@
-"""Detectors of the shapes that money makes: fans, funnels, chains, round trips, and money in and out in two days.
+"""Detectors of the shapes of money flows: fans, funnels, chains, round trips, and money in and out in two days.
 
-Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+Source  the reasons (``docs/reasons.md``); windows and further conditions of a detector are [P]
 """
 
 from typing import Final
@@ -51,11 +51,11 @@ def chain_end_subject(context: DetectionContext, reason: Reason) -> AlertSubject
 
 
 def passes_on_as_before(context: DetectionContext, since: int) -> bool:
-    """Whether the money is of payers, and goes to a payee, that the actor had dealt with at an instant.
+    """Whether the money is from payers, and goes to a payee, that the actor had already dealt with at an instant.
 
-    It is the exception of ``rapid_in_out`` with the earlier alert in place of the 60 days: an employer that is paid
-    by the same customer and pays the same staff is one alert until its customer is known for so long, and a mule who is
-    sent money by somebody new is another one each time.
+    This is the exception of ``rapid_in_out``, with the earlier alert in place of the 60 days. An employer that is paid
+    by the same customer and pays the same staff gets one alert until its customer is known for 60 days; a mule with a
+    new payer gets a further alert each time.
     """
     actor, program, v = context.actor, context.program, context.vector
     payer, payee = StoredTransfer.read(program, context.landed.row_index).nodes()
@@ -69,7 +69,7 @@ def passes_on_as_before(context: DetectionContext, since: int) -> bool:
 
 
 def grade_fan_in(context: DetectionContext, _subject: AlertSubject) -> Grade | None:
-    """To be paid by many is an agent's business: it is compared with its own weeks alone, once it has any."""
+    """Many payers are normal for an agent: it is compared with its own weeks alone, once it has any."""
     has_weeks = context.vector.fan_in_usual_week is not None
     return MEDIUM if has_weeks or not context.program.holds_agents else None
 
@@ -83,7 +83,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds=_FAN_THRESHOLDS,
         review=ReviewQuestion(
             unexplained="what the many payers have in common and why they pay the same side at this time",
-            next_step="list the payers, their ages on the program and what they say they pay for",
+            next_step="list the payers, their ages on the program and the stated purposes of their payments",
         ),
     ),
     Detector(
@@ -99,7 +99,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         ),
         thresholds={**_FAN_THRESHOLDS, "newPayees24h": rules.FAN_NEW_PAYEES},
         review=ReviewQuestion(
-            unexplained="who the many payees are and what they are paid for",
+            unexplained="who the many payees are, and the purpose of their payments",
             next_step="list the payees, how many of them are new, and compare the run with earlier ones",
         ),
     ),
@@ -182,7 +182,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={"hardCount30d": ROUND_TRIPS_HARD},
         hard_when=f"at {ROUND_TRIPS_HARD} in 30 days",
         review=ReviewQuestion(
-            unexplained="what is gained by money that returns to where it came from",
+            unexplained="the purpose of money that returns to its origin",
             next_step="follow the path by its transfers and ask for the agreements behind each hop",
         ),
     ),

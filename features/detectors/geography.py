@@ -1,6 +1,6 @@
-"""Detectors of countries and rails: those on a regulator's list, and those that the program did not declare.
+"""Detectors of countries and rails: on a regulator's list, or undeclared by the program.
 
-Source  the reasons' own (``docs/reasons.md``); windows are [P]
+Source  the reasons (``docs/reasons.md``); windows are [P]
 """
 
 from typing import Final

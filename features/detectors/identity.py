@@ -1,6 +1,6 @@
-"""Detectors of who an entity is: denied or unfinished verification, and screening.
+"""Detectors of an entity's identity: denied or unfinished verification, and screening.
 
-Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+Source  the reasons (``docs/reasons.md``); windows and further conditions of a detector are [P]
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ def grade_unverified(context: DetectionContext, _subject: AlertSubject) -> Grade
 
 
 def seven_day_cents(context: DetectionContext) -> int:
-    """The sum that the actor moved in 7 days, this transfer included if it moved money."""
+    """The sum that the actor moved in 7 days, with this transfer if it moved money."""
     return 0 if context.actor is None else context.actor.amounts.measure(context.at - DAYS_7, context.at)[1]
 
 
@@ -87,7 +87,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={},
         review=ReviewQuestion(
             unexplained="whether the entity's screening is complete, recent and cleared",
-            next_step="screen the entity again and record who cleared what was found",
+            next_step="screen the entity again and record who cleared the matches",
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""The transfers that a finding rests on: how many are named, and the newest of a program.
+"""The supporting transfers of a finding: how many are named, and the newest of a program.
 
 Bounds  the newest ``NAMED`` are named; where a transfer's amount, type or return decides, the newest ``READ`` are read
 """

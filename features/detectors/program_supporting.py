@@ -1,7 +1,7 @@
-"""What a finding on a program is made of: transfers, accounts or entities, the counterparty that was paid most.
+"""The support of a finding on a program: transfers, accounts or entities, and the counterparty that was paid most.
 
 Window  the indicator's own, up to the snapshot
-Errors  none: a finding that is made of none of these rests on its snapshot alone
+Errors  none: a finding without such support rests on its snapshot alone
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
-    """What the finding is made of."""
+    """The support of the finding."""
     parts = _PARTS.get(finding.detector)
     return Parts() if parts is None else parts(snapshot, finding)
 
@@ -71,7 +71,7 @@ def _of_the_month(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
 
 
 def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:
-    """What the counterparty that was paid most received in 30 days, and who that is."""
+    """The transfers of 30 days to the counterparty that was paid most, and its id."""
     program = snapshot.program
     party = program.counterparties.all[program.kri_windows.most_paid_party()]
     edges = program.graph.into.get(party.node)

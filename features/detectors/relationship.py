@@ -1,6 +1,6 @@
 """Detectors of an entity's counterparties: large first transfers, many new ones, and several entities on one account.
 
-Source  the reasons' own (``docs/reasons.md``); windows are [P]
+Source  the reasons (``docs/reasons.md``); windows are [P]
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         features=("counterparty_first_time", "counterparty_n", "program_p95_cents"),
         thresholds={"floorCents": rules.LARGE_FIRST_CENTS},
         review=ReviewQuestion(
-            unexplained="what the first dealing with this counterparty is, at such an amount",
+            unexplained="the purpose of a first transfer of this amount with this counterparty",
             next_step="ask for the contract or invoice and confirm the account details on a second channel",
         ),
     ),
@@ -29,7 +29,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         features=("entity_new_counterparties_24h", "velocity_24h_count"),
         thresholds={"count24h": rules.NEW_COUNTERPARTIES},
         review=ReviewQuestion(
-            unexplained="why so many counterparties are new on the same day",
+            unexplained="why many counterparties are new on the same day",
             next_step="check whether a list was imported or a campaign began, and look at two of the new ones",
         ),
     ),

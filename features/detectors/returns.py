@@ -1,6 +1,6 @@
 """Detectors of returned ACH debits: abuse of return codes, unauthorized returns, and spending before a return.
 
-Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+Source  the reasons (``docs/reasons.md``); windows and further conditions of a detector are [P]
 """
 
 from typing import Final
@@ -61,7 +61,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "redebitDays": rules.REDEBIT_DAYS,
         },
         review=ReviewQuestion(
-            unexplained="why so many debits come back and what was done about the accounts that refused them",
+            unexplained="why many debits are returned and how the program treats the accounts that refused them",
             next_step="ask the program for the authorizations of the returned debits and stop repeated debits",
         ),
     ),
@@ -92,7 +92,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={"returns": 1},
         review=ReviewQuestion(
             unexplained="why the counterparty's account is frozen, and whether OFAC ordered the return",
-            next_step="hold what goes to the counterparty, screen it, and ask the bank which of the two it was",
+            next_step="hold payments to the counterparty, screen it, and ask the bank which of the two causes applies",
         ),
     ),
     Detector(

@@ -1,4 +1,4 @@
-"""The rules that the bank wrote, as detectors ``rule:<id>`` of a transfer: which of them match it, and what they find.
+"""The bank's rules as detectors ``rule:<id>`` of a transfer: the matching rules, and their findings.
 
 Window  none: a rule opens at most one alert on a transfer
 """
@@ -19,13 +19,13 @@ from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.state.program import ProgramState
 
 RULE_REVIEW: Final = ReviewQuestion(
-    unexplained="whether the transfer is of the kind that the bank wrote the rule for",
+    unexplained="whether the transfer is one that the bank's rule is meant for",
     next_step="compare the transfer with the purpose of the rule",
 )
 
 
 def matching_rules(program: ProgramState, vector: FeatureVector) -> tuple[RuleInForce, ...]:
-    """The rules in force in the program that the vector meets: first the active ones, then those in testing."""
+    """The rules in force in the program that the vector meets: active rules first, then rules in testing."""
     in_force = program.policies.rules()
     if not in_force.rules:
         return ()

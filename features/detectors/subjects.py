@@ -1,6 +1,6 @@
 """The subject of a finding: the transfer, one of its parties, a side of its edge in the graph, or the program.
 
-A party that is unknown, or has no id from the bank, cannot be named: the subject is then the actor, else the transfer.
+An unknown party, or one without an id from the bank, cannot be named: the subject is then the actor or the transfer.
 """
 
 from clearhold.features.core.reason import Reason
@@ -37,7 +37,7 @@ def counterparty_or_actor(context: DetectionContext) -> AlertSubject:
 
 
 def account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
-    """The transfer's own account, as a card's attempts are counted by it."""
+    """The transfer's own account, because a card's attempts are counted by account."""
     account_id = context.transfer.account_id()
     if account_id is None:
         return actor_subject(context, reason)
@@ -53,7 +53,7 @@ def payee_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
 
 
 def shared_account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
-    """The counterparty that carries the account; of several names for one account the first one seen."""
+    """The counterparty with the account; of several names for one account the first one seen."""
     party = context.counterparty
     if party is None:
         return actor_subject(context, reason)

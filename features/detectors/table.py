@@ -44,7 +44,7 @@ SIGNALS_ONLY: Final = (
     identity_rules.DENIED_ATTEMPT.id,
     *(signal.id for signal in habits.SIGNALS),
 )
-"""Reasons that add points and open no alert; the history reason and the caps do not either."""
+"""Reasons that add points without an alert; the history reason and the caps open none either."""
 
 
 def _triggers_by_reason() -> Mapping[str, tuple[tuple[Detector, Trigger], ...]]:
@@ -56,4 +56,4 @@ def _triggers_by_reason() -> Mapping[str, tuple[tuple[Detector, Trigger], ...]]:
 
 
 TRIGGERS: Final = _triggers_by_reason()
-"""The detectors that a reason feeds, each with its trigger."""
+"""The detectors of a reason, each with its trigger."""

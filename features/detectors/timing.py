@@ -1,8 +1,8 @@
-"""Detectors of time: a velocity spike, and an account that moves money again after a long silence.
+"""Detectors of time: a velocity spike, and an account that moves money after long inactivity.
 
 The scorer's rules for both are in ``features/scorers/trs_v1/timing.py``, with ids TRS-VEL.
 
-Source  the reasons' own (``docs/reasons.md``); windows and what a detector requires beyond its reasons are [P]
+Source  the reasons (``docs/reasons.md``); windows and further conditions of a detector are [P]
 """
 
 from typing import Final

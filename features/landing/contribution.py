@@ -1,4 +1,4 @@
-"""What a transfer adds to the windows: as a movement of money, as a card attempt, and by its return."""
+"""The contribution of a transfer to the windows: as a movement of money, as a card attempt, and by its return."""
 
 import msgspec
 
@@ -7,14 +7,14 @@ from clearhold.features.windows.series_kinds import SeriesKind
 
 
 class Movement(msgspec.Struct, frozen=True, gc=False):
-    """What a transfer that moved money adds to the windows; equal movements leave the windows as they are."""
+    """The contribution of a transfer that moved money; equal movements leave the windows unchanged."""
 
     row_index: int
     actor: Actor | None
     counterparty: KnownCounterparty | None
     source: int
     target: int
-    cents: int | None  # US cents; without them it counts, and adds to no sum
+    cents: int | None  # US cents; without them it counts but adds to no sum
     at: int
     class_id: int
     originated: bool  # an ACH debit that the program sent
@@ -26,7 +26,7 @@ class CardAttempt(msgspec.Struct, frozen=True, gc=False):
     """A card transfer, whether it moved money or not; ``card`` is the key that it is counted under (``card_key``)."""
 
     card: int
-    actor: int  # whose card it was seen to be, -1 for nobody's
+    actor: int  # the observed holder of the card, -1 if unknown
     at: int
     kinds: tuple[SeriesKind, ...]
     row_index: int
@@ -37,11 +37,11 @@ class ReturnedTransfer(msgspec.Struct, frozen=True, gc=False):
 
     actor: Actor | None
     counterparty: KnownCounterparty | None
-    moved: bool  # a transfer that failed or was canceled counts for nothing, and neither does its return
+    moved: bool  # a failed or canceled transfer does not count, and neither does its return
     outgoing_ach: bool
-    originated: bool  # a debit: what comes back of others accuses nobody here
+    originated: bool  # a debit: returns of other entries accuse no party here
     sends_credit: bool
-    is_rck: bool  # a bounced check, presented again
+    is_rck: bool  # a returned check, presented again
     cents: int | None
     at: int
     row_index: int

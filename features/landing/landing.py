@@ -1,7 +1,7 @@
-"""A transfer event applied to its program: the newest snapshot wins, the windows follow, and the transfer is scored.
+"""A transfer event applied to its program: the newest snapshot wins, the windows change, and the transfer is scored.
 
 A transfer is scored when first seen, and again when an event changes its amount, counterparty, entity, country or
-return (ruling 6). Its own time stays the one it was first seen with. A change counts for other transfers from the
+return (ruling 6). Its own time is the one of its first event. A change counts for other transfers from the
 event's time on.
 """
 
@@ -31,8 +31,8 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.edges import NOBODY
 
-# What can change of a transfer's contribution to the windows; the fields whose change gives it a new score, beside its
-# return (ruling 6); and both.
+# The fields that change a transfer's contribution to the windows; the fields that, beside its return, change its score
+# (ruling 6); and both.
 _MOVED_AS: Final = attrgetter("moved", "cents", "actor", "counterparty", "ach_type")
 _SCORED_ON: Final = attrgetter("cents", "amount", "currency", "actor", "counterparty", "country")
 _COUNTED_ON: Final = attrgetter(
@@ -139,7 +139,7 @@ def _enter_windows(
     snapshot: TransferSnapshot,
     position: EntryPosition,
 ) -> None:
-    """Count a transfer that was just scored for those that come after it."""
+    """Count a transfer that was just scored, for later transfers."""
     program, at, row_index = transfer.program, transfer.record.at, transfer.row_index
     program.kri_windows.add(row_index, transfer.record)
     if subject.moved:
@@ -188,7 +188,7 @@ def _land_newer(
 
 
 def _may_count_otherwise(stored: StoredTransfer, transfer: StoredTransfer, snapshot: TransferSnapshot) -> bool:
-    """False for most newer snapshots: they bring another status, without a return, to a transfer of no card."""
+    """False for most newer snapshots, which bring another status, without a return, to a transfer of no card."""
     return (
         _COUNTED_ON(stored.record) != _COUNTED_ON(transfer.record)
         or stored.row_index in stored.program.returned
@@ -199,7 +199,7 @@ def _may_count_otherwise(stored: StoredTransfer, transfer: StoredTransfer, snaps
 
 
 def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
-    """An older snapshot overwrites nothing; a return that the newer one does not mention is carried forward."""
+    """An older snapshot overwrites nothing; a return that the newer one does not mention is kept."""
     at, row_index = stored.record.at, stored.row_index
     known_at = known_from(stored.program, row_index, position.event_at)
     state = first_return(snapshot, own_at=at, event_at=known_at)
@@ -249,7 +249,7 @@ def _former_parties(before: StoredTransfer, after: StoredTransfer) -> tuple[Acto
 
 
 def _replace_contribution(before: StoredTransfer, after: StoredTransfer, *, known_at: int) -> bool:
-    """Replace what the transfer contributes to the windows; True when that changed."""
+    """Replace the transfer's contribution to the windows; True when it changed."""
     program, is_changed = before.program, False
     if _MOVED_AS(before.record) != _MOVED_AS(after.record):
         movement, newer_movement = before.movement(), after.movement()
@@ -298,7 +298,7 @@ def _parties_of(
 
 
 def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple[KnownCounterparty | None, bool]:
-    """The counterparty, with the snapshot's details merged into it; True when they were new."""
+    """The counterparty, with the snapshot's details merged into it; True when they changed it."""
     book = program.counterparties
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
     if snapshot.counterparty_id is not None:

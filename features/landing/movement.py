@@ -1,7 +1,7 @@
 """A transfer's contribution to the windows of its program, its actor, its counterparty and the graph.
 
 A contribution enters the windows when the transfer lands, and is replaced when a newer snapshot changes it. Entering
-and leaving are one function with a sign, so that exactly what was entered leaves.
+and leaving are one function with a sign, so that leaving removes exactly what entered.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ def replace_movement(
 def replace_attempt(
     program: ProgramState, before: CardAttempt | None, after: CardAttempt | None, *, known_at: int | None
 ) -> None:
-    """The same for what a card transfer adds to its card and its program."""
+    """The same for the contribution of a card transfer to its card and its program."""
     if before is not None:
         _change_attempts(program, before, LEAVE, known_at)
     if after is not None:
@@ -41,7 +41,7 @@ def replace_attempt(
 
 
 def count_under(program: ProgramState, movement: Movement, thresholds: frozenset[int]) -> None:
-    """Count a movement that is in the windows already under thresholds that are new to them."""
+    """Count a movement that is already in the windows under thresholds that are new to them."""
     if movement.card or movement.cents is None:
         return
     for threshold in thresholds.intersection(program.counted_lines.zones(movement.cents, movement.at)):
@@ -60,7 +60,7 @@ def change_times(series: EventTimes, at: int, sign: int, known_at: int | None) -
 
 
 def change_amount(series: AmountSeries, at: int, cents: int, sign: int, known_at: int | None) -> None:
-    """The same for an instant with an amount."""
+    """The same with an amount."""
     if sign == ENTER:
         series.add_amount(at, cents, known_at=known_at)
         return
@@ -100,7 +100,7 @@ def _change_attempts(program: ProgramState, attempt: CardAttempt, sign: int, kno
 def _change_windows(
     program: ProgramState, this: Movement, other: Movement | None, sign: int, known_at: int | None
 ) -> None:
-    """Enter or take out what ``this`` contributes beyond ``other``, its successor or predecessor."""
+    """Enter or take out the part of ``this`` that ``other``, its successor or predecessor, lacks."""
     at, cents = this.at, this.cents or 0
     if other is None or other.cents != this.cents:
         _change_baseline(program, this, sign, known_at)
@@ -150,7 +150,7 @@ def _change_zones(
 
 
 def _edge(movement: Movement) -> tuple[int, int, int | None]:
-    """An amount that changes is an edge that changes: an earlier instant must still see the old one."""
+    """A changed amount is a changed edge: an earlier instant must still see the old one."""
     return (movement.source, movement.target, movement.cents)
 
 

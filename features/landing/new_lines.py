@@ -1,4 +1,4 @@
-"""A reporting threshold that comes into force: the amounts of the seven days before it that lie just under it count.
+"""A reporting threshold that comes into force: amounts just under it count for the seven days before.
 
 Cost  once a threshold, of the program's transfers of seven days
 """
@@ -11,7 +11,7 @@ from clearhold.features.state.program import ProgramState
 
 
 def start_counting(program: ProgramState, thresholds_cents: Iterable[int], *, since: int) -> None:
-    """Count amounts under the thresholds from now on; no-op for those that are counted already."""
+    """Count amounts under the thresholds from now on; thresholds that are already counted change nothing."""
     new = program.counted_lines.add(thresholds_cents, since=since)
     if not new:
         return

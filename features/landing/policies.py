@@ -1,4 +1,4 @@
-"""A version of a policy that comes into force in a program, with what follows from it in the program's state."""
+"""A policy version that comes into force in a program, with its effects on the program's state."""
 
 import msgspec
 
@@ -18,12 +18,12 @@ from clearhold.features.windows.series import ALWAYS
 
 
 def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosition, emit: Emit) -> None:
-    """Apply the entry of an activation; one that was applied before changes nothing.
+    """Apply the entry of an activation; a repeated one changes nothing.
 
-    A version with a rule or a card that cannot be evaluated is refused whole, so that the one before it stays in force.
+    A version with a rule or a card that cannot be evaluated is refused whole: the previous one stays in force.
     """
     if not program.tenant_id:
-        program.tenant_id = entry.tenant_id  # of the state that is a tenant's own, which no program declares
+        program.tenant_id = entry.tenant_id  # the state of a tenant, which no program declares
     body = decode_body(entry.version, entry.body)
     if isinstance(body, RulesBody):
         body = checked_body(body)
@@ -41,7 +41,7 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
 
 
 def bring_card_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
-    """Score with a card from this entry on, or beside it; one in shadow decides nothing, so that no record cites it."""
+    """Score with a card from this entry on, or beside it; a card in shadow decides nothing, so no record cites it."""
     in_force = program.scorecards.activate(version, position.offset)
     if in_force is not None and prefix_of(version.version) == SCORECARD:
         emit(policy_row(program, in_force, position))
@@ -50,7 +50,7 @@ def bring_card_into_force(program: ProgramState, version: ActiveVersion, positio
 def bring_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
     """Put a version into the program's book, count under its thresholds, and emit its row.
 
-    Rules change no thresholds and no other policy. One in testing decides nothing, so no record cites its version.
+    Rules change no thresholds and no other policy. A rule in testing decides nothing, so no record cites its version.
     """
     in_force = program.policies.activate(version)
     if in_force is None:
@@ -67,7 +67,7 @@ def bring_into_force(program: ProgramState, version: ActiveVersion, position: En
 
 
 def emit_composed(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Emit the program's autonomy, and the policy that dispositions cite from now on where it makes another of it."""
+    """Emit the program's autonomy and, where the autonomy changes it, the policy that dispositions cite from now on."""
     at, own = position.appended_at, program.autonomy
     if own.version is not None:
         emit(_row(program, own.version, own.body, position, action_id="", of_program=True))
@@ -78,7 +78,7 @@ def emit_composed(program: ProgramState, position: EntryPosition, emit: Emit) ->
 
 
 def policy_row(program: ProgramState, version: ActiveVersion, position: EntryPosition) -> PolicyRow:
-    """A body that is in force in the program from this entry on, so that whoever reads the record finds it."""
+    """A body in force in the program from this entry on, for readers of the record."""
     return _row(
         program, version.version, version.body, position, action_id=version.action_id, of_program=version.of_program
     )

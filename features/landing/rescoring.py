@@ -1,8 +1,7 @@
-"""A stored transfer scored again at its own time, over what was known at that time and without counting itself.
+"""Scores a stored transfer again at its own time, from the facts known at that time and without counting itself.
 
-A change counts for others from the moment it was delivered; until then the windows show the transfer as it was
-before. So what must not be counted is what the transfer had contributed to the windows by its own time, not what it
-contributes now.
+A change counts for other transfers from its delivery on; until then the windows show the transfer before the change. So
+the contribution to leave out is the one that the transfer had made by its own time, not its present one.
 """
 
 from typing import Final
@@ -25,7 +24,7 @@ _CARD: Final = Rail.CARD.value
 
 
 def known_from(program: ProgramState, row_index: int, event_at: int) -> int:
-    """When a change counts from: the event's time, but never before the change that it follows."""
+    """The instant from which a change counts: the event's time, but never before the previous change."""
     history = program.counted.get(row_index)
     return max(event_at, history[-1].known_at) if history else event_at
 
@@ -36,7 +35,7 @@ def record_change(
     *,
     known_at: int,
 ) -> None:
-    """Keep what the transfer contributed to the windows before a change, and what it contributes since."""
+    """Keep the transfer's contributions to the windows before and after a change."""
     transfer = before[0]
     counted, row_index = transfer.program.counted, transfer.row_index
     history = counted.get(row_index) or (_counted(*before, ALWAYS),)
@@ -44,7 +43,7 @@ def record_change(
 
 
 def score_again(transfer: StoredTransfer) -> Assessment:
-    """The program's baseline is the one of the first sight; everything else is measured again."""
+    """The program's baseline is the one at first sight; everything else is measured again."""
     program, record, counterparty = transfer.program, transfer.record, transfer.counterparty
     rail, direction = transfer.rail_and_direction()
     text = program.strings.text
@@ -86,7 +85,7 @@ def _counted(transfer: StoredTransfer, returned: ReturnState | None, known_at: i
 
 
 def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
-    """What the transfer had contributed to the windows by its own time."""
+    """The contribution of the transfer to the windows by its own time."""
     program, record, row_index = transfer.program, transfer.record, transfer.row_index
     history = program.counted.get(row_index) or (_counted(transfer, transfer.returned(), ALWAYS),)
     counted = next(each for each in reversed(history) if each.known_at <= record.at)

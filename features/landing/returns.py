@@ -1,6 +1,6 @@
-"""Returned transfers: the return that is known of a transfer, and how it enters and leaves the windows.
+"""Returned transfers: the known return of a transfer, and how it enters and leaves the windows.
 
-A return counts from the moment it was delivered; a dishonoured one stops counting from the dishonour on.
+A return counts from its delivery; a dishonoured one stops counting at the dishonour.
 Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 """
 
@@ -38,7 +38,7 @@ def first_return(snapshot: TransferSnapshot, *, own_at: int, event_at: int) -> R
 def merged_return(
     stored: ReturnState | None, snapshot: TransferSnapshot, *, own_at: int, event_at: int
 ) -> ReturnState | None:
-    """The return after a newer snapshot; a stored return that the snapshot does not mention stays."""
+    """The return after a newer snapshot; a stored return stays if the snapshot does not mention it."""
     if stored is None:
         return first_return(snapshot, own_at=own_at, event_at=event_at)
     code = shared(snapshot.return_code) or stored.code
@@ -60,7 +60,7 @@ def merged_return(
 def change_return(
     program: ProgramState, transfer: ReturnedTransfer, state: ReturnState, sign: int, *, known_at: int | None
 ) -> None:
-    """Enter a return into the windows, or take it out of them from ``known_at`` on."""
+    """Enter a return into the windows, or take it out from ``known_at`` on."""
     if not (transfer.moved and state.counts):
         return
     for series in _series_of(program, transfer, state):
@@ -82,7 +82,7 @@ def change_return(
 def _change_program(
     program: ProgramState, transfer: ReturnedTransfer, state: ReturnState, sign: int, *, known_at: int | None
 ) -> None:
-    """The program's own series of returns, for its key risk indicators."""
+    """The program's series of returns, for its key risk indicators."""
     if transfer.cents == 0 or not (transfer.originated or transfer.sends_credit):
         return
     by_kind = program.series_by_kind
@@ -109,7 +109,6 @@ def _change_probe(
 
 
 def _series_of(program: ProgramState, transfer: ReturnedTransfer, state: ReturnState) -> list[EventTimes]:
-    """The series that a return is counted in."""
     unauthorized = transfer.originated and state.code in UNAUTHORIZED_RETURN_CODES
     series: list[EventTimes] = []
     if transfer.actor is not None:

@@ -1,4 +1,4 @@
-"""What a challenger makes of an assessed transfer: a row beside the champion's score, and nothing else."""
+"""The challenger's score of an assessed transfer: a row beside the champion's score, without other effects."""
 
 from clearhold.features.core.bands import band_word
 from clearhold.features.core.log_entry import EntryPosition
@@ -11,7 +11,7 @@ from clearhold.features.state.program import ProgramState
 def emit_shadow_score(
     program: ProgramState, transfer_id: str, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """Score the vector of a transfer that was just scored with the challenger too, where one runs."""
+    """Score the vector of a newly scored transfer with the challenger too, where one runs."""
     challenger, assessment = program.scorecards.challenger, landed.assessment
     if challenger is None or assessment is None or emit is no_rows:
         return

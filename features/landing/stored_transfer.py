@@ -1,7 +1,7 @@
 """A stored transfer: its packed record read against its program.
 
-``StoredTransfer`` is the one object that landing, rescoring, returns, backfills and detectors share. It knows the
-transfer's parties, what the transfer contributes to the windows, and the row that the store keeps of it.
+``StoredTransfer`` is the object that landing, rescoring, returns, backfills and detectors share. It knows the
+transfer's parties, its contribution to the windows, and its row in the store.
 """
 
 from clearhold.features.core.bands import band_word
@@ -38,7 +38,7 @@ class StoredTransfer:
         self.program = program
         self.row_index = row_index
         actor, counterparty = record.actor, record.counterparty
-        if actor in program.merged:  # an account whose owner was told since
+        if actor in program.merged:  # an account whose owner was stated since
             actor = program.merged[actor]
             record = record._replace(actor=actor)
         self.record = record
@@ -49,7 +49,6 @@ class StoredTransfer:
 
     @classmethod
     def read(cls, program: ProgramState, row_index: int) -> "StoredTransfer":
-        """The transfer in that row of the table."""
         return cls(program, row_index, program.transfers.read(row_index))
 
     @classmethod
@@ -58,7 +57,7 @@ class StoredTransfer:
         return None if row_index is None else cls.read(program, row_index)
 
     def write(self, former: TransferRecord | None = None) -> None:
-        """Store the record as it is now, and count it so; ``former`` is the stored one where that is at hand."""
+        """Store and count the present record; ``former`` is the stored one if the caller has it."""
         program, row_index = self.program, self.row_index
         before = program.transfers.glance(row_index) if former is None else former
         program.transfers.write(row_index, self.record)
@@ -102,26 +101,25 @@ class StoredTransfer:
         return priced(self.record.cents)
 
     def card(self) -> int:
-        """The key that the transfer's attempt is counted under."""
         return card_key(self.record.card, self.record.account, self.record.actor)
 
     def kinds(self) -> tuple[SeriesKind, ...]:
-        """The kinds of series that the transfer is counted in."""
+        """The kinds of series that count the transfer."""
         record = self.record
         return kinds_of(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type], self.cents())
 
     def returned(self) -> ReturnState | None:
-        """The return that is known of the transfer."""
+        """The known return of the transfer."""
         return self.program.returned.get(self.row_index)
 
     def movement(self) -> Movement | None:
-        """What the transfer contributes to the windows; None when it moved no money."""
+        """The contribution of the transfer to the windows; None when it moved no money."""
         if not self.record.moved:
             return None
         return self.movement_between(*self.nodes(), self.kinds())
 
     def movement_between(self, source: int, target: int, kinds: tuple[SeriesKind, ...]) -> Movement:
-        """The same, of a transfer that moved money between these nodes and is counted in these series."""
+        """The contribution of a transfer that moved money between these nodes, counted in these series."""
         record = self.record
         return Movement(
             self.row_index,
@@ -138,7 +136,7 @@ class StoredTransfer:
         )
 
     def attempt(self) -> CardAttempt | None:
-        """What a card transfer contributes, whether it moved money or not; None on other rails."""
+        """The contribution of a card transfer, whether it moved money or not; None on other rails."""
         record = self.record
         if record.class_id not in CARD_CLASSES:
             return None
@@ -152,11 +150,11 @@ class StoredTransfer:
         )
 
     def day_contribution(self) -> DayContribution:
-        """What the transfer adds to the tallies of its day."""
+        """The contribution of the transfer to the tallies of its day."""
         return self.program.day_tallies.contribution(self.row_index, self.record, self.returned())
 
     def returned_transfer(self) -> ReturnedTransfer:
-        """What the windows of returns need of the transfer."""
+        """The fields of the transfer that the windows of returns need."""
         return ReturnedTransfer(
             actor=self.actor,
             counterparty=self.counterparty,
@@ -171,7 +169,7 @@ class StoredTransfer:
         )
 
     def row(self, transfer_id: str, position: EntryPosition) -> TransferRow:
-        """The transfer as it stands after this entry, in the order of the row's fields: one is built an event."""
+        """The transfer after this entry, in the order of the row's fields: one is built an event."""
         program, record, actor, counterparty = self.program, self.record, self.actor, self.counterparty
         rail, direction = RAIL_CLASSES[record.class_id]
         texts = program.strings.texts
@@ -212,6 +210,6 @@ class StoredTransfer:
 
 
 def payer_and_payee(actor: Actor | None, counterparty_node: int, *, leaves: bool) -> tuple[int, int]:
-    """The nodes of both sides in the order in which the money goes; ``leaves`` says that the actor pays."""
+    """The nodes of both sides in the direction of the money; ``leaves`` says that the actor pays."""
     own = NOBODY if actor is None else node_of_actor(actor.index)
     return (own, counterparty_node) if leaves else (counterparty_node, own)

@@ -1,4 +1,4 @@
-"""Where the ``Subject`` of a measurement is built: for landing, pre-flight and rescoring alike."""
+"""Builds the ``Subject`` of a measurement for landing, pre-flight and rescoring alike."""
 
 from clearhold.features.core.money_flow import money_leaves
 from clearhold.features.landing.stored_transfer import payer_and_payee
@@ -32,9 +32,9 @@ def build_subject(
 ) -> Subject:
     """The transfer to be measured at ``at``, in the order of the Struct's fields: one is built an event.
 
-    ``cents`` are US cents, and ``card`` is the key that a card attempt is counted under. ``details`` are what is known
-    of the counterparty with what a pre-flight says of it; ``counterparty_named`` is given where one may be named and
-    not be on file. ``moved`` is False for an attempt.
+    ``cents`` are US cents, and ``card`` is the key that a card attempt is counted under. ``details`` are the known
+    details of the counterparty with those of a pre-flight; ``counterparty_named`` is given for a named counterparty
+    that may not be on file. ``moved`` is False for an attempt.
     """
     is_named = counterparty is not None if counterparty_named is None else counterparty_named
     leaves = money_leaves(rail, direction, ach_type)
@@ -61,7 +61,7 @@ def build_subject(
 
 
 def _sides(actor: Actor | None, other: int, *, leaves: bool, is_named: bool) -> tuple[int, int, int | None, int | None]:
-    """Source and target, payer and payee: the same, but for a side that has no node."""
+    """Source and target, payer and payee: equal, except for a side without a node."""
     own = None if actor is None else node_of_actor(actor.index)
     counterparty = other if other != NOBODY else (STRANGER if is_named else None)
     source, target = payer_and_payee(actor, other, leaves=leaves)
@@ -75,7 +75,7 @@ def _account_changed(
     at: int,
     own: OwnContribution,
 ) -> bool:
-    """True for a first transfer to a name that was dealt with before under another account (ruling 10)."""
+    """True for a first transfer to a name with earlier transfers under another account (ruling 10)."""
     book = program.counterparties
     if counterparty is None:
         return details is not None and book.has_other_account(*details, at=at)

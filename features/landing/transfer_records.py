@@ -1,4 +1,4 @@
-"""Where ``TransferRecord`` is built: from a first snapshot, and from a newer one over the stored record.
+"""Builds ``TransferRecord``: from a first snapshot, and from a newer one over the stored record.
 
 Both builders write the fields by position, in the order of the NamedTuple: naming all 27 costs three times as much,
 and one record is built for each event.
@@ -30,7 +30,6 @@ def first_record(
     country: str | None,
     baseline: BaselineValues,
 ) -> TransferRecord:
-    """The record of a transfer that lands."""
     number = program.strings.number
     score = assessment.score
     return TransferRecord(
@@ -72,7 +71,7 @@ def merged_record(
     actor: Actor | None,
     counterparty: KnownCounterparty | None,
 ) -> TransferRecord:
-    """The stored record with every field that a newer snapshot states; the score stays."""
+    """The stored record with every field of a newer snapshot; the score stays."""
     number = program.strings.number
     amount, cents = _merged_amount(program, stored, snapshot)
     return TransferRecord(
@@ -107,12 +106,12 @@ def merged_record(
 
 
 def has_moved(status: str | None) -> bool:
-    """False for an attempt: a transfer that was declined, rejected or canceled before any money moved."""
+    """False for an attempt: declined, rejected or canceled before any money moved."""
     return status not in UNMOVED_STATUSES
 
 
 def baseline_of(record: TransferRecord) -> BaselineValues:
-    """The program's baseline at first sight, as the record keeps it."""
+    """The program's baseline at first sight, from the record."""
     if record.baseline_n == UNMEASURED:
         return BaselineValues(None, None, None)
     return BaselineValues(record.baseline_n, middle_of(record.baseline_median), middle_of(record.baseline_p95))
@@ -126,7 +125,7 @@ def _packed_baseline(baseline: BaselineValues) -> tuple[int, int, int]:
 
 
 def _merged_amount(program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot) -> tuple[int, int | None]:
-    """The amount in its own currency, and in US cents; a snapshot that states no amount leaves both as they are."""
+    """The amount in its own currency, and in US cents; a snapshot without an amount changes neither."""
     currency = snapshot.currency or program.strings.text(stored.currency)
     if snapshot.amount_cents is not None:
         return snapshot.amount_cents, usd_cents_of(snapshot.amount_cents, currency, snapshot.stated_usd_cents)
@@ -137,7 +136,7 @@ def _merged_amount(program: ProgramState, stored: TransferRecord, snapshot: Tran
 def _merged_country(
     program: ProgramState, stored: TransferRecord, snapshot: TransferSnapshot, counterparty: KnownCounterparty | None
 ) -> int:
-    """The number of the snapshot's country; a change of counterparty brings the country on file of the new one."""
+    """The number of the snapshot's country; a changed counterparty brings its country on file."""
     if snapshot.country is not None:
         return program.strings.number(snapshot.country)
     if counterparty is not None and counterparty.index != stored.counterparty:

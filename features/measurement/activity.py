@@ -14,7 +14,7 @@ from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, at
 
 NEWEST: Final = 64
 MEDIAN_FLOOR: Final = 5
-UNPRICED_LOOKS: Final = 1_024  # transfers without an amount that are passed over to find the newest with one
+UNPRICED_LOOKS: Final = 1_024  # transfers without an amount that are skipped to find the newest with one
 _WITHIN_PARTS: Final = 10
 _NO_AMOUNTS: Final = Amounts(None, None, 0, 0, 0, 0)
 _NO_CARD: Final = Cards(0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -26,7 +26,7 @@ _MICRO, _MICRO_DEBIT = SeriesKind.MICRO, SeriesKind.MICRO_DEBIT
 
 
 def amounts_of(subject: Subject, before: Before, at: int) -> tuple[Amounts, int | None]:
-    """Age, median, equal and round amounts, cents received and sent in 48 h; and what nine of ten are at most."""
+    """Age, median, equal and round amounts, cents received and sent in 48 h; and the 90th percentile of amounts."""
     actor, own, cents = subject.actor, subject.own, subject.cents
     kinds = subject.kinds
     own_round = 1 if _ROUND in kinds else 0
@@ -60,7 +60,7 @@ def amounts_of(subject: Subject, before: Before, at: int) -> tuple[Amounts, int 
 
 
 def returns_of(subject: Subject, at: int, own_return: int) -> Returns:
-    """Counterparties whose returns show whether an account exists, and days since one that forbids another debit."""
+    """Counterparties whose returns show that accounts do not exist; days since a return that forbids another debit."""
     actor, counterparty = subject.actor, subject.counterparty
     probed = 0
     if actor is not None and actor.probes is not None:
@@ -133,7 +133,7 @@ def card_attempts(subject: Subject, program: ProgramSeries, at: int) -> Cards:
 def _newest_amounts(subject: Subject, before: Before, at: int, *, its_own: bool) -> tuple[list[int], int]:
     """The actor's newest amounts of 90 days without the subject's, and how many of them are of 24 h.
 
-    A transfer whose amount is not known in US dollars stands in the series with 0 cents, and is passed over.
+    A transfer without a known amount in US dollars has 0 cents in the series, and is skipped.
     """
     actor, own = subject.actor, subject.own
     assert actor is not None

@@ -7,9 +7,9 @@ from clearhold.features.core.reason import Score
 
 
 class Assessment(msgspec.Struct, frozen=True, gc=False):
-    """A vector with the score it gives. ``degraded`` halves the confidence and changes no points.
+    """A vector with its score. ``degraded`` halves the confidence and changes no points.
 
-    ``degraded_reasons`` are what it lacks; a stored score that is read back has the flag alone. ``layering`` and
+    ``degraded_reasons`` name the missing facts; a stored score that is read back has the flag alone. ``layering`` and
     ``round_trip`` are the transfers that the two graph features rest on, as rows, oldest first.
     """
 

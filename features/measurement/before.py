@@ -1,4 +1,4 @@
-"""What is read of the windows once for all that is measured, and what the subject has put into them itself."""
+"""Readings of the windows that all measurements share, and the subject's contribution to them."""
 
 from typing import Final
 
@@ -13,8 +13,8 @@ _NO_AMOUNTS: Final = AmountSeries()
 
 
 class Before(msgspec.Struct, frozen=True, gc=False):
-    """``own`` and what begins so are counts to take away: of the actor, of the counterparty, of the debits, of the
-    returns; ``own_return_of_actor`` when the subject's own return counts for the actor that is measured.
+    """Counts that begin with ``own`` are to be subtracted: of the actor, the counterparty, the debits and the returns;
+    ``own_return_of_actor`` is for a return of the subject that counts for the measured actor.
     """
 
     amounts: AmountSeries

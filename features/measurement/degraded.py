@@ -1,8 +1,8 @@
-"""Which facts an answer leans on and does not have: the words of ``degradedReasons`` (ruling 52).
+"""The facts that an answer needs and lacks: the words of ``degradedReasons`` (ruling 52).
 
-``missing_at_landing`` halves the confidence, is stored with the score, and keeps a policy from closing an alert by
-itself. A question also names what makes its answer thin without being missing: nobody known, nothing reported of them,
-no baseline. There ``n`` and the confidence that follows from it are low already, so these halve nothing.
+``missing_at_landing`` halves the confidence, is stored with the score, and keeps a policy from closing an alert alone.
+A question also names facts that leave its answer thin without being missing: unknown parties, nothing reported of them,
+no baseline. There ``n`` and the confidence are low already, so these words halve nothing.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ _INTL_WIRE: Final = Rail.INTL_WIRE.value
 
 
 def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ...]:
-    """What the answer to a transfer, landed or proposed, leans on and does not have.
+    """The facts that the answer to a transfer, landed or proposed, needs and lacks.
 
     A missing country matters only where money crosses borders: international wires and IAT entries (ruling 29).
     """
@@ -43,7 +43,7 @@ def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ..
 
 
 def thin_in_question(subject: Subject, vector: FeatureVector, *, is_known: bool) -> tuple[str, ...]:
-    """What makes the answer to a question thin; ``is_known`` when its entity or account is."""
+    """The facts whose absence leaves the answer to a question thin; ``is_known`` when its entity or account is."""
     thin: list[str] = []
     if not is_known:
         thin.append(ENTITY_UNKNOWN)

@@ -3,17 +3,17 @@
 Unit    cents, 1 to 10^12
 Errors  none: None says that no amount in that range changes the band, as it never does below the floor of the score
 
-What contains the amount changes with it: the sums of 24 h, 48 h and 2 banking days, the counts of round amounts, of
-micro-entries and of small card attempts, and whether it lies just below a threshold. Five things are known in part:
+The figures that contain the amount change with it: the sums of 24 h, 48 h and 2 banking days, the counts of round
+amounts, of micro-entries and of small card attempts, and its distance to a threshold. Five figures are known in part:
 
 * Other transfers that repeat this amount are taken to carry exactly it: they repeat a new amount within 10 % of it.
 * Others just under a threshold of that time stay counted while the new amount is under the same one. When this amount
   is under none, they are taken to be under the new amount's; when it is under another, the new amount is the only one
   known there.
-* Whether the payment is regular stays as it was.
-* The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount asked for them.
-* The graph stays as it was: chains and round trips are not searched again, and only the smallest amount of a
-  chain follows this one downwards.
+* Whether the payment is regular does not change.
+* The busiest day, and the balance and new money of 48 h, are known only where the transfer's own amount needed them.
+* The graph does not change: chains and round trips are not searched again, and only the smallest amount of a chain
+  follows this one downwards.
 """
 
 from itertools import pairwise
@@ -41,7 +41,7 @@ _CARD: Final = Rail.CARD.value
 
 
 class AmountChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Another amount, how far it is from the transfer's own, and what it would have been scored."""
+    """Another amount, its distance from the transfer's own, and its score."""
 
     amount_cents: int
     change_cents: int
@@ -67,7 +67,7 @@ def smallest_change(vector: FeatureVector, card: CompiledCard[FeatureVector], *,
 
 
 def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
-    """The vector that the transfer would have had with another amount, as far as it can be known."""
+    """The vector that the transfer would have had with another amount, as far as it is known."""
     v, more = vector, cents - _amount_of(vector)
     if not more:
         return v
@@ -80,9 +80,7 @@ def with_amount(vector: FeatureVector, cents: int) -> FeatureVector:
         return msgspec.structs.replace(v, **changes)  # It counts itself in no other window.
     changes |= {"velocity_24h_sum_cents": v.velocity_24h_sum_cents + more} | _structuring(v, cents)
     changes |= {"program_micro_entries_24h": v.program_micro_entries_24h + _step(v, cents, SeriesKind.MICRO)}
-    if (
-        v.repeated_amount_count_24h
-    ):  # It counts this transfer; 0 says that nobody is known to act, whose figures are all 0.
+    if v.repeated_amount_count_24h:  # It counts this transfer; 0 means an unknown actor, whose figures are all 0.
         changes |= _of_actor(v, cents)
     return msgspec.structs.replace(v, **changes)
 
@@ -124,7 +122,7 @@ def _attempts(v: FeatureVector, cents: int) -> dict[str, int]:
 
 
 def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
-    """The counts and sums of its actor that a transfer is in or not, by its kind and amount."""
+    """The counts and sums of its actor that include the transfer or not, by its kind and amount."""
     more = cents - _amount_of(v)
     changes = {
         "round_amount_count_30d": v.round_amount_count_30d + _step(v, cents, SeriesKind.ROUND),
@@ -147,7 +145,7 @@ def _of_actor(v: FeatureVector, cents: int) -> dict[str, int]:
 
 
 def _step(v: FeatureVector, cents: int, kind: SeriesKind) -> int:
-    """What a kind gains or loses when the amount is another."""
+    """The gain or loss of a kind under the other amount."""
     before, after = (kinds_of(v.rail, v.direction, v.type, each) for each in (v.amount_cents, cents))
     return (kind in after) - (kind in before)
 
@@ -165,7 +163,7 @@ def _candidates(v: FeatureVector, card: CompiledCard[FeatureVector]) -> set[int]
 
 
 def _nearest(amount: int, first: int, last: int) -> tuple[int, ...]:
-    """Of a stretch: the nearest amount with its neighbours, for it may be round, and the round ones around it."""
+    """The nearest amount of a stretch with its neighbours, for it may be round, and the round ones around it."""
     near = min(max(amount, first), last)
     below = near - near % ROUND_STEP_CENTS
     return near - 1, near, near + 1, below, below + ROUND_STEP_CENTS

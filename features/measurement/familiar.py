@@ -1,4 +1,4 @@
-"""The part of the vector on payees that are no strangers: the new ones of a fan, and a payment that is made regularly.
+"""The part of the vector on familiar payees: the new ones of a fan, and a regular payment.
 
 Both are measured only where a rule could fire on them, so that an ordinary transfer costs nothing more.
 
@@ -27,7 +27,7 @@ _WITHIN_PARTS: Final = 10
 def new_payees(
     paid: Edges | None, at: int, *, count: int, usual_week: int | None, but: int, also: int | None
 ) -> int | None:
-    """Distinct payees of 24 h whom the paying side first paid less than 14 days ago; None where there is no fan."""
+    """Distinct payees of 24 h that the paying side first paid less than 14 days ago; None where there is no fan."""
     if count < FAN_OUT_FROM or (usual_week is not None and count < USUAL_WEEK_FACTOR * usual_week):
         return None
     if paid is None:
@@ -40,7 +40,7 @@ def new_payees(
 
 
 def is_asked(structuring_24h: int, structuring_7d: int, repeated_24h: int) -> bool:
-    """Whether a rule looks at how regular the payment is."""
+    """Whether a rule depends on the payment being regular."""
     return (
         structuring_24h >= STRUCTURING_24H_FROM
         or structuring_7d >= STRUCTURING_7D_FROM
@@ -49,12 +49,12 @@ def is_asked(structuring_24h: int, structuring_7d: int, repeated_24h: int) -> bo
 
 
 def is_regular(subject: Subject, program: ProgramSeries, at: int) -> bool | None:
-    """Whether this payee was paid as much before, and nothing else in the days since; None of an unknown side."""
+    """Whether this payee was paid as much before, and nothing else in the days since; None for an unknown side."""
     cents, payer = subject.cents, subject.source
     if cents is None or subject.actor is None or not subject.counterparty_named:
         return None
     if NOBODY in (payer, subject.target):
-        return False  # a side that has no transfer yet
+        return False  # a side without a transfer
     received = program.graph.into.get(subject.target)
     if received is None:
         return False

@@ -1,6 +1,6 @@
 """The part of the vector that follows money through the graph: fans, chains, middlemen, shared and new counterparties.
 
-Bounds  fans are exact; other looks at a node take its newest 64 edges in the window; a search has those of
+Bounds  fans are exact; other measures of a node read its newest 64 edges in the window; a search has the bounds of
         ``features/windows/paths.py``
 """
 
@@ -24,16 +24,16 @@ from clearhold.features.windows.paths import WITHIN_US, Ends, GraphPath, longest
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
-OWN_ACCOUNT_EDGES: Final = 1_024  # looked at where a counterparty is an account of the program itself
+OWN_ACCOUNT_EDGES: Final = 1_024  # read where a counterparty is an account of the program
 NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, None, 0, 0, None, 0, None, 0, 0)
 
 
 def follow(
     subject: Subject, program: ProgramSeries, around: Surroundings, at: int
 ) -> tuple[GraphPath | None, tuple[int, ...]]:
-    """The longest chain that ends in the subject, and rows on which money came back with it.
+    """The longest chain that ends in the subject, and the rows on which money came back with it.
 
-    None without an actor, and without an amount that could be held against that of another hop.
+    None without an actor, and without an amount to compare with that of another hop.
     """
     if subject.actor is None or subject.cents is None:
         return None, ()
@@ -87,7 +87,7 @@ def _middles(subject: Subject, program: ProgramSeries, at: int) -> int:
 
 
 def novelty_of(subject: Subject, program: ProgramSeries, at: int, *, known_since: int | None) -> Novelty:
-    """Whether payer and payee are new to each other, and how often either meets somebody new."""
+    """Whether payer and payee are new to each other, and how often either has a new counterparty."""
     payer, payee = subject.payer, subject.payee
     if subject.actor is None or payer is None or payee is None:
         return UNKNOWN
@@ -113,7 +113,7 @@ def new_counterparties(subject: Subject, program: ProgramSeries, around: Surroun
 
 
 def shared_entities(subject: Subject, program: ProgramSeries, at: int) -> int:
-    """Actors that dealt with the counterparty's account in 30 days, whatever it is called, with the subject's."""
+    """Actors with a transfer to the counterparty's account in 30 days, under any name, the subject's included."""
     if subject.account is None or not all(subject.account):
         return 0
     nodes = dealing_with(program, subject.account, at, but=subject.own.row, also=subject.counterparty)
@@ -132,7 +132,7 @@ def dealing_with(
 ) -> set[int]:
     """Nodes of the actors with a transfer of 30 days, other than ``but``, with any counterparty of that account.
 
-    ``also`` is one that a pre-flight says the account to be of.
+    ``also`` is the counterparty that a pre-flight names as the account's.
     """
     nodes: set[int] = set()
     for party in program.counterparties.sharing(*account, also):
@@ -142,7 +142,7 @@ def dealing_with(
                 continue
             if party.node % 2:
                 nodes.update(edges.near(at - DAYS_30, at, but=but, as_of=at).others)
-            else:  # an own account, whose edges are for the most part those of its own transfers
+            else:  # an own account, whose edges are mostly its own transfers
                 near = edges.near(at - DAYS_30, at, but=but, as_of=at, most=OWN_ACCOUNT_EDGES)
                 sides = (program.sides_of(row, at) for row in near.rows)
                 nodes.update(node_of_actor(actor) for actor, counterparty in sides if counterparty == party.index)

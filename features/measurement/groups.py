@@ -1,8 +1,7 @@
-"""The feature vector in groups that are measured together: their fields, one group after the other, are the vector's.
+"""The feature vector in groups that are measured together: the vector's fields are those of the groups, in order.
 
-A group is built with its fields by name, so that the type checker finds a value that is missing, misspelled or of
-another type; a Struct takes a tenth of the time of a named tuple. Unit, window and meaning of each field stand in
-``features/catalogue/``.
+A group is built with its fields by name, so that the type checker finds a missing, misspelled or wrongly typed value; a
+Struct takes a tenth of the time of a named tuple. ``features/catalogue/`` has unit, window and meaning of each field.
 """
 
 from typing import Final
@@ -27,7 +26,7 @@ class Facts(Group, frozen=True):
 
 
 class Identity(Group, frozen=True):
-    """What the bank has reported of the entity; all None for one that it has not reported."""
+    """The bank's report on the entity; all None without one."""
 
     entity_verification_status: str | None
     entity_pep_status: str | None
@@ -50,7 +49,7 @@ class Activity(Group, frozen=True):
 
 
 class Relationship(Group, frozen=True):
-    """What the program had to do with the counterparty before."""
+    """The program's history with the counterparty."""
 
     counterparty_first_time: bool | None
     counterparty_n: int
@@ -59,7 +58,7 @@ class Relationship(Group, frozen=True):
 
 
 class ProgramFigures(Group, frozen=True):
-    """The program's baseline and volume, beside what it declared."""
+    """The program's baseline and volume, beside its declaration."""
 
     program_n_90d: int | None
     program_median_cents: int | None
@@ -93,7 +92,7 @@ class History(Group, frozen=True):
 
 
 class Amounts(Group, frozen=True):
-    """The actor's age, its usual amount, amounts like this one, and what it received and sent in 48 hours."""
+    """The actor's age, its usual amount, similar amounts, and the money received and sent in 48 hours."""
 
     entity_age_days: int | None
     entity_median_cents_90d: int | None
@@ -104,7 +103,7 @@ class Amounts(Group, frozen=True):
 
 
 class Passing(Group, frozen=True):
-    """The actor's busiest day of five weeks, and the money that passes through it; None where nothing asks for it."""
+    """The actor's busiest day of five weeks, and the money that passes through it; None where no rule needs it."""
 
     entity_busiest_day_count_35d: int | None
     entity_busiest_day_cents_35d: int | None
@@ -141,7 +140,7 @@ class Returns(Group, frozen=True):
 
 
 class AchEntries(Group, frozen=True):
-    """ACH debits of the actor, what it sent on fast beside them, and micro-entries."""
+    """ACH debits of the actor, its fast payments beside them, and micro-entries."""
 
     entity_ach_debits_all: int
     entity_pulled_cents_2bd: int
@@ -154,7 +153,7 @@ class AchEntries(Group, frozen=True):
 class Cards(Group, frozen=True):
     """Attempts, declines and small attempts of the card and of the program; all 0 on other rails.
 
-    The card's two are None where it is not known which card it is.
+    The card's two are None for an unknown card.
     """
 
     card_declines_1h: int | None
@@ -181,7 +180,7 @@ class Novelties(Group, frozen=True):
 
 
 class Standing(Group, frozen=True):
-    """Whether money moved, returns with the counterparty that bear on it, and what is regular or rare beside it."""
+    """Whether money moved, relevant returns with the counterparty, and whether the payment is regular or rare."""
 
     moved: bool | None
     counterparty_unauthorized_returns_60d: int
@@ -191,7 +190,7 @@ class Standing(Group, frozen=True):
 
 
 class MeasuredInForce(Group, frozen=True):
-    """What policy says of the counterparty's country, the thresholds it sets, and the versions that do."""
+    """Policy on the counterparty's country, the thresholds, and the versions in force."""
 
     counterparty_country_lists: str | None
     structuring_thresholds: str
@@ -200,7 +199,7 @@ class MeasuredInForce(Group, frozen=True):
 
 
 class Rhythm(Group, frozen=True):
-    """The actor's pace, hours and usual amounts, and money that goes on or back within hours; None of nobody."""
+    """The actor's pace, hours and usual amounts, and money that goes on or back within hours; None without an actor."""
 
     entity_p90_cents_90d: int | None
     velocity_count_1h: int | None

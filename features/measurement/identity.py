@@ -1,6 +1,6 @@
-"""What the bank has reported of an actor, as known at an instant.
+"""The bank's report on an actor, as known at an instant.
 
-Errors  none: None for an actor that is unknown, or that the bank has reported nothing of
+Errors  none: None for an unknown actor, or one without a report of the bank
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ _UNKNOWN: Final = Identity(None, None, None, None, None)
 def identity_at(actor: Actor | None, at: int) -> Identity:
     """Verification, PEP status, risk mark, screening duty and screening age, as known at ``at``.
 
-    Ruling 8, the scored half: an entity that the bank has sent no event on is stored as ``UNVERIFIED``
+    Ruling 8, the scored half: an entity without an event of the bank is stored as ``UNVERIFIED``
     (``features/parties/party_rows.py``), but all five are None here, so it earns no verification points.
     """
     if actor is None or actor.profile is UNKNOWN_PROFILE:
@@ -45,7 +45,7 @@ def has_fraud_risk(actor: Actor | None, at: int) -> bool | None:
 
 
 def rescreen_days(actor: Actor | None, program: ProgramSeries, at: int) -> int | None:
-    """How often the policy has the actor's band screened; None when nothing was said of a duty to screen it."""
+    """How often the policy has the actor's band screened; None when no duty to screen it was stated."""
     if actor is None or actor.profile_at(at).words.requires_screening is None:
         return None
     band = band_word(program.actor_scores.value(actor.index))

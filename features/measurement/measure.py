@@ -1,7 +1,7 @@
-"""Taking the feature vector of one transfer, landed or proposed, at one instant.
+"""Measures the feature vector of one transfer, landed or proposed, at one instant.
 
 Window  each feature's own, half-open (t - w, t]; the transfer itself counts only where the name says so
-Errors  none: what cannot be measured is None
+Errors  none: an unmeasurable feature is None
 """
 
 from typing import Final
@@ -46,7 +46,7 @@ _CARD: Final = Rail.CARD.value
 
 
 Measured = tuple[FeatureVector, tuple[int, ...], tuple[int, ...]]
-"""The vector, and the transfers (rows of the table, oldest first) on which its two paths run: layering, round trip."""
+"""The vector, and the transfers (rows of the table, oldest first) of its two paths: layering, round trip."""
 
 
 def measure(
@@ -210,7 +210,7 @@ def _standing(
     at: int,
     regular: bool | None,  # noqa: FBT001 - by position, as all of a vector
 ) -> Standing:
-    """Whether money moved, returns with the counterparty that bear on it, and what is regular or rare beside it."""
+    """Whether money moved, relevant returns with the counterparty, and whether the payment is regular or rare."""
     own, counterparty = subject.own, subject.counterparty
     unauthorized = frozen = 0
     if counterparty is not None:
@@ -233,7 +233,7 @@ def _in_force(subject: Subject, program: ProgramSeries, thresholds: Thresholds, 
 
 
 def _paired_count(program: ProgramSeries, first_at: int | None, at: int, own: OwnContribution) -> int:
-    """The program's other transfers of 90 days since it is told which pairs are rare: from its 90th day on."""
+    """The program's other transfers of 90 days since rare pairs are recognised: from its 90th day on."""
     if first_at is None or first_at > at - DAYS_90:
         return 0
     return program.amounts.count(max(at - DAYS_90, first_at + DAYS_90 - 1), at) - (1 if own.moved else 0)
@@ -266,7 +266,7 @@ def _structuring(subject: Subject, lines: Lines, at: int, *, own_actor: int, own
 
 
 def _daily_average(amounts: AmountSeries, first_at: int | None, at: int, *, own_cents: int) -> int | None:
-    """Cents of 30 days over the days of them that the program exists; None in its first week."""
+    """Cents of 30 days over the days of the program's existence in them; None in its first week."""
     if first_at is None:
         return None
     age = at - first_at

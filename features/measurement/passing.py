@@ -34,7 +34,7 @@ _NOT_ASKED: Final = Passing(None, None, None, None, None)
 
 
 def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Activity, amounts: Amounts) -> Passing:
-    """The busiest day beside a busy one; balance and new money beside money that is sent on."""
+    """The busiest day for a busy day; balance and new money for money that is sent on."""
     actor = subject.actor
     if actor is None:
         return _NOT_ASKED
@@ -54,9 +54,9 @@ def passing_of(subject: Subject, program: ProgramSeries, at: int, activity: Acti
 
 
 def _busiest(actor: Actor, at: int, activity: Activity) -> tuple[int, int]:
-    """Most transfers and cents of a day of five weeks: of the days counted back from now, and of those that were full.
+    """Most transfers and cents in a day of five weeks: of the days counted back from now, and of the full days.
 
-    Where a day is no more than half as many again as one counted back, which days else were full decides nothing.
+    The full days do not matter where a day is at most 1.5 times a day counted back.
     """
     count, cents = actor.amounts.busiest(DAY_US, BUSIEST_DAYS, at)
     of_day = activity.velocity_24h_count
@@ -76,7 +76,7 @@ def _busiest(actor: Actor, at: int, activity: Activity) -> tuple[int, int]:
 
 
 def _sends(subject: Subject, actor: Actor) -> bool:
-    """True when the money leaves the actor; of a transfer to itself its kind says so."""
+    """True when the money leaves the actor; for a transfer to itself the kind decides."""
     node = node_of_actor(actor.index)
     if subject.source != node or subject.target != node:
         return subject.source == node
@@ -87,7 +87,7 @@ def _sends(subject: Subject, actor: Actor) -> bool:
 
 
 def _peak(subject: Subject, actor: Actor, at: int) -> int:
-    """The highest balance; at one instant, what comes in is first."""
+    """The highest balance; at one instant, incoming money is first."""
     after, own = at - HOURS_48, subject.own
     received = Counter(_facts(actor.series_by_kind, SeriesKind.RECEIVED, after, at))
     sent = Counter(actor.amounts.facts(after, at))
@@ -114,12 +114,12 @@ def _facts(by_kind: SeriesByKind | None, kind: SeriesKind, after: int, upto: int
 
 
 def _known_money(subject: Subject, actor: Actor, program: ProgramSeries, at: int) -> int:
-    """What was received from payers whose first payment to the actor is 60 days old."""
+    """Money received from payers whose first payment to the actor is 60 days old."""
     return known_money(actor, program, at, at - DAYS_60, but=subject.own.row)
 
 
 def known_money(actor: Actor, program: ProgramSeries, at: int, since: int, *, but: int) -> int:
-    """What was received within 48 hours from payers whose first payment to the actor was at ``since`` or before."""
+    """Money received within 48 hours from payers whose first payment to the actor was at ``since`` or before."""
     edges = program.graph.into.get(node_of_actor(actor.index))
     if edges is None:
         return 0

@@ -1,6 +1,6 @@
-"""A stored vector scored again, and compared with the score that is stored beside it.
+"""Scores a stored vector again, and compares the result with the stored score.
 
-Errors  none: a stored vector always has a score, and one of another feature version is filled up or cut
+Errors  none: a stored vector always has a score; a vector of another feature version is filled up or cut
 """
 
 from types import NoneType
@@ -18,7 +18,7 @@ _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> Rescored | None:
-    """The score that the stored vector gets from a card; None when that is what is stored."""
+    """The score of the stored vector by a card; None when it equals the stored one."""
     score = card.score(stored.vector, degraded=stored.degraded)
     if (
         score.value == stored.score
@@ -32,7 +32,7 @@ def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> 
 
 
 def replayed(scoring: TransferFeaturesRow) -> Rescored:
-    """The score that a replay of the log has given a transfer."""
+    """The score of a transfer by a replay of the log."""
     reasons = _REASONS.decode(scoring.reasons)
     return _rescored(
         scoring,
@@ -47,14 +47,14 @@ def replayed(scoring: TransferFeaturesRow) -> Rescored:
 
 
 def scored_with(card: CompiledCard[FeatureVector], result: Rescored) -> Rescored:
-    """The same vector, scored with a card where it was scored with another."""
+    """The same vector, scored with a card unless it was scored with it."""
     if result.score.version == card.version:
         return result
     return msgspec.structs.replace(result, score=card.score(vector_of(result.vector), degraded=result.degraded))
 
 
 def vector_of(values: tuple[Value, ...]) -> FeatureVector:
-    """The vector of these values. Features are only ever added at the end: one that was not known yet has no value."""
+    """The vector of these values. Features are only ever added at the end: a later feature has no value."""
     filled: list[Any] = [*values[: len(_NOTHING)], *_NOTHING[len(values) :]]
     return FeatureVector(*filled)
 
@@ -65,7 +65,7 @@ def _rescored(row: TransferFeaturesRow, score: Score) -> Rescored:
 
 
 def _nothing(kind: type) -> Value:
-    """What stands in a column that cannot be null."""
+    """The empty value of a column that cannot be null."""
     empty: Value = None if NoneType in get_args(kind) else kind()
     return empty
 

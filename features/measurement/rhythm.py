@@ -1,7 +1,7 @@
 """The part of the vector on an actor's pace and hours, and on money that goes on or back within hours.
 
-Window  1, 2, 6 and 24 hours before the transfer; 90 days for what is usual. Other transfers of its very instant count
-        in no window of hours: they were booked together, and nothing says which of them was first
+Window  1, 2, 6 and 24 hours before the transfer; 90 days for usual figures. Windows of hours leave out other transfers
+        of the same instant: they were booked together, in an unknown order
 Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of it; a search has those of
         ``features/windows/quick_hops.py``
 """
@@ -35,7 +35,7 @@ def rhythm_of(
     at: int,
     most_cents: int | None,
 ) -> Rhythm:
-    """``most_cents`` are what nine of ten of the actor's amounts are within."""
+    """``most_cents`` is the 90th percentile of the actor's amounts."""
     actor, own = subject.actor, subject.own
     if actor is None:
         return _NOBODYS
@@ -70,7 +70,7 @@ def _cents_since(received: Near, program: ProgramSeries, since: int, at: int) ->
 
 
 def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
-    """How much of what the actor did was at about this time of day."""
+    """How many of the actor's transfers were at about this time of day."""
     instants = actor.amounts.newest_instants(at - DAYS_90, at, most=NEWEST + its_own)
     if its_own and instants and instants[-1] == at:
         instants.pop()
@@ -84,7 +84,7 @@ def _usual_hour(actor: Actor, at: int, *, its_own: bool) -> int | None:
 
 
 def _other_way(subject: Subject, program: ProgramSeries, around: Surroundings, node: int, at: int) -> int | None:
-    """What was last paid the other way between the two."""
+    """The last payment the other way between the two, in cents."""
     is_paid = subject.target == node
     edges, other = (around.out_of_own, subject.source) if is_paid else (around.into_own, subject.target)
     if edges is None or other == NOBODY or subject.source == subject.target:

@@ -1,4 +1,4 @@
-"""The subject of a measurement: one transfer, landed or proposed, and what it has already added to the windows."""
+"""The subject of a measurement: one transfer, landed or proposed, and its contribution to the windows."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from clearhold.features.windows.series_kinds import SeriesKind
 
 
 class OwnContribution(msgspec.Struct, frozen=True, gc=False):
-    """What a transfer that is measured again has added to the windows, and must not count itself."""
+    """The contribution of a transfer that is measured again, so that it does not count itself."""
 
     actor: Actor | None = None
     counterparty: KnownCounterparty | None = None
@@ -18,7 +18,7 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     moved: bool = False
     originated: bool = False  # an ACH debit that the program sent
     returned_at: int | None = None
-    unauthorized: bool = False  # this and the next two: what its return is counted as
+    unauthorized: bool = False  # this and the next two: the kinds of its return
     stop: bool = False
     frozen: bool = False
     kinds: tuple[SeriesKind, ...] = ()
@@ -33,7 +33,7 @@ STRANGER: Final = -2
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):
-    """The transfer to be measured. ``counterparty`` is None for a stranger and when none was named."""
+    """The transfer to measure. ``counterparty`` is None for a stranger and when none was named."""
 
     rail: str
     direction: str
@@ -47,12 +47,12 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     counterparty: KnownCounterparty | None
     counterparty_named: bool
     account_changed: bool
-    source: int  # nodes of the graph; NOBODY when the side is unknown or has no transfer yet
+    source: int  # nodes of the graph; -1 when the side is unknown or has no transfer yet
     target: int
-    payer: int | None  # the same, ``STRANGER`` when the side is named and has no node yet, None when it is not known
+    payer: int | None  # the same, but ``STRANGER`` for a named side without a node, and None for an unknown side
     payee: int | None
-    kinds: tuple[SeriesKind, ...]  # the series that it is counted in itself; an attempt is in none
-    card: int  # the key that a card attempt is counted under; NOBODY when it is not known
+    kinds: tuple[SeriesKind, ...]  # the series that count it; an attempt is in no series
+    card: int  # the key that a card attempt is counted under; -1 when unknown
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
     moved: bool  # False for an attempt, which counts itself in no window but those of card attempts
     own: OwnContribution = NO_CONTRIBUTION

@@ -1,4 +1,4 @@
-"""The edges of the graph at both ends of a measurement's subject, looked up once for all that is measured on them."""
+"""The edges of the graph at both ends of a measurement's subject, looked up once for all measurements."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from clearhold.features.windows.graph import Graph
 
 
 class Surroundings(msgspec.Struct, frozen=True, gc=False):
-    """None where a side has no edges, or is not known; ``own`` is the actor, which is one of the two sides."""
+    """None for a side without edges or an unknown one; ``own`` is the actor, one of the two sides."""
 
     into_source: Edges | None
     out_of_source: Edges | None

@@ -90,9 +90,9 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
 def add_transfer_score(
     program: ProgramState, actor: Actor, transfer: tuple[int, int], score: Score, *, again: bool
 ) -> bool:
-    """Add a transfer's score to its entity's strongest; True when it is the strongest of all.
+    """Add a transfer's score to its entity's strongest; True when it is the strongest.
 
-    ``transfer`` is its row in the table and its own time; ``again`` when an earlier score of it may be stored.
+    ``transfer`` is its row in the table and its own time; ``again`` says that an earlier score may be stored.
     """
     transfers, (row, at) = program.scores.transfers, transfer
     if again:
@@ -107,7 +107,7 @@ def add_transfer_score(
 
 
 def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
-    """The points of a transfer's score that come from its entity's identity, and those from returns."""
+    """The points of a transfer's score from its entity's identity, and from returns."""
     identity = returns = 0
     for reason in reasons:
         family = _SHARED.get(reason.id)
@@ -123,7 +123,7 @@ def emit_entity_score(
 ) -> None:
     """Evaluate an entity or an agent; its row is emitted when its score changed or ``force`` is set.
 
-    An account whose owner is not known is not an entity, and has no score.
+    An account without a known owner is not an entity, and has no score.
     """
     if actor.is_account:
         return
@@ -161,7 +161,7 @@ def emit_counterparty_score(
 ) -> None:
     """Evaluate a counterparty; its row is emitted when its score changed or ``force`` is set.
 
-    A counterparty that the bank named without an id has no score.
+    A counterparty without an id from the bank has no score.
     """
     last = program.scores.counterparties
     at = last.instant(party.index, position.event_at)
@@ -211,7 +211,6 @@ def entity_inputs(program: ProgramState, actor: Actor, transfers: int, at: int) 
 
 
 def counterparty_inputs(program: ProgramState, party: KnownCounterparty, transfers: int, at: int) -> CounterpartyInputs:
-    """The inputs of a counterparty's score."""
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
     thresholds = thresholds_of(program, at)
@@ -245,7 +244,7 @@ def score_row(
     former: int | None,
     degraded: bool = False,
 ) -> ScoreRow:
-    """The score that this entry gave a subject, whose score was ``former`` before."""
+    """The score of a subject by this entry; ``former`` is its previous score."""
     kind, subject_id = subject
     return ScoreRow(
         tenant_id=program.tenant_id,
@@ -270,7 +269,6 @@ def score_row(
 
 
 def score_id(position: EntryPosition, version: str, kind: str, subject_id: str) -> str:
-    """The id of the score that a log entry gave a subject."""
     return SCORE_IDS.id_of(f"{position.shard}/{position.offset}/{version}/{kind}/{subject_id}")
 
 

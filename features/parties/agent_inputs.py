@@ -1,7 +1,7 @@
-"""The inputs of an agent's score: who pays it, what the scan index says of it, and who of its payers is an agent too.
+"""The inputs of an agent's score: its payers, the scan index's statements on it, and the agents among its payers.
 
-Window  the newest 64 settlements of 90 days for who pays, those of 30 days for round trips, as known at ``at``. What
-        the index says counts as it says it now
+Window  the newest 64 settlements of 90 days for payers, of 30 days for round trips, as known at ``at``. Statements of
+        the index count as of now
 Errors  none; an input that the index did not deliver is None
 """
 
@@ -23,7 +23,7 @@ UNKNOWN_AGENT: Final = AgentFacts()
 
 
 def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:
-    """All that ars-v1 looks at. An agent that the index did not deliver has what its transfers say alone."""
+    """The inputs of ars-v1. An agent that the index did not deliver has only its transfers."""
     settlements, cents = actor.amounts.measure(ALWAYS, at)
     facts = program.agents.facts.get(actor.index)
     node, month = node_of_actor(actor.index), at - DAYS_30
@@ -59,14 +59,14 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:
 
 
 def totals_of(program: ProgramState, entity_id: str) -> tuple[int, int]:
-    """The settlements of an agent that count, and what they sum up to in cents."""
+    """The number of an agent's settlements that count, and their sum in cents."""
     actor = program.entity(entity_id)
     facts = None if actor is None else program.agents.facts.get(actor.index)
     return (0, 0) if facts is None else (facts.settlements, cents_of(facts.units))
 
 
 def _paid_by_owner(program: ProgramState, facts: AgentFacts, payers: "Counter[int]") -> int:
-    """Settlements that the agent's owner paid, or an agent of the same owner, itself among them."""
+    """Settlements paid by the agent's owner or by an agent of the same owner, itself included."""
     book, owner = program.agents, facts.owner
     assert owner is not None
     total = 0
@@ -95,7 +95,7 @@ def _round_trips(program: ProgramState, actor: Actor, after: int, upto: int) -> 
 
 
 def _is_listed(program: ProgramState, payer: int) -> bool:
-    """Whether the payer's wallet is on a sanctions list; of a payer that is an agent, any wallet that it paid from."""
+    """Whether the payer's wallet is on a sanctions list; for a payer that is an agent, any wallet that it paid from."""
     book, index = program.agents, payer // 2
     if payer % 2:
         return index in book.listed
@@ -103,7 +103,7 @@ def _is_listed(program: ProgramState, payer: int) -> bool:
 
 
 def _agent_node(program: ProgramState, node: int) -> int:
-    """The node of the agent whose wallet a payer is, else the payer's own."""
+    """The node of the agent with the payer's wallet, else the payer's own."""
     agent = program.agents.linked.get(node // 2) if node % 2 else None
     return node if agent is None else node_of_actor(agent)
 

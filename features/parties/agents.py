@@ -1,5 +1,5 @@
 """Agents and profiles of the scan index applied to the program ``agents``: an agent is an entity of it, and the profile
-of a wallet says how far its agent is verified and screened, or that a payer is on a sanctions list.
+of a wallet states its agent's verification and screening, or that a payer is on a sanctions list.
 
 Unit    instants in microseconds
 Bounds  a listed wallet gives a new score to the agents of its newest 64 payments of 90 days
@@ -32,7 +32,7 @@ REVIEW_REASONS: Final = {
     "not_covered": ("wallet_screening_not_covered",),
 }
 Listed = Actor | KnownCounterparty
-"""Whose wallet is on a sanctions list: an agent's, or a payer's."""
+"""The owner of a listed wallet: an agent, or a payer."""
 
 _NO_OBJECT: Final = "{}"
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -45,7 +45,7 @@ _FACTS: Final = (
 
 
 def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: Emit) -> tuple[Listed, ...]:
-    """Store what the index says of an agent, unless something newer is stored; the same item again changes nothing.
+    """Store the index's statements on an agent, unless newer ones are stored; the same item again changes nothing.
 
     Returns the agent when it takes a wallet that is on a sanctions list.
     """
@@ -71,7 +71,7 @@ def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: E
 
 
 def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emit: Emit) -> tuple[Listed, ...]:
-    """Store what the index says of a wallet; an older screening than the stored one changes nothing.
+    """Store the index's statements on a wallet; an older screening than the stored one changes nothing.
 
     Returns the agents and the payer whose wallet is on a sanctions list from now on.
     """
@@ -95,9 +95,9 @@ def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emi
 
 
 def link_payer(program: ProgramState, party: KnownCounterparty, actor: int) -> bool:
-    """Let a payer be the agent whose wallet it is; True when it was nobody's before.
+    """Link a payer to the agent that owns its wallet; True when it had no agent before.
 
-    Money is followed through it where that is known before its first payment, as through an account of the program.
+    A link before its first payment makes it a node of the agent, so that money is followed through it.
     """
     if party.node == NOBODY:
         party.node = 2 * actor
@@ -105,7 +105,7 @@ def link_payer(program: ProgramState, party: KnownCounterparty, actor: int) -> b
 
 
 def wallet_object(program: ProgramState, party: KnownCounterparty) -> str | None:
-    """What there is to say of a payer, in the place of a bank's object; None for one that is no wallet."""
+    """The statement on a payer, in place of a bank's object; None for a party that is no wallet."""
     kind, _, wallet = party.id.partition(":")
     chain_id = wallet.partition(":")[0]
     if kind != WALLET_PREFIX or not (chain_id.isascii() and chain_id.isdigit()):
@@ -124,8 +124,8 @@ def wallet_object(program: ProgramState, party: KnownCounterparty) -> str | None
 def _change_wallet(
     program: ProgramState, actor: Actor, item: AgentItem, position: EntryPosition, *, is_new: bool
 ) -> None:
-    """The wallet of an agent that is seen first counts from its registration, or the sale that cleared the one before;
-    a later one from the item's own time.
+    """The first known wallet of an agent counts from its registration, or from the sale that cleared the previous one;
+    a later wallet from the item's own time.
     """
     book, facts = program.agents, program.agents.facts[actor.index]
     stated = (item.registered_at, item.owner_changed_at)
@@ -161,7 +161,7 @@ def _screen_agent(program: ProgramState, actor: Actor, item: ProfileItem, positi
 def _screen_payer(
     program: ProgramState, party: KnownCounterparty, screening: str | None, position: EntryPosition, emit: Emit
 ) -> None:
-    """A payer that is found on a list, or no longer, gives the agents that it paid a new score."""
+    """Score the agents again that a payer paid, when the payer enters or leaves a sanctions list."""
     emit(counterparty_row(program, party, wallet_object(program, party), position))
     listed = program.agents.listed
     if (screening == HIT) == (party.index in listed):
@@ -203,7 +203,7 @@ def _screened_as(
 
 
 def _merge(actor: Actor, snapshot: EntitySnapshot, known_at: int) -> bool:
-    """Merge what is new; False when all of it is known."""
+    """Merge new facts; False when all of them are known."""
     known = actor.profile
     stated = zip(stated_by(snapshot), known.stated(), strict=True)
     if known is not UNKNOWN_PROFILE and all(new is None or new == old for new, old in stated):
@@ -239,13 +239,13 @@ def _emit_agent(
 
 
 def _position_at(stated_at: int | None, entry: LogEntry) -> EntryPosition:
-    """An item counts from the time that it states, and no later than its own entry."""
+    """An item counts from its stated time, and no later than its own entry."""
     at = entry.appended_at if stated_at is None else event_time(stated_at, appended_at=entry.appended_at)
     return EntryPosition(entry.shard, entry.offset, at, entry.appended_at)
 
 
 def _digest_of(body: bytes) -> int:
-    """Strangers write the texts in it, so it is none that can be aimed at."""
+    """A digest that outsiders, who write these texts, cannot collide on purpose."""
     return int.from_bytes(blake2b(body, digest_size=_DIGEST_BYTES).digest(), "big")
 
 

@@ -1,7 +1,7 @@
-"""An answer of the bank's directory applied to the program, by the functions of the bank's own events on parties.
+"""An answer of the bank's directory applied to the program, with the functions for the bank's events on parties.
 
-An object counts as the bank's statement at its own ``updated_at``, else at the instant of the request: an event that
-the bank sent since is newer and stays. An object whose id is not the one asked for changes nothing.
+An object counts as the bank's statement at its own ``updated_at``, else at the instant of the request: a newer event of
+the bank stays in force. An object with another id than the requested one changes nothing.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from clearhold.features.state.program import ProgramState
 
 Data = dict[str, Any]
 
-_OBJECT: Final = ""  # in the place of an event's suffix, from which nothing follows here
+_OBJECT: Final = ""  # in place of an event's suffix, which has no effect here
 
 
 def apply_directory_entry(program: ProgramState, entry: DirectoryEntry, logged: LogEntry, emit: Emit) -> None:
-    """Apply a found object, and record the fetch."""
+    """Apply the object if there is one, and record the fetch."""
     fetched_at = event_time(entry.fetched_at, appended_at=logged.appended_at)
     result = entry.result
     if result is DirectoryResult.FOUND:
@@ -54,7 +54,7 @@ def _apply_object(program: ProgramState, entry: DirectoryEntry, position: EntryP
 
 
 def _id_read(kind: DirectoryKind, data: Data) -> str | None:
-    """The id under which the object would be stored: objects may name themselves in more than one field."""
+    """The id under which the object would be stored; objects may state it in more than one field."""
     match kind:
         case DirectoryKind.ACCOUNT:
             account = read_account(_OBJECT, data)

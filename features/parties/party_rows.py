@@ -1,8 +1,7 @@
 """Party events applied to the program, and the rows of parties and of transfers' features.
 
-Ruling 8, the stored half: an entity that is known only from a transfer is stored as PERSON and ``UNVERIFIED``. It earns
-no verification points: its profile stays empty, and an empty profile is not measured
-(``features/measurement/identity.py``, ``identity_at``).
+Ruling 8, the stored half: an entity known only from a transfer is stored as PERSON and ``UNVERIFIED``. It earns no
+verification points: its empty profile is not measured (``features/measurement/identity.py``, ``identity_at``).
 """
 
 from typing import Any, Final, TypeVar
@@ -121,7 +120,7 @@ def apply_account_event(
 
 
 def _in_time(snapshot: Snapshot | None, position: EntryPosition) -> Snapshot | None:
-    """The snapshot, without an update time that lies in the future."""
+    """The snapshot, without a future update time."""
     if snapshot is None:
         return None
     updated_at = order_stated(snapshot.updated_at, appended_at=position.appended_at)
@@ -129,7 +128,7 @@ def _in_time(snapshot: Snapshot | None, position: EntryPosition) -> Snapshot | N
 
 
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
-    """Store an account's owner as the platform told it: the newest word until the bank has a newer one."""
+    """Store an account's owner as an operator states it; it counts until the bank has a newer statement."""
     order = program.accounts.newest_owner_order(entry.account_id, (position.event_at, position.event_at))
     program.accounts.note(entry.account_id, order)
     learnt = set_first_owner(program, entry.account_id, entry.entity_id, order)
@@ -154,7 +153,7 @@ def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryP
 
 
 def account_row(program: ProgramState, account_id: str, position: EntryPosition, *, told_by: str | None) -> AccountRow:
-    """The account with its owner of now; ``told_by`` is given when this entry told the owner."""
+    """The account with its present owner; ``told_by`` is given when this entry stated the owner."""
     return AccountRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
@@ -171,7 +170,7 @@ def account_row(program: ProgramState, account_id: str, position: EntryPosition,
 
 
 def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: EntryPosition, emit: Emit) -> None:
-    """The row of an owner whom nothing named before, and the score of one who was given an account's history."""
+    """The row of an owner without earlier events, and the score of an owner that takes over an account's history."""
     if program.introduced:
         emit_introduced(program, position, emit)
     if learnt.given_history is not None:
@@ -179,7 +178,7 @@ def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: Entr
 
 
 def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Rows of the entities and accounts that something named before the bank sent an event on them (ruling 8)."""
+    """Rows of entities and accounts that were named before the bank sent an event on them (ruling 8)."""
     for actor in program.introduced:
         emit(entity_row(program, actor, "{}", position))
     program.introduced.clear()
@@ -196,7 +195,7 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPos
         id=actor.id,
         shard=position.shard,
         offset=position.offset,
-        type=words.type or EntityType.PERSON.value,  # ruling 8: what is stored without a statement of the bank
+        type=words.type or EntityType.PERSON.value,  # ruling 8: stored without a statement of the bank
         name=profile.name or "",
         verification_status=words.verification_status or VerificationStatus.UNVERIFIED.value,
         is_high_risk=words.is_high_risk or False,

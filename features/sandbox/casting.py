@@ -1,4 +1,4 @@
-"""People and businesses that do not exist, with ids that count up under one tag."""
+"""Invented people and businesses, with ids that count up under one tag."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _PLACES: Final = (("Boise", "ID"), ("Miami", "FL"), ("Austin", "TX"), ("Tucson",
 
 
 class Casting:
-    """Makes the parties of one run. ``tag`` keeps their ids apart from those of every other run."""
+    """Makes the parties of one run. ``tag`` separates their ids from those of other runs."""
 
     def __init__(self, draw: Draw, tag: str, *, home: str = HOME) -> None:
         self.draw, self.tag, self.home = draw, tag, home
@@ -54,14 +54,14 @@ class Casting:
 
 
 def _distinction(party_id: str) -> str:
-    """The end of a name: a known name under another account is how invoice fraud looks."""
+    """A distinct end of the name: a known name under another account looks like invoice fraud."""
     return party_id[-_DISTINCTION:].upper()
 
 
 def _other(party_id: str, name: str, *, business: bool, country: str) -> Other:
-    """The account follows from the id: one account under several runs would be shared by their customers.
+    """The account follows from the id, so that customers of several runs share no account.
 
-    Abroad it is at a BIC of nobody's: four letters of a bank, the country, a place, and XXX for the head office.
+    Abroad it is at an invented BIC: four letters of a bank, the country, a place, and XXX for the head office.
     """
     account = Draw(party_id)
     return Other(

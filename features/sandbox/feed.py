@@ -1,4 +1,4 @@
-"""The bank's events of one run, collected in any order and written down in the order in which the bank sends them."""
+"""The bank's events of one run, collected in any order and sorted into the bank's order."""
 
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
@@ -17,17 +17,17 @@ from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, EventFam
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4
-"""Payer and payee who met four others each are no rare pair."""
+"""Payer and payee who each met four others are no rare pair."""
 PAYMENTS_A_LARGE_ONE: Final = 20
-"""With one large wire in 21, the 95th percentile of the program's wires stays an ordinary amount, however often it is
-run; a rail with enough payments is measured by itself."""
+"""With one large wire in 21, the 95th percentile of the program's wires stays an ordinary amount after any number of
+runs; a rail with enough payments is measured by itself."""
 
 _HABITS_BEGIN_US: Final = 60 * DAY_US
 _HABITS_END_US: Final = 31 * DAY_US  # before the 30 days over which a usual pace is taken
 
 
 class ComposedEvents(NamedTuple):
-    """The bodies of events in their order, their ids, and the transfer that they are about, if they are about one."""
+    """The bodies of events in order, their ids, and the id of their transfer, if they are about one."""
 
     bodies: tuple[bytes, ...]
     event_ids: tuple[str, ...]
@@ -35,7 +35,7 @@ class ComposedEvents(NamedTuple):
 
 
 class Feed:
-    """Everything ends at ``at``, and what would come later is left out."""
+    """Everything ends at ``at``; later events are left out."""
 
     def __init__(self, casting: Casting, at: int, program: Program) -> None:
         self.casting, self.at, self.program = casting, at, program
@@ -47,11 +47,11 @@ class Feed:
         self._events.append((at, event_type, data))
 
     def customer(self, *, large_payments: int = 0) -> Party:
-        """A verified person whose account is known, and who paid four shops and was paid by four others.
+        """A verified person with a known account, who paid four shops and was paid by four others.
 
         The bank sends nothing when an account is opened; ``account.unfrozen`` is the event that names its owner. The
-        habits make whoever comes next one of many, so that nothing but the scenario itself is out of the ordinary.
-        Small wires go before ``large_payments``, which are wires.
+        habits make the next party one of many, so that only the scenario itself is unusual. Small wires go before
+        ``large_payments``, which are wires.
         """
         party = self.casting.customer()
         born = self.at - KNOWN_FOR_US
@@ -68,7 +68,7 @@ class Feed:
         return party
 
     def usual_cents(self) -> int:
-        """An amount that is in no way remarkable."""
+        """An unremarkable amount."""
         return self.casting.draw.between(9_000, 11_000)
 
     def identity(self, party: Party, status: str, at: int, *, created_at: int) -> None:
@@ -77,11 +77,11 @@ class Feed:
         self.add("identity.created" if status == "PENDING" else f"identity.verification.{status.lower()}", data, at)
 
     def transfer(self, planned: PlannedTransfer) -> None:
-        """All that the bank reports of a transfer, which begins at its own time."""
+        """All events of a transfer that begins at its own time."""
         self.transfer_id = self._report(planned)
 
     def concluded(self, planned: PlannedTransfer) -> None:
-        """The same of one that ends at its own time."""
+        """All events of a transfer that ends at its own time."""
         lag_us = life_of(planned)[-1].lag_us
         self.transfer(msgspec.structs.replace(planned, at=planned.at - lag_us))
 
@@ -90,7 +90,7 @@ class Feed:
         return compose_events(self.casting.tag, sorted(self._events, key=_time_of), self.transfer_id)
 
     def _spread(self, count: int) -> Iterator[int]:
-        """So many instants in the months before, oldest first."""
+        """``count`` instants in the months before, oldest first."""
         for number in range(count):
             yield self.at - _HABITS_BEGIN_US + number * (_HABITS_BEGIN_US - _HABITS_END_US) // count
 
@@ -109,7 +109,7 @@ class Feed:
 def compose_events(
     tag: str, events: Iterable[tuple[int, str, dict[str, Any]]], transfer_id: str | None
 ) -> ComposedEvents:
-    """The bodies of events, each given as its time, its type and its data, with ids that count up under the tag."""
+    """The bodies of events, each given as time, type and data, with ids that count up under the tag."""
     bodies, event_ids = [], []
     for number, (at, event_type, data) in enumerate(events, 1):
         event_ids.append(event_id(tag, number))
@@ -124,7 +124,7 @@ def event_id(tag: str, number: int = 1) -> str:
 
 
 def _habit_of(program: Program) -> EventFamily:
-    """The rail on which customers are known: cards, unless the program declares its rails without them."""
+    """The rail of a customer's habits: cards, unless the program declares its rails without them."""
     declared = program.declared_rails
     return EventFamily.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]
 

@@ -1,4 +1,4 @@
-"""What the bank reports of a transfer from beginning to end, step by step."""
+"""The bank's events on a transfer from beginning to end, step by step."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
@@ -8,7 +8,7 @@ from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
 
 STEP_US: Final = 1_000
-"""The least between two steps of which each has its own instant: the bank's show milliseconds."""
+"""The least time between two steps with different instants: the bank's times have milliseconds."""
 
 _LATE_CODES: Final = frozenset({"R05", "R07", "R10", "R11"})  # Consumers have 60 days for these.
 _LATE_US: Final = 9 * DAY_US
@@ -16,7 +16,7 @@ _RETURN_US: Final = 2 * DAY_US
 
 
 class Step(NamedTuple):
-    """An event of a life: its type after the family, the status then, the field that says when, and how much later."""
+    """An event of a life: its type after the family, the status, the field with the time, and the delay."""
 
     type: str
     status: str
@@ -32,7 +32,7 @@ def life_of(transfer: PlannedTransfer) -> tuple[Step, ...]:
 def reports_of(
     planned: PlannedTransfer, transfer_id: str, instants: Iterable[int]
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The bank's events of the steps, each as its time, its type and its data, for as many as have an instant."""
+    """The bank's events of the steps, each as time, type and data, for the steps with an instant."""
     times: dict[str, int] = {}
     for step, at in zip(life_of(planned), instants, strict=False):
         times = {"created_at": at, **times, step.field: at}

@@ -1,6 +1,6 @@
-"""The bank's objects, in ``data`` of its events and in its API: shapes, and nothing about when or why.
+"""The bank's objects, in ``data`` of its events and in its API: shapes without times and reasons.
 
-Transfers carry no entity and no counterparty: a receiver asks the API for the account and the counterparty they name.
+Transfers carry no entity and no counterparty: a receiver queries the API for the account and the counterparty.
 """
 
 from typing import Any, Final
@@ -82,7 +82,7 @@ def return_detail(code: str, at: int) -> dict[str, Any]:
 
 
 def overdraft(party: Party, reserve_account_id: str, transfer_id: str, *, cents: int) -> dict[str, Any]:
-    """The alert on an account that a transfer overdrew by ``cents``. It has no id of its own."""
+    """The alert on an account that a transfer overdrew by ``cents``; it has no id."""
     return {
         "bank_account_id": party.account_id,
         "reserve_account_id": reserve_account_id,
@@ -116,7 +116,7 @@ def counterparty(other: Other, *, at: int) -> dict[str, Any]:
 
 
 def transfer(planned: PlannedTransfer, transfer_id: str, *, status: str, times: dict[str, int]) -> dict[str, Any]:
-    """The object of a planned transfer as it stands when the newest of ``times`` has just come."""
+    """The object of a planned transfer at the newest of ``times``."""
     fields = {"id": transfer_id, "status": status, **_OBJECT_OF[planned.family](planned, times)}
     for name, at in times.items():
         fields[name] = format_instant(at)

@@ -1,6 +1,6 @@
 """One transfer of a caller's choice, as the bank reports it from beginning to end.
 
-The bank's sandbox settles at once, and so does this one: the steps of a life are a millisecond apart. Receivers with a
+Like the bank's sandbox, this one settles at once: the steps of a life are a millisecond apart. Receivers with a
 magic name send an ACH entry back after it settled, as in the bank's sandbox.
 
 Source  the bank's public pages on its sandbox, and its clients
@@ -32,7 +32,7 @@ _TO_PARTY: Final = frozenset({Rail.ACH, Rail.WIRE, Rail.INTL_WIRE, Rail.REALTIME
 
 
 class OrderedCounterparty(msgspec.Struct, frozen=True, kw_only=True):
-    """The other side; the same details are the same counterparty."""
+    """The other side; equal details are the same counterparty."""
 
     name: str
     routing_number: str = ""
@@ -41,7 +41,7 @@ class OrderedCounterparty(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransferOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """A transfer to be simulated. ``entity_id`` may also name an account."""
+    """A transfer to simulate. ``entity_id`` may also name an account."""
 
     rail: Rail
     direction: Direction
@@ -52,7 +52,7 @@ class TransferOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compose_transfer(program: Program, order: TransferOrder, *, run: str, at: int) -> ComposedEvents:
-    """Its events, the last one ``at`` an instant; before them who owns the account, where the entity is named."""
+    """Its events, the last one ``at`` an instant; before them the owner of the account, where the entity is named."""
     tag = tag_of(program.id, "transfer", run)
     party, other = _party(program, order), _other(program, order)
     planned = _planned(order, party, other, at)
@@ -121,6 +121,6 @@ def _embedded(other: Other) -> dict[str, Any]:
 
 
 def _stated(data: dict[str, Any]) -> dict[str, Any]:
-    """Without what was left open: nothing is said of a country, for one, that the order does not name."""
+    """Without open fields: for example, no country is stated if the order names no country."""
     cleaned = {name: _stated(value) if isinstance(value, dict) else value for name, value in data.items()}
     return {name: value for name, value in cleaned.items() if value not in ("", {})}

@@ -1,4 +1,4 @@
-"""The parties of simulated transfers: whoever banks on the program, and whoever is on the other side."""
+"""The parties of simulated transfers: a customer of the program, and the other side."""
 
 import msgspec
 

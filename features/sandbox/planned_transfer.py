@@ -1,4 +1,4 @@
-"""One transfer that is going to happen, before the bank has reported anything of it."""
+"""One planned transfer, before the bank has reported anything on it."""
 
 from enum import StrEnum
 from typing import Final
@@ -10,7 +10,7 @@ from clearhold.features.sandbox.parties import Other, Party
 
 
 class EventFamily(StrEnum):
-    """How the bank's event types begin."""
+    """The beginnings of the bank's event types."""
 
     ACH = "ach"
     WIRE = "wire"
@@ -25,13 +25,13 @@ FAMILY_OF_RAIL: Final = {rail: EventFamily(family) for family, rail in RAIL_OF_F
 
 
 class Ending(StrEnum):
-    """How a transfer turns out."""
+    """How a transfer ends."""
 
     GOOD = "good"
     RETURNED = "returned"
     REJECTED = "rejected"
     DECLINED = "declined"
-    UNFUNDED = "unfunded"  # an incoming debit over the balance, which is then returned
+    UNFUNDED = "unfunded"  # an incoming debit over the balance, then returned
 
 
 class PlannedTransfer(msgspec.Struct, frozen=True, kw_only=True):

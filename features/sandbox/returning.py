@@ -1,4 +1,4 @@
-"""Returns: which transfers the bank can send back, under which codes, and the event that says so.
+"""Returns: the transfers that the bank can send back, the codes, and the event.
 
 Source  the bank's public event pages; Nacha Operating Rules for the codes
 """
@@ -15,7 +15,7 @@ from clearhold.features.sandbox.feed import ComposedEvents, compose_events
 from clearhold.features.sandbox.scenario import tag_of
 
 ACH_RETURN_CODE: Final = r"R(0[1-9]|[1-3][0-9]|4[0-7]|5[0-3]|8[0-5])"
-"""Without R61 to R77, which argue about a return and are none."""
+"""Without R61 to R77, which are not returns but disputes of a return."""
 CHECK_RETURN_REASON: Final = r"[ABCDEFNQ]"
 
 _OF_DEBITS: Final = UNAUTHORIZED_RETURN_CODES | {"R01", "R08", "R09"}
@@ -33,7 +33,7 @@ _NEVER: Final[Mapping[Rail, str]] = {
 
 
 class ReturnableTransfer(NamedTuple):
-    """A transfer as it stands: what decides whether it can come back, and the bank's object as last delivered."""
+    """A transfer's state that decides whether it can come back, and the bank's object as last delivered."""
 
     id: str
     rail: Rail
@@ -44,20 +44,20 @@ class ReturnableTransfer(NamedTuple):
 
 
 def never_returned(transfer: ReturnableTransfer) -> str | None:
-    """Why the bank cannot send the transfer back as it stands; None when it can."""
+    """Why the bank cannot send the transfer back; None when it can."""
     if transfer.rail in _NEVER:
         return _NEVER[transfer.rail]
     if transfer.status in _RETURNED:
-        return "This transfer came back already."
+        return "This transfer was already returned."
     if transfer.status in UNMOVED_STATUSES:
-        return "This transfer moved no money, so that none can come back."
+        return "This transfer moved no money, so there is nothing to return."
     if transfer.direction is Direction.OUTGOING and transfer.status in _NOT_SENT:
-        return "This transfer was not sent yet. Send the event that says that it was submitted or settled first."
+        return "This transfer was not sent yet. First send the event that it was submitted or settled."
     return None
 
 
 def is_returnable_as(code: str, rail: Rail, ach_type: AchType | None) -> bool:
-    """Whether an entry of this kind can come back under a code that is well formed."""
+    """Whether an entry of this kind can come back under a well-formed code."""
     if rail is not Rail.ACH:
         return False
     return code not in (_OF_CREDITS if ach_type is AchType.DEBIT else _OF_DEBITS)
@@ -71,7 +71,7 @@ def return_tag(program_id: str, run: str) -> str:
 def compose_return(
     program_id: str, transfer: ReturnableTransfer, code: str | None, *, run: str, at: int
 ) -> ComposedEvents:
-    """The event of the return: the bank's object with what is new."""
+    """The event of the return: the bank's object with the changed fields."""
     event_type, status = _EVENT_OF[transfer.rail, transfer.direction]
     now = format_instant(at)
     data = {**transfer.data, "id": transfer.id, "status": status, "returned_at": now, "updated_at": now}

@@ -1,4 +1,4 @@
-"""A scenario: what the bank sends when something is tried out, and the alerts that it must open."""
+"""A scenario: the bank's events of a trial, and the alerts that it must open."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -18,7 +18,7 @@ MOST_REPETITIONS: Final = 10
 
 
 class ScenarioName(StrEnum):
-    """By which a scenario is run."""
+    """The name of a scenario."""
 
     ACH_CREDIT_CLEAN = "ach_credit_clean"
     ACH_DEBIT_RETURNED_R01 = "ach_debit_returned_r01"
@@ -39,7 +39,7 @@ class ScenarioName(StrEnum):
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """``expects`` are the detectors of the alerts that it must open, by name; none where it must open none."""
+    """``expects`` are the names of the detectors whose alerts it must open; empty where it must open none."""
 
     name: ScenarioName
     description: str
@@ -49,10 +49,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def compose(scenario: Scenario, program: Program, *, seed: int, run: str, at: int, count: int = 1) -> ComposedEvents:
-    """The events of a run that ends ``at`` an instant, ``count`` times with people of their own.
+    """The events of a run that ends ``at`` an instant, ``count`` times with different people.
 
-    Names, amounts and order follow from the program and the seed; ids also from ``run``, which names the run: to run a
-    scenario again is to have it happen again. The same arguments give the same bytes.
+    Names, amounts and order follow from the program and the seed; ids also from ``run``, so that a scenario can run
+    again. The same arguments give the same bytes.
     """
     tag = tag_of(program.id, scenario.name, run)
     draw = Draw(f"{program.id}/{scenario.name}/{seed}")
@@ -63,7 +63,7 @@ def compose(scenario: Scenario, program: Program, *, seed: int, run: str, at: in
 
 
 def tag_of(*parts: str) -> str:
-    """The part of every id that keeps one run apart from all others."""
+    """The part of every id that separates one run from all others."""
     return f"{SANDBOX_TAG}{sha256(msgspec.json.encode(parts)).hexdigest()[:TAG_DIGITS]}"
 
 

@@ -1,4 +1,4 @@
-"""Every scenario of the sandbox. ``docs/sandbox.md`` and the listing of the interface are made from this table.
+"""Every scenario of the sandbox. ``docs/sandbox.md`` and the listing in the API are made from this table.
 
 Amounts are small where they must not matter, and far over any other where they must.
 """
@@ -27,7 +27,7 @@ _NO_FOREIGN: Final = f"needs a program that declares countries, and not all of {
 def _usual(
     feed: Feed, family: EventFamily, *, party: Party | None = None, other: Other | None = None
 ) -> PlannedTransfer:
-    """An ordinary amount from a customer to a person whom the customer never paid, unless others are named."""
+    """An ordinary amount from a customer to a new payee, unless others are named."""
     return PlannedTransfer(
         at=feed.at,
         family=family,

@@ -1,4 +1,4 @@
-"""One event of a caller's choice, and what the bank's sandbox does of its own accord when an entity is created.
+"""One event of a caller's choice, and the sandbox's automatic verification of a created entity.
 
 Source  the bank's public pages on its sandbox: entities are verified at once, but for two names
 """
@@ -21,7 +21,7 @@ _UNDECIDED: Final = frozenset({"UNVERIFIED", "PENDING"})
 
 
 def compose_event(program_id: str, event_type: str, data: Mapping[str, Any], *, run: str, at: int) -> ComposedEvents:
-    """The event with its data as it is; one that creates an entity is followed by its verification."""
+    """The event with its data unchanged; one that creates an entity is followed by its verification."""
     events = [(at, event_type, dict(data))]
     if event_type == CREATED and _is_undecided(data):
         status = STATUS_OF_NAME.get(_name_of(data), VERIFIED)

@@ -1,4 +1,4 @@
-"""The table of the log's entry kinds: how the body of each is decoded, and what applies it to its program.
+"""The table of the log's entry kinds: the decoder of each body, and the function that applies it to its program.
 
 A new kind of entry is a new row here and a new member of ``EntryKind``.
 """
@@ -86,7 +86,7 @@ def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogE
 
 
 def record_loss(program: ProgramState, loss: LossEntry, entry: LogEntry, emit: Emit) -> None:
-    """Put on the record that entries of the log are missing, and that somebody went on without them."""
+    """Record that entries of the log are missing, and that an operator decided to go on without them."""
     body = LossBody(
         id=loss.id,
         tenant_id=loss.tenant_id,
@@ -111,9 +111,9 @@ def record_loss(program: ProgramState, loss: LossEntry, entry: LogEntry, emit: E
 
 
 def declare_program(program: ProgramState, declaration: Program, entry: LogEntry, emit: Emit) -> None:
-    """Store the program's declaration, whole, as it was created or changed.
+    """Store the program's declaration, whole, at its creation or change.
 
-    A reserve account that nothing has named gets a row, so that the bank's directory is asked for its balance.
+    A reserve account without an earlier event gets a row, so that its balance is fetched from the bank's directory.
     """
     program.declare(declaration, at=entry.appended_at)
     reserve = declaration.program_reserve_account_id

@@ -1,8 +1,8 @@
 """One step of a backfill applied to its program: the new scores replace the stored scores of its transfers.
 
-A transfer that was scored after the start of the backfill keeps that score, whether the stream or an earlier step gave
-it. A score of a card that another has replaced changes nothing. So a step that is applied twice changes nothing, and
-neither does one that an event has overtaken.
+A score that a transfer got after the start of the backfill stays, whether from the stream or from an earlier step. A
+score of a replaced card changes nothing. So a repeated step changes nothing, and neither does one that an event has
+overtaken.
 """
 
 import msgspec
@@ -55,7 +55,7 @@ def _replace_score(
         add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)
     row = transfer.row(rescored.transfer_id, position)
     features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position, rescored=True)
-    # Later versions of the scorer and of the features read this log back too, so the versions are the step's own.
+    # Later versions of the scorer and of the features read this log back too, so the versions are those of the step.
     emit(msgspec.structs.replace(row, score_version=rescored.score.version))
     emit(msgspec.structs.replace(features, feature_version=feature_version, paths=rescored.paths))
     if program.runs_detectors:
@@ -64,7 +64,7 @@ def _replace_score(
 
 
 def _is_in_force(program: ProgramState, rescored: Rescored) -> bool:
-    """Whether the score is of the card that scores now, whichever version of the scorer the step was written by."""
+    """Whether the score is of the card in force, whichever version of the scorer wrote the step."""
     return card_version(rescored.score.version) == card_version(program.scorecards.champion.version)
 
 
@@ -88,8 +88,8 @@ def _evaluate(
 def _restore_strongest(program: ProgramState, actor_range: ActorRange, *, started_offset: int) -> None:
     """Add the stored strongest transfers to memory, which misses some when several were scored lower.
 
-    Nothing else is taken out: memory has current scores only, and an owner that was told since the step was prepared
-    brought transfers along that the step does not name.
+    Nothing else is taken out: memory has current scores only, and an owner stated since the step was prepared brought
+    transfers that the step does not name.
     """
     strongest = program.scores.transfers
     for stored in actor_range.strongest:
@@ -104,7 +104,7 @@ def _restore_strongest(program: ProgramState, actor_range: ActorRange, *, starte
 
 
 def _detect_again(program: ProgramState, transfer_id: str, position: EntryPosition, emit: Emit) -> None:
-    """Run the detectors of actors over a stored transfer, measured again at its own time."""
+    """Run the detectors of actors on a stored transfer, measured again at its own time."""
     transfer = StoredTransfer.find(program, transfer_id)
     if transfer is None:
         return

@@ -1,7 +1,7 @@
-"""Snapshots of a program's key risk indicators, and the Program Risk Score that follows from each.
+"""Snapshots of a program's key risk indicators, each with the Program Risk Score.
 
-One is taken every quarter of an hour, after every 200 transfers, and when somebody asks. The quarters of programs begin
-at different minutes, so that the tick of one minute never measures them all.
+A snapshot is taken every quarter of an hour, after every 200 transfers, and on request. The quarters of programs begin
+at different minutes, so that no tick measures them all.
 """
 
 from typing import Final
@@ -49,7 +49,7 @@ def snapshot_after_transfers(
 
 
 def apply_snapshot(program: ProgramState, entry: SnapshotEntry, position: EntryPosition, emit: Emit) -> None:
-    """Take the snapshot that somebody requested; one that was taken before is not taken again."""
+    """Take a requested snapshot; a repeated entry takes none."""
     if program.kri_memory.add_request(entry.id):
         take_snapshot(program, SnapshotCause.REQUESTED, position, emit, snapshot_id=entry.id)
         emit(result_row(program, position, EntryResult.MADE, ResultKind.SNAPSHOT, entry.id))

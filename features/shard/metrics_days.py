@@ -1,7 +1,7 @@
-"""The totals of a program, stored once a UTC day, so that they can be read as they were known then.
+"""The totals of a program, stored once a UTC day, so that they can be read as known then.
 
-The first tick of a day stores those of the day that ended, and of days before it that no tick came to store.
-At most 30 are stored.
+The first tick of a day stores the totals of the previous day, and of earlier days without a tick; at most 30 are
+stored.
 """
 
 from typing import Final
@@ -21,7 +21,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def totals_of_days(program: ProgramState, first_day: int, upto_day: int) -> DayTotals:
-    """The program's totals over the days [first, upto), as they are now known."""
+    """The program's totals over the days [first, upto), as known now."""
     is_scored = program.scores.program.value(0) is not None
     return program.day_tallies.totals(first_day, upto_day, is_scored=is_scored)
 
@@ -31,7 +31,7 @@ def store_ended_days(program: ProgramState, position: EntryPosition, emit: Emit)
     today, tallies = position.appended_at // DAY_US, program.day_tallies
     first = today if tallies.stored_upto is None else max(tallies.stored_upto, today - MOST_MISSED_DAYS)
     tallies.stored_upto = max(today, first)
-    if emit is no_rows or not program.declarations:  # what is not declared is the state of a tenant's own actions
+    if emit is no_rows or not program.declarations:  # an undeclared state is that of a tenant's actions
         return
     for day in range(first, today):
         totals = totals_of_days(program, day + 1 - WINDOW_DAYS, day + 1)

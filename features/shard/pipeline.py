@@ -1,12 +1,12 @@
-"""The way of one bank event through its program.
+"""The stages of one bank event in its program.
 
 bank event ─▶ dedupe ─▶ apply ─▶ score ─▶ detect ─▶ route ─▶ match ─▶ rows
 
-dedupe  an event changes nothing that came before, or under whose id another one took effect
+dedupe  an event changes nothing when it was applied before, or a different one took effect under its id
 apply   the newest snapshot wins and the windows follow; the transfer itself is scored between the two, over the windows
-        as they are before it is counted (``features/landing/landing.py``)
+                before it is counted (``features/landing/landing.py``)
 score   the rows of the transfer and its features, then the scores of its entity and its counterparty
-detect  every detector looks at the scored transfer (``features/alerts/opening.py``)
+detect  every detector runs on the scored transfer (``features/alerts/opening.py``)
 route   the policy in force sends each finding to a person or closes it (``features/policy/routing.py``)
 match   match-back: the oldest open pre-flight on a new transfer is closed with it (ruling 13)
 """
@@ -121,7 +121,7 @@ def _applied_or_failed(
 
 
 def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosition, emit: Emit) -> EventOutcome:
-    """Apply a new event: a transfer lands and is followed by ``AFTER_LANDING``, a party's details are merged."""
+    """Apply a new event: a transfer lands and ``AFTER_LANDING`` follows; a party's details are merged."""
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
         return EventOutcome(EventResult.UNKNOWN)
@@ -190,7 +190,7 @@ def emit_landed_rows(
 def score_in_shadow(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """What the challenger makes of the same vector; nothing but its row follows from that."""
+    """The challenger's score of the same vector, as a row without further effects."""
     emit_shadow_score(program, snapshot.id, landed, position, emit)
 
 
@@ -248,7 +248,7 @@ AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     match_preflight,
     snapshot_after_transfers,
 )
-"""What follows a landing, in this order. A stage looks at the result and does nothing when it does not concern it."""
+"""The stages after a landing, in order. A stage does nothing when the result does not concern it."""
 
 _PARTY_EVENTS: Final = {
     "identity": apply_entity_event,

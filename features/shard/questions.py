@@ -1,7 +1,7 @@
-"""The questions that may be asked of whoever owns a program's state, and their answers.
+"""Questions to the owner of a program's state, and their answers.
 
-A question is answered between two entries of the log, from the state as it then stands, and changes nothing. Questions
-and answers are plain data, so that the owner may be another process.
+A question is answered between two entries of the log, from the state at that time, and changes nothing. Questions and
+answers are plain data, so that the owner may be another process.
 """
 
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
@@ -39,7 +39,7 @@ class Question(Protocol[AnswerOf_co]):
 
 
 class SeenEvents(msgspec.Struct, frozen=True, tag=True):
-    """What would become of events because of those under their ids before; each is an id and its body's checksum."""
+    """The results of events, given earlier events under their ids; each is an id and its body's checksum."""
 
     events: tuple[tuple[str, int], ...]
 
@@ -79,7 +79,7 @@ class ReadLimits(msgspec.Struct, frozen=True, tag=True):
 
 
 class EvaluateLadder(msgspec.Struct, frozen=True, tag=True):
-    """The limit ladder held against a transfer that is proposed ``at`` that instant."""
+    """The limit ladder applied to a transfer that is proposed ``at`` that instant."""
 
     transfer: ProposedTransfer
     at: int
@@ -89,7 +89,7 @@ class EvaluateLadder(msgspec.Struct, frozen=True, tag=True):
 
 
 def unscored(transfer: ProposedTransfer) -> ProposalScore:
-    """What can be said of a proposed transfer without the program's state, when that does not answer in time."""
+    """The answer on a proposed transfer without the program's state, when that does not answer in time."""
     proposed = transfer.counterparty
     return ProposalScore(
         score=Score(version=trs_v1.VERSION, value=None, n=0, confidence=None, reasons=()),
@@ -108,7 +108,7 @@ def _knows(program: ProgramState, action_id: str) -> bool:
 
 
 class PartyCounts(msgspec.Struct, frozen=True):
-    """``actors`` and ``counterparties`` are all there are; the others count those of the range that get a score."""
+    """``actors`` and ``counterparties`` count all; the others count those of the range that get a score."""
 
     actors: int
     counterparties: int
@@ -118,7 +118,7 @@ class PartyCounts(msgspec.Struct, frozen=True):
 
 
 class CountParties(msgspec.Struct, frozen=True, tag=True):
-    """How many actors and counterparties there are, and how many with a place in [first, upto) are scored."""
+    """The numbers of actors and counterparties, and how many with a place in [first, upto) are scored."""
 
     first: int = 0
     upto_actor: int = 0
@@ -167,7 +167,7 @@ class ReadAutonomy(msgspec.Struct, frozen=True, tag=True):
 
 
 class LackingPolicies(msgspec.Struct, frozen=True, tag=True):
-    """Which of these activations of policies the program's state has not seen."""
+    """The activations of policies, among these, that the program's state lacks."""
 
     action_ids: tuple[str, ...]
 
@@ -193,7 +193,7 @@ class ReadCard(msgspec.Struct, frozen=True, tag=True):
 
 
 class ReadDays(msgspec.Struct, frozen=True, tag=True):
-    """The program's totals over the days [first, upto), which are counted since the epoch, as they are now known."""
+    """The program's totals over the days [first, upto), counted since the epoch, as known now."""
 
     first_day: int
     upto_day: int
@@ -203,7 +203,7 @@ class ReadDays(msgspec.Struct, frozen=True, tag=True):
 
 
 class AgentTotals(msgspec.Struct, frozen=True, tag=True):
-    """The settlements of agents that count, and what they sum up to in cents, for each entity id."""
+    """The number of each agent's settlements that count, and their sum in cents, by entity id."""
 
     entity_ids: tuple[str, ...]
 
@@ -240,18 +240,18 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     ReadDays: DayTotals,
     AgentTotals: tuple[tuple[int, int], ...],
 }
-"""What each question is answered with: how an answer that came over a socket is decoded."""
+"""The type of each question's answer, to decode an answer from a socket."""
 
 
 class Answer(NamedTuple, Generic[AnswerT]):
-    """``took_us`` is the time that the answer itself took in its owner, without any wait for it."""
+    """``took_us`` is the owner's time for the answer, without waiting."""
 
     value: AnswerT
     took_us: int
 
 
 class Owner(Protocol):
-    """Whoever holds the state of a program: this process, or another one."""
+    """The holder of a program's state: this process, or another."""
 
     async def query(self, program_id: str, question: Question[AnswerT]) -> Answer[AnswerT]:
         """The answer as of now; UnavailableError while the state has no owner."""

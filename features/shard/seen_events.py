@@ -1,6 +1,6 @@
-"""The ids of a program's events, each with the checksum of the newest event under it and whether one took effect.
+"""The ids of a program's events, each with the checksum of its newest event and whether one took effect.
 
-An entry is the checksum without its last bit, in whose place stands 1 once an event under the id took effect.
+An entry is the checksum with its last bit replaced: 1 once an event under the id took effect.
 """
 
 from typing import Final
@@ -11,12 +11,12 @@ _EFFECT: Final = 1
 
 
 def entry_of(checksum: int, result: EventResult) -> int:
-    """What is stored of an event that had this result."""
+    """The stored entry of an event with this result."""
     return checksum | _EFFECT if result in TAKES_EFFECT else checksum & ~_EFFECT
 
 
 def earlier_result(stored: int | None, checksum: int) -> EventResult | None:
-    """What becomes of an event because of those under its id before; None when it is new, or corrects them."""
+    """The result of an event, given the stored entry of its id; None when it is new, or corrects earlier ones."""
     if stored is None:
         return None
     if stored | _EFFECT == checksum | _EFFECT:

@@ -1,9 +1,9 @@
 """Settlements of the scan index as transfers of the program ``agents``, and the imports that bring its items.
 
-settlement ─▶ whose it is ─▶ known already? ─▶ land as a realtime transfer ─▶ all that follows a landing
+settlement ─▶ its agent ─▶ known already? ─▶ land as a realtime transfer ─▶ all that follows a landing
 
-A settlement is paid to an agent's wallet: one that names another agent than the wallet's is refused. What is stored
-under its id stays as it is, but for its status: pending, confirmed, or dropped by its chain.
+A settlement is paid to an agent's wallet: one that names another agent is refused. A stored settlement changes only in
+its status: pending, confirmed, or dropped by its chain.
 """
 
 from typing import Final
@@ -59,7 +59,7 @@ def apply_settlement(program: ProgramState, item: SettlementItem | SkipReason, e
 
 
 def apply_import(program: ProgramState, entry: AgentImportEntry, logged: LogEntry, emit: Emit) -> None:
-    """Begin to count what is new, or record what was counted until the end."""
+    """Begin to count new objects, or record the counts at the end."""
     book = program.agents
     if entry.stage is ImportStage.BEGUN:
         book.begin_import(entry.id)
@@ -113,7 +113,7 @@ def _land_or_refuse(program: ProgramState, item: SettlementItem, entry: LogEntry
 def _follow_status(
     program: ProgramState, stored: StoredTransfer, item: SettlementItem, entry: LogEntry, emit: Emit
 ) -> SkipReason | None:
-    """A stored settlement takes another status, and nothing else."""
+    """Change the status of a stored settlement, and nothing else."""
     actor, party, book = stored.actor, stored.counterparty, program.agents
     if (
         actor is None
@@ -144,8 +144,8 @@ def _follow(
 
 
 def _paid_agent(program: ProgramState, item: SettlementItem) -> Actor | SkipReason:
-    """The agent whose wallet it was paid to. One that the settlement names goes before, unless the wallet was another's
-    at that time, or the agent is known to have had another one.
+    """The agent that owns the paid wallet. The agent that the settlement names has precedence, unless the wallet
+    belonged to another agent at that time, or the named agent is known to have had another wallet.
     """
     book = program.agents
     holders = book.holders_at(item.pay_to, item.settled_at)
@@ -164,7 +164,7 @@ def _paid_agent(program: ProgramState, item: SettlementItem) -> Actor | SkipReas
 
 
 def _meet_payer(program: ProgramState, item: SettlementItem) -> None:
-    """Make the payer's wallet a counterparty, and link it to the agent whose wallet it is."""
+    """Make the payer's wallet a counterparty, and link it to its agent."""
     book, counterparty_id = program.agents, counterparty_id_of(item.payer)
     party = program.counterparties.get(counterparty_id)
     if party is None:

@@ -20,7 +20,7 @@ _PART: Final = msgspec.msgpack.Decoder(tuple[str, str, msgspec.Raw])
 
 
 class ShardState:
-    """The programs of one shard and the offset of the last entry applied to them."""
+    """The programs of one shard and the offset of the last applied entry."""
 
     def __init__(self, shard: int) -> None:
         self.shard = shard
@@ -45,7 +45,7 @@ class ShardState:
         return sum(len(each.transfers) + len(each.actors) + len(each.counterparties.all) for each in programs)
 
     def apply(self, entry: LogEntry, emit: Emit) -> None:
-        """Change the state by one entry and emit the rows it leads to; an entry that fails is quarantined."""
+        """Change the state by one entry and emit its rows; an entry that fails is quarantined."""
         try:
             self._apply(entry, emit)
         except Exception as error:  # noqa: BLE001 - any failure of one entry: it is set aside, the others go on

@@ -51,7 +51,7 @@ class Shards:
 
     @contextmanager
     def reading(self, program_id: str) -> Iterator[ProgramState]:
-        """A program's state under the lock; an empty one for a program that the shard has no entry of.
+        """A program's state under the lock; empty for a program without an entry.
 
         For one reading thread, the API's: ``waiting`` is counted outside the lock.
         """

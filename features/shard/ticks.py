@@ -1,4 +1,4 @@
-"""What a tick does: the passing of one minute, applied to every program of the shard (ruling 3)."""
+"""A tick: the passing of one minute, applied to every program of the shard (ruling 3)."""
 
 from collections.abc import Callable
 from typing import Final
@@ -26,7 +26,7 @@ ON_TICK: Final[tuple[OnTick, ...]] = (
     snapshot_on_tick,
     store_ended_days,
 )
-"""What every program does on a tick, in this order."""
+"""The steps of a tick for every program, in order."""
 
 
 def apply_tick(program: ProgramState, _body: None, entry: LogEntry, emit: Emit) -> None:
