@@ -159,7 +159,7 @@ def _started_engine(
     webhooks: Webhooks,
     settings: Settings,
 ) -> tuple[Engine, LakeCollector]:
-    """The flow, and the metrics of the lake, which looks at the tables before it and ends after it."""
+    """The flow and the lake's metrics; the lake reads the tables before the flow starts and ends after it."""
     tenancy = stores.registry.tenancy
     lake = opened_lake(data_dir.lake_dir, stores.database, tenancy, opened, every_s=settings.lake_seconds)
 
@@ -253,7 +253,7 @@ def _metrics(
 
 
 def _ready_check(stores: Stores, engine: Engine, resources: Resources) -> Callable[[], bool]:
-    """Whether work can be taken; the pre-flight log is opened once the flow has caught up, and is ready then."""
+    """Whether requests can be accepted; the pre-flight log opens once the flow has caught up."""
     preflight_log, readiness = resources.preflight_log, resources.readiness
     readiness.add("preflights", lambda: preflight_log.is_open)
 
@@ -266,5 +266,5 @@ def _ready_check(stores: Stores, engine: Engine, resources: Resources) -> Callab
 
 
 def _end_before_start(*_: Any) -> NoReturn:
-    """A SIGTERM that comes before the server listens for it: unwind and end."""
+    """Unwind and end on a SIGTERM that arrives before the server handles it."""
     raise SystemExit(0)

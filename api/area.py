@@ -1,4 +1,4 @@
-"""An area of the interface: its routes, and how the services that they call are made.
+"""An area of the interface: its routes and the builders of their services.
 
 An area is one folder and one line in ``api/areas.py``.
 """
@@ -30,7 +30,7 @@ from clearhold.store.lake.raw_events import RawEvents
 
 
 class Rescoring(Protocol):
-    """Rescores the transfers or the actors of a program. A caller that goes away stops nothing."""
+    """Rescores a program's transfers or actors; a call continues when its caller disconnects."""
 
     async def rescore_transfers(self, tenant_id: str, program_id: str, backfill_id: str | None) -> int: ...
 
@@ -38,14 +38,14 @@ class Rescoring(Protocol):
 
 
 class ActionConcluder(Protocol):
-    """Carries out approved actions. A caller that goes away stops nothing."""
+    """Executes approved actions; a call continues when its caller disconnects."""
 
     async def conclude(self, tenant_id: str, action_id: str, *, within_s: float) -> None:
-        """Have an action carried out that is approved, and wait for its outcome no longer than this."""
+        """Execute an approved action and wait at most ``within_s`` for its outcome."""
 
 
 class WebhookDispatch(Protocol):
-    """Delivers events to endpoints. A caller that goes away stops nothing."""
+    """Delivers events to endpoints; a call continues when its caller disconnects."""
 
     @property
     def allow_local(self) -> bool:
@@ -59,29 +59,29 @@ class WebhookDispatch(Protocol):
 
 
 class Backtests(Protocol):
-    """Evaluates rules over stored transfers. What a caller may see of them is the principal's."""
+    """Evaluates rules over the stored transfers that the principal may read."""
 
     async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool) -> Backtest:
-        """The backtest of a rule over the days before now; ``key`` becomes its own."""
+        """Backtest a rule over the last ``days``; ``key`` identifies the result."""
 
     async def shadow(
         self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int
     ) -> ShadowReport:
-        """What a rule has matched live in a mode in which it is counted; ``version`` has had it since ``since``."""
+        """Live matches of a rule in a counting mode, in which ``version`` is since ``since``."""
 
 
 class AgentImporting(Protocol):
-    """Imports agents from the scan index. A caller that goes away stops nothing."""
+    """Imports agents from the scan index; a call continues when its caller disconnects."""
 
     async def run_import(self, program: Program, *, full: bool = False) -> AgentImportRow:
-        """Import now, or wait for the import under way; a full one reads everything, and waits for full ones only."""
+        """Import now, or wait for the import under way. A full import reads everything and waits for full ones only."""
 
     def progress_of(self, program_id: str) -> "ImportUnderWay | None":
-        """How far the import is that is under way."""
+        """Progress of the import under way."""
 
 
 class ImportUnderWay(Protocol):
-    """How far an import is; ``reading`` is the list that it reads."""
+    """Progress of an import; ``reading`` is the list being read."""
 
     id: str
     started_at: int
@@ -93,7 +93,7 @@ class ImportUnderWay(Protocol):
 
 
 class Resources(msgspec.Struct, frozen=True, kw_only=True):
-    """What areas make their services from: the stores, and all that exists once for the process."""
+    """The stores and process-wide objects from which areas build their services."""
 
     stores: Stores
     events: RawEvents
@@ -105,7 +105,7 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     readiness: Readiness
     rescoring: Rescoring
     executor: ActionConcluder
-    issuer: str | None  # of proofs: the public address; None where it is not known
+    issuer: str | None  # of proofs: the public address; None when unknown
     webhook_registry: WebhookRegistry
     webhook_dispatch: WebhookDispatch
     backtests: Backtests
@@ -119,7 +119,7 @@ NO_SERVICES: Mapping[str, Provider] = {}
 
 
 class Area(NamedTuple):
-    """``provide`` makes each service under the name by which a handler asks for it."""
+    """``provide`` builds each service under the name by which handlers request it."""
 
     routes: tuple[ControllerRouterHandler, ...]
     provide: Mapping[str, Provider] = NO_SERVICES

@@ -88,5 +88,5 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 
 
 def services_of(resources: Resources) -> Mapping[str, object]:
-    """Every service under the name by which a handler asks for it."""
+    """Every service under the name by which handlers request it."""
     return {name: provider(resources) for name, provider in PROVIDERS.items()}

@@ -58,9 +58,9 @@ def supervised_work(
     dispatcher: WebhookDispatcher,
     importer: AgentImporter,
 ) -> Supervision:
-    """All background work. Each piece is safe to begin again: its next task follows from the log and the tables.
+    """All background work. Each piece can restart: its next task follows from the log and the tables.
 
-    Work that reads results of the last run from the tables waits until the log of the start is committed.
+    Work that reads the last run's results waits until the log that the start found is committed.
     """
     executor, has_policies = bank_work.executor, asyncio.Event()
 
@@ -69,7 +69,7 @@ def supervised_work(
         has_policies.set()
 
     async def carry_out_actions() -> None:
-        """Once lost policies are back: restored after a newer activation, an older version would replace it."""
+        """Starts once lost policies are restored: a later restore would replace a newer activation."""
         await has_policies.wait()
         await executor.run()
 
@@ -127,7 +127,7 @@ async def in_background(
 
 
 async def _stop_when_ended(engine: Engine) -> None:
-    """End the service with the flow: one that takes events and scores none is worse than one that is restarted."""
+    """End the service with the flow: a restart is better than accepting events without scoring them."""
     while not engine.ended:  # noqa: ASYNC110 - the engine's threads have no event of this loop
         await asyncio.sleep(WATCH_S)
     signal.raise_signal(signal.SIGTERM)

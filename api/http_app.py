@@ -18,7 +18,7 @@ from clearhold.api.openapi.document import document_of
 def http_app(
     routes: Sequence[ControllerRouterHandler], services: Mapping[str, object], *, gate: ASGIMiddleware, base_url: str
 ) -> Litestar:
-    """The application; its state has the services, where handlers and fast routes get them by their names."""
+    """The application; its state holds the services by name, for handlers and fast routes."""
     app = Litestar(
         route_handlers=routes,
         dependencies={name: _service(name) for name in services},
@@ -41,14 +41,14 @@ def routes_document(
     base_url: str,
     administration: bool = False,
 ) -> bytes:
-    """The OpenAPI document of the public routes, or of the administration, without an application that could answer."""
+    """The OpenAPI document of the public or the administrative routes, without a running application."""
     named = {name: _service(name) for name in service_names}
     app = Litestar(route_handlers=routes, dependencies=named, openapi_config=None)
     return document_of(app, base_url=base_url, administration=administration)
 
 
 def _service(name: str) -> Provide:
-    """What a handler gets under this name: the service of the application that it runs in."""
+    """The service of this name in the handler's application."""
 
     def provide(request: Request[Any, Any, Any]) -> object:
         service: object = request.app.state[SERVICES][name]

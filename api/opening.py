@@ -51,7 +51,7 @@ def begun_scoring(count: int, data_dir: DataDir, target: str | Path, opened: Exi
 
 
 def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring:
-    """Scoring by ``count`` processes; 0 is a thread of this one."""
+    """Scoring by ``count`` processes; 0 uses a thread of this one."""
     progress, segments = LogProgress(data_dir.shards), LogSegments(data_dir.lake_dir)
     snapshots = StateSnapshots(data_dir.snapshots_dir, format_version=STATE_VERSION)
     if not count:
@@ -73,9 +73,9 @@ def _scoring(count: int, data_dir: DataDir, target: str | Path) -> OpenedScoring
 def joined_database(
     data_dir: DataDir, begun: BegunRedis, segments: LogSegments, opened: ExitStack, *, accept_loss: bool
 ) -> duckdb.DuckDBPyConnection:
-    """The database, once it and the log are known to belong to the directory and to one another.
+    """The database, after the check that database, log and directory belong together.
 
-    It reads back its log while Redis does the same and scorers load their snapshots.
+    It replays its log while Redis does the same and scorers load their snapshots.
     """
     database = opened.enter_context(closing(open_database(data_dir.duckdb_path)))
     begun.wait()

@@ -27,7 +27,7 @@ _NEEDS_TLS: Final = f"must begin with https://; http:// is for this machine, wit
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """``admin_token`` and ``master_key_file`` None: the data directory's own. ``redis_url`` None: the embedded Redis.
-    ``metrics_port`` None: the usual one, if it can be had. ``bank_url`` None: nothing is fetched from the bank.
+    ``metrics_port`` None: the default port, if it is free. ``bank_url`` None: nothing is fetched from the bank.
     ``scan_index_url`` None: no agents are imported.
     """
 
@@ -53,7 +53,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, *, data: Path, host: str, port: int, environment: Mapping[str, str], **options: Any) -> Self:
-        """An empty variable counts as one that is not set; an option that is given goes before its variable."""
+        """An empty variable counts as unset; an option overrides its variable."""
         given = {name: value for name, value in options.items() if value not in {None, ""}}
         read = {name: setting(name, environment) for name in _VARIABLES if name not in given}
         given |= {name: value for name, value in read.items() if value is not None}
@@ -64,23 +64,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return settings
 
     def origins(self, base_url: str) -> Origins:
-        """Whose pages may call the connector."""
+        """The origins whose pages may call the connector."""
         return Origins(base_url, listed=self.connector_origins)
 
     def public_urls(self, address: str) -> tuple[str, str | None]:
-        """The address for documents, and the issuer of proofs, given the address that is listened on.
+        """The address for documents and the issuer of proofs, for a listening address.
 
-        A loopback address issues under itself, for trying out: a caller that reaches it directly reaches it under that
-        name. Any other may have another name elsewhere, so that there is an issuer only where one was set.
+        A loopback address is its own issuer, for local trials. Any other address may have a different public name, so
+        it has an issuer only if one is set.
         """
         on_loopback = address if _is_loopback(urlsplit(address)) else None
         return self.base_url or address, self.base_url or on_loopback
 
 
 def setting(name: str, environment: Mapping[str, str]) -> Any:
-    """The value of one setting's variable, None where it is not set or empty.
+    """The value of one setting's variable; None when unset or empty.
 
-    A sentence that refuses it does not quote it: it may hold a password.
+    An error does not quote the value, which may hold a password.
     """
     variable, read = _VARIABLES[name]
     text = environment.get(variable)
@@ -104,7 +104,7 @@ def _redis_url(variable: str, text: str) -> str:
 
 
 def _base_url(variable: str, text: str) -> str:
-    """The address under which callers reach the service, which documents, links and checkpoints name."""
+    """The service's public address, for documents, links and checkpoints."""
     refusal = _refused(variable, "must be the service's address for callers, such as https://risk.bank.example")
     try:
         url = urlsplit(text)
@@ -116,7 +116,7 @@ def _base_url(variable: str, text: str) -> str:
 
 
 def _origins(variable: str, text: str) -> tuple[str, ...]:
-    """``vscode-file://vscode-app,https://assistant.bank.example``: as browsers and desktop programs send them."""
+    """``vscode-file://vscode-app,https://assistant.bank.example``, as browsers and desktop programs send them."""
     listed = tuple(part for part in text.lower().replace(" ", "").split(",") if part)
     if not all(_ORIGIN.fullmatch(each) for each in listed):
         raise _refused(variable, "must be origins separated by commas, as https://assistant.bank.example")
@@ -124,7 +124,7 @@ def _origins(variable: str, text: str) -> tuple[str, ...]:
 
 
 def _number(least: int, most: int, meaning: str) -> Callable[[str, str], int]:
-    """A whole number within bounds, for which ``{}`` stands in its meaning."""
+    """A whole number within bounds, which replace ``{}`` in ``meaning``."""
 
     def read(variable: str, text: str) -> int:
         is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
@@ -136,7 +136,7 @@ def _number(least: int, most: int, meaning: str) -> Callable[[str, str], int]:
 
 
 def _outbound_url(no_more: str = "") -> Callable[[str, str], str]:
-    """The root of an API that is called, without a slash at its end."""
+    """The root URL of an outbound API, without a slash at its end."""
 
     def read(variable: str, text: str) -> str:
         try:
@@ -178,7 +178,7 @@ _VARIABLES: Final[Mapping[str, tuple[str, Callable[[str, str], Any]]]] = {
     "connector_origins": ("CLEARHOLD_CONNECTOR_ORIGINS", _origins),
     "rate_limits": (RATE_LIMITS, lambda _, text: limits_of(text)),
 }
-"""Each setting with its variable, and how its text is read; without it, the setting's own default holds."""
+"""Each setting with its variable, and its parser; an unset variable means the default."""
 
 
 def _usual_scorers() -> int:

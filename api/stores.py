@@ -1,4 +1,4 @@
-"""The stores of a process, opened, as everything above them reaches them. Nothing is opened or started here."""
+"""The opened stores of a process. Nothing is opened or started here."""
 
 import duckdb
 import msgspec
@@ -33,7 +33,7 @@ class RecordStores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stores(msgspec.Struct, frozen=True, kw_only=True):
-    """``owner`` answers for the state of programs, ``hot`` is Redis as the event loop reaches it, ``process`` an id of
+    """``owner`` answers queries on program state, ``hot`` is Redis on the event loop, ``process`` the id of
     this run.
     """
 

@@ -88,7 +88,7 @@ def wired_resources(
 
 
 def wired_gate(stores: Stores, origins: Origins, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:
-    """The order of checks over the same stores; ``limits`` are requests a second."""
+    """The request checks in their order; ``limits`` are requests a second."""
     authenticator = Authenticator(
         tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
     )
@@ -103,7 +103,7 @@ def wired_readiness(
     catch_up: Callable[[], tuple[int, int, int, int] | None],
     degraded_work: Callable[[], Sequence[str]],
 ) -> Readiness:
-    """The checks of the parts that run from the start; ``catch_up`` says how far the replay is, None at its end."""
+    """Checks of the parts that run from the start; ``catch_up`` is the replay's progress, None at its end."""
 
     def database() -> bool:
         with stores.database.cursor() as cursor:
@@ -155,7 +155,7 @@ def wired_record(
 def wired_collectors(
     stores: Stores, settings: Settings, *, links: Callable[[], Mapping[str, int]]
 ) -> Iterator[Collector]:
-    """The metrics of what is stored; ``links`` counts those of each chain."""
+    """The metrics of stored data; ``links`` counts the links of each chain."""
     yield RecordCollector(
         links=links,
         checkpoint_log=stores.record.checkpoint_log,

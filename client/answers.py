@@ -1,4 +1,4 @@
-"""What the client sends and gets: signatures of events, the service's answers, and the two errors.
+"""Signatures of events, the service's answers, and the two errors of the client.
 
 Errors  ``RefusedError`` is an answer outside 2xx, ``UnreachableError`` is no answer; both say why in one sentence
 """
@@ -17,14 +17,14 @@ SIGNATURE_HEADER: Final = "Bank-Signature"
 ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"
 
 TRY_AGAIN_STATUSES: Final = frozenset({429, 502, 503, 504})
-"""Answers after which the same request may well be taken a little later."""
+"""Answers after which the same request may succeed a little later."""
 
 _LONGEST_SENTENCE: Final = 500
 _MOST_PORT: Final = 65_535
 
 
 class RefusedError(Exception):
-    """The service answered outside 2xx; ``str(error)`` is its own sentence, ``code`` what a program goes by."""
+    """An answer outside 2xx; ``str(error)`` is the service's sentence, ``code`` the error code for programs."""
 
     def __init__(self, status: int, sentence: str, code: str | None = None) -> None:
         super().__init__(sentence)
@@ -32,7 +32,7 @@ class RefusedError(Exception):
 
 
 class UnreachableError(Exception):
-    """No answer of the service came, after every allowed try."""
+    """No answer of the service, after every allowed try."""
 
 
 class Posted(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class RegisteredEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event for one endpoint. ``payload`` is the body's very bytes."""
+    """An event for one endpoint. ``payload`` has the exact bytes of the body."""
 
     id: str
     event: EventType
@@ -67,7 +67,6 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def is_http(address: str) -> bool:
-    """Whether requests can be sent to an address."""
     try:
         url = httpx.URL(address)
     except httpx.InvalidURL:
@@ -81,12 +80,11 @@ def sign(secret: str, body: bytes) -> str:
 
 
 def ingest_path(program_id: str) -> str:
-    """The path that takes a program's bank events."""
     return f"/api/ingest/bank/{quote(program_id, safe='')}"
 
 
 def sentence_of(status: int, body: bytes) -> str:
-    """The answer's own sentence, or the status when it has none."""
+    """The answer's sentence, or its status without one."""
     sentence = _text_in(body, "error")
     return sentence[:_LONGEST_SENTENCE] if sentence else f"answered {status} without a sentence"
 
@@ -96,7 +94,7 @@ def refusal_of(status: int, body: bytes) -> RefusedError:
 
 
 def _text_in(body: bytes, name: str) -> str | None:
-    """A text of the error's object; None for an answer that is no such object, as a proxy may give."""
+    """A text of the error's object; None for another answer, as a proxy may give."""
     try:
         text = msgspec.json.decode(body, type=dict[str, object]).get(name)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,8 +1,8 @@
-"""A small synchronous client: what a bank's own system, the demo and the tests speak to the service with.
+"""A small synchronous client: a bank's system, the demo and the tests call the service with it.
 
 Errors  ``RefusedError`` is an answer outside 2xx, ``UnreachableError`` is no answer; both say so in one sentence
-Retries events, reads and pre-flights that carry an ``idempotencyKey``, on 503 and lost connections, as a bank would;
-        nothing else, because doing it twice could count twice
+Retries events, reads and pre-flights with an ``idempotencyKey``, on 503 and lost connections; no other request,
+        because its repeat could act twice
 """
 
 import time
@@ -29,7 +29,7 @@ from clearhold.features.core.rules import Rule
 
 ANSWER_TIMEOUT_S: Final = 10.0
 EXPORT_TIMEOUT_S: Final = 120.0
-"""Until the first line, and between two: what is one subject's is looked up in all tables first."""
+"""Until the first line, and between two lines: the service searches all tables for one subject first."""
 
 MAX_TRIES: Final = 6
 FIRST_PAUSE_S: Final = 0.1
@@ -44,7 +44,7 @@ _LINES: Final = msgspec.json.Decoder(Posted)
 
 
 def _lines_in(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Lines with their ends; a last one without an end comes as it is."""
+    """Lines with their ends; the last line may lack one."""
     rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
@@ -55,7 +55,7 @@ def _lines_in(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _written(rule: Rule) -> dict[str, Any]:
-    """A rule as it is sent: without a status."""
+    """A rule as a request: without a status."""
     body: dict[str, Any] = msgspec.to_builtins(rule)
     del body["status"]
     return body
@@ -105,7 +105,7 @@ class ClearholdClient:
     def post_events(
         self, program_id: str, secret: str, bodies: Sequence[bytes], *, endpoint_id: str | None = None
     ) -> list[Posted]:
-        """Deliver events as one batch, in order; each without a newline. A redelivery is harmless."""
+        """Deliver events, each without a newline, as one batch in order; a redelivery is harmless."""
         body = b"\n".join(bodies)
         headers = signed_headers(secret, body, endpoint_id) | {"Content-Type": "application/x-ndjson"}
         answer = self._send("POST", f"{ingest_path(program_id)}/batch", content=body, headers=headers, safe=True)
@@ -118,7 +118,7 @@ class ClearholdClient:
         return posted
 
     def preflight(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask about a transfer before it moves."""
+        """Score a transfer before it moves."""
         return self._object("POST", "/api/preflight", body=request, safe="idempotencyKey" in request)
 
     def transfer(self, transfer_id: str, *, program_id: str | None = None) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class ClearholdClient:
         return self._get("/.well-known/jwks.json").content
 
     def subject_export(self, resource: str, subject_id: str, *, program_id: str | None = None) -> Iterator[bytes]:
-        """Everything about one of the entities or counterparties: lines with their ends, as they come."""
+        """Everything about one of the entities or counterparties: lines with their ends, streamed."""
         path = f"/api/{resource}/{quote(subject_id, safe='')}/export"
         query = {"programId": program_id} if program_id is not None else {}
         try:
@@ -155,11 +155,11 @@ class ClearholdClient:
             raise UnreachableError(f"{self._url} did not answer, or broke off: {error}.") from error
 
     def import_agents(self, *, full: bool = False) -> dict[str, Any]:
-        """Have agents imported from the scan index, from the beginning if ``full``; answers when all is recorded."""
+        """Import agents from the scan index, from the beginning if ``full``; answers when all is recorded."""
         return self._object("POST", "/api/agents/import", body={"full": full})
 
     def agents(self, *, band: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """All agents, or those of the bands, from as many parts as the list has."""
+        """All agents, or those of the bands, from every page of the list."""
         return self._whole_list("/api/agents", {"band": ",".join(band)} if band else {}, list[dict[str, Any]])
 
     def create_tenant(self, *, slug: str, name: str) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class ClearholdClient:
         return self._object("POST", "/api/admin/programs", body=program, safe=False)
 
     def set_bank_key(self, tenant_id: str, key: str) -> None:
-        """Hand over the tenant's test key to the bank's API. Needs the platform admin's token."""
+        """Set the tenant's test key to the bank's API. Needs the platform admin's token."""
         path = f"/api/admin/tenants/{quote(tenant_id, safe='')}/bank-key"
         headers = {"Content-Type": "application/json"}
         self._send("PUT", path, content=msgspec.json.encode({"key": key}), headers=headers, safe=True)
@@ -181,7 +181,7 @@ class ClearholdClient:
         return self._decoded(self._get("/api/webhooks"), list[RegisteredEndpoint])
 
     def create_webhook(self, webhook: Mapping[str, Any]) -> RegisteredEndpoint:
-        """Register an endpoint; its secret is in the service's answer alone."""
+        """Register an endpoint; only this answer has its secret."""
         return self._decoded(self._call("POST", "/api/webhooks", body=webhook, safe=False), RegisteredEndpoint)
 
     def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> RegisteredEndpoint:
@@ -190,21 +190,21 @@ class ClearholdClient:
         return self._decoded(self._call("PATCH", path, body=change), RegisteredEndpoint)
 
     def delete_webhook(self, endpoint_id: str) -> None:
-        """Disable an endpoint; again when it is disabled changes nothing."""
+        """Disable an endpoint; a repeat changes nothing."""
         self._send("DELETE", f"/api/webhooks/{quote(endpoint_id, safe='')}", content=b"", headers={}, safe=True)
 
     def deliveries(self, endpoint_id: str, *, limit: int, before: str | None = None) -> list[Delivery]:
-        """The deliveries to an endpoint, newest first; with ``before``, those behind this one."""
+        """The deliveries to an endpoint, newest first; only those older than ``before``, if given."""
         query = {"limit": str(limit)} | ({} if before is None else {"before": before})
         answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", query)
         return self._decoded(answer, list[Delivery])
 
     def rules(self) -> list[Rule]:
-        """All rules that the caller reaches, from as many parts as the list has."""
+        """All rules that the caller reaches, from every page of the list."""
         return self._whole_list("/api/rules", {}, list[Rule])
 
     def rule(self, rule_id: str) -> tuple[Rule, str]:
-        """A rule as it was last written, and the ETag by which it is replaced."""
+        """A rule's newest text, and the ETag by which it is replaced."""
         answer = self._get(_rule_path(rule_id))
         return self._decoded(answer, Rule), answer.headers["ETag"]
 
@@ -213,7 +213,7 @@ class ClearholdClient:
         self._call("POST", "/api/rules", body=_written(rule), safe=False)
 
     def replace_rule(self, rule: Rule, *, etag: str) -> None:
-        """Write a rule again, over the one of this ETag; it is a draft then. RefusedError when it was changed since."""
+        """Replace the rule of this ETag by a new draft. RefusedError when it was changed since."""
         headers = {"Content-Type": "application/json", "If-Match": etag}
         content = msgspec.json.encode(_written(rule))
         self._send("PUT", _rule_path(rule.id), content=content, headers=headers, safe=False)
@@ -224,7 +224,7 @@ class ClearholdClient:
         return self._decoded(self._call("POST", f"{_rule_path(rule_id)}/backtest", body=body, safe=False), Backtest)
 
     def ready(self) -> bool:
-        """Whether the service takes work right now; False also when nothing answers. Never retried."""
+        """Whether the service takes work now; False also without an answer. Never retried."""
         try:
             return self._http.get("/readyz").is_success
         except httpx.TransportError:
@@ -234,7 +234,7 @@ class ClearholdClient:
         return self._send("GET", path, content=b"", headers={}, query=query, safe=True)
 
     def _whole_list(self, path: str, query: Mapping[str, str], items_type: type[list[_Item]]) -> list[_Item]:
-        """The items of a list from its first part on, along the links to the next ones."""
+        """The items of a list, from its first page along the links to the next ones."""
         items: list[_Item] = []
         answer = self._get(path, query)
         items += self._decoded(answer, items_type)
@@ -261,7 +261,7 @@ class ClearholdClient:
             raise self._of_another() from error
 
     def _of_another(self) -> UnreachableError:
-        """What a proxy's page and the like are taken for."""
+        """The error for a proxy's page and the like."""
         return UnreachableError(f"{self._url} gave an answer that is not of this service.")
 
     def _call(

@@ -1,7 +1,7 @@
-"""A file of bank events, one JSON object a line, read without ever waiting for more than is needed.
+"""A file of bank events, one JSON object a line, read without waiting for more lines than are needed.
 
-Lines end at LF or CRLF, blank ones are skipped, the last one may lack its ending. The bytes of a line are kept as they
-are, because they are what gets signed. A line over ``MAX_LINE_BYTES`` is passed on without its body.
+Lines end at LF or CRLF, blank ones are skipped, the last one may lack its ending. A line's bytes are kept exactly,
+because they are signed. A line over ``MAX_LINE_BYTES`` is passed on without its body.
 """
 
 import select
@@ -22,7 +22,7 @@ class ByteStream(Protocol):
 
 
 class EventLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One event; ``body`` is None when the line is too long to send. ``end`` is how far into the file it reaches."""
+    """One event; ``body`` is None when the line is too long to send. ``end`` is the file offset after it."""
 
     number: int
     body: bytes | None
@@ -35,15 +35,15 @@ class LineReader:
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self._buffered = b""
-        self._at = 0  # how much of what is held has been handed out
-        self._dropped = 0  # bytes let go of an overlong line that has not ended yet
+        self._at = 0  # the part of the buffer that was handed out
+        self._dropped = 0  # dropped bytes of an overlong line that has not ended yet
         self._before_buffered = 0
         self._number = 0
         self._ended = False
         self.beginning = b""  # of the file, as much as came with the first read
 
     def take(self, limit: int, *, wait: bool) -> list[EventLine]:
-        """Up to ``limit`` lines; fewer when they are not there yet. With ``wait``, none means the end of the file."""
+        """Up to ``limit`` lines; fewer when no more have arrived. With ``wait``, none means the end of the file."""
         taken: list[EventLine] = []
         while len(taken) < limit:
             newline_at = self._buffered.find(b"\n", self._at)

@@ -1,9 +1,9 @@
-"""Posts a file's bank events in file order, by batches, and leaves none out.
+"""Posts a file's bank events in file order, by batches, without a gap.
 
-Order   one batch at a time. After a 503 or a lost connection the same batch is sent again; events of it that had been
-        taken are answered as duplicates
+Order   one batch at a time. After a 503 or a lost connection the same batch is sent again; its events that were taken
+        before are answered as duplicates
 Limits  ``max_tries`` failures in a row, then ``GaveUpError``; a batch has ``batch`` events and ``MAX_BATCH_BYTES``
-Errors  ``GaveUpError``, ``StoppedError``; both are one sentence, and what was answered until then is in the tally
+Errors  ``GaveUpError``, ``StoppedError``; both are one sentence; the tally has the answers until then
 """
 
 import time
@@ -29,7 +29,7 @@ _HOPELESS: Final = " Are the address, the program and its secret right?"
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Where events go, and what they are signed with."""
+    """The address for events, and their signing key."""
 
     url: str
     program_id: str
@@ -42,22 +42,22 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GaveUpError(Exception):
-    """The service stayed away for longer than the retries last."""
+    """The service stayed unavailable for longer than the retries last."""
 
 
 class StoppedError(Exception):
-    """Going on would not help, or was not wanted."""
+    """A retry would not help, or was not wanted."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A line that was not taken, with the service's sentence."""
+    """A refused line, with the service's sentence."""
 
     line: int
     sentence: str
 
 
 class Tally:
-    """What became of the lines so far."""
+    """The results of the lines so far."""
 
     def __init__(self) -> None:
         self.accepted = 0
@@ -78,7 +78,7 @@ class Tally:
 
 
 class EventReplay:
-    """One file on its way to one program."""
+    """Posts one file to one program."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class EventReplay:
         self._read: deque[EventLine] = deque()  # From the file, and in no batch yet.
 
     def run(self, on_progress: Callable[[Tally], None] = lambda _tally: None) -> Tally:
-        """Post every line; the tally is also kept in ``self.tally`` for when this raises."""
+        """Post every line; ``self.tally`` has the tally when this raises."""
         with ClearholdClient(self._target.url, max_tries=1) as client:
             while lines := self._next_batch():
                 for line, posted in zip(lines, self._posted(client, lines), strict=True):
@@ -106,7 +106,7 @@ class EventReplay:
         return self.tally
 
     def _next_batch(self) -> list[EventLine]:
-        """The lines that are there, as many as fit into a batch; waits for the first one."""
+        """The available lines, as many as fit into a batch; waits for the first one."""
         lines: list[EventLine] = []
         size = 0
         while len(lines) < self._batch:
@@ -126,7 +126,7 @@ class EventReplay:
         return lines
 
     def _posted(self, client: ClearholdClient, lines: list[EventLine]) -> list[Posted]:
-        """The answers to a batch, which is sent until it is answered."""
+        """The answers to a batch, sent until it is answered."""
         target = self._target
         bodies = [line.body for line in lines if line.body is not None]
         for failures in range(1, self._max_tries + 1):

@@ -1,10 +1,10 @@
-"""Deliveries of an endpoint that nothing is sent to, read from the service and posted to a receiver of one's own.
+"""Deliveries of a disabled endpoint, read from the service and posted to a local receiver.
 
-The service reaches public addresses alone, so a receiver under development hears of nothing. This reads what it would
-be sent, signs it as the service would at that moment, and posts it: the same body, the same headers.
+The service sends to public addresses only, so it cannot reach a receiver under development. This module reads the
+endpoint's deliveries, signs them as the service would at that moment, and posts the same bodies and headers.
 
 Unit    seconds; ``clock`` in microseconds
-Errors  ``RefusedError`` for what another try does not mend; an unreachable receiver is a ``Forwarded`` without a status
+Errors  ``RefusedError`` when a retry does not help; an unreachable receiver is a ``Forwarded`` without a status
 """
 
 import time
@@ -31,7 +31,7 @@ _TRIED_AGAIN: Final = TRY_AGAIN_STATUSES | {500}
 
 
 class Forwarded(msgspec.Struct, frozen=True, kw_only=True):
-    """A delivery that was posted. ``status`` None: the receiver did not answer, for the reason in ``failure``."""
+    """A posted delivery. ``status`` None: the receiver did not answer, for the reason in ``failure``."""
 
     at: int
     delivery: Delivery
@@ -46,7 +46,7 @@ class Forwarder:
     def __init__(self, url: str, *, secret: str, clock: Clock) -> None:
         self._url, self._secret, self._clock = url, secret, clock
         self._http = httpx.Client(timeout=ANSWER_WITHIN_S, trust_env=False, follow_redirects=False)
-        self._http.headers.clear()  # what is sent is the delivery's headers
+        self._http.headers.clear()  # only the delivery's headers are sent
 
     def __enter__(self) -> Self:
         return self
@@ -55,7 +55,7 @@ class Forwarder:
         self._http.close()
 
     def forward(self, delivery: Delivery) -> Forwarded:
-        """One attempt; of the answer its status alone is looked at."""
+        """One attempt; only the status of the answer is read."""
         body, at = bytes(delivery.payload), self._clock.now()
         headers = delivery_headers(
             body,
@@ -78,7 +78,7 @@ class Forwarder:
 
 
 class ListenedEndpoint:
-    """An endpoint whose deliveries are read here. Enabled while somebody listens, disabled after that."""
+    """An endpoint whose deliveries are read here: enabled while it is listened to, disabled afterwards."""
 
     def __init__(self, client: ClearholdClient, endpoint_id: str, earlier: Sequence[Delivery]) -> None:
         self._client, self.id = client, endpoint_id
@@ -86,7 +86,7 @@ class ListenedEndpoint:
 
     @classmethod
     def open(cls, client: ClearholdClient, *, program_id: str | None, events: Sequence[str]) -> Self:
-        """An endpoint that nobody listens to any more, with these events from now on; else a new one."""
+        """A disabled listening endpoint with these events from now on; else a new one."""
         for endpoint in client.webhooks():
             if endpoint.url == LISTENED_URL and endpoint.program_id == program_id and not endpoint.enabled:
                 earlier = client.deliveries(endpoint.id, limit=PAGE)
@@ -99,7 +99,7 @@ class ListenedEndpoint:
         self._client.delete_webhook(self.id)
 
     def news(self) -> tuple[list[Delivery], bool]:
-        """What came since the last call, or is to be delivered again, oldest first; and whether some may be missing."""
+        """Deliveries since the last call, new or repeated, oldest first; and whether some may be missing."""
         known_ids = {delivery_id for delivery_id, _ in self._known}
         newest = page = self._client.deliveries(self.id, limit=PAGE)
         news: list[Delivery] = []
@@ -116,7 +116,7 @@ class ListenedEndpoint:
 def heard(
     endpoint: ListenedEndpoint, on_trouble: Callable[[str], None], *, pause: Callable[[float], None] = time.sleep
 ) -> Iterator[Delivery]:
-    """The deliveries as they come, without an end. A service that is away is tried again, ever more rarely."""
+    """Deliveries as they come, without an end. An unavailable service is retried at growing intervals."""
     failures = 0
     while True:
         try:
@@ -139,5 +139,5 @@ def heard(
 
 
 def _key(delivery: Delivery) -> tuple[str, str]:
-    """A delivery, and when it was last due: nothing but a request to deliver it again changes that."""
+    """A delivery and its last due time, which only a request for redelivery changes."""
     return delivery.id, delivery.next_attempt_at

@@ -68,7 +68,7 @@ _LIST: Final = list_operation(
 )
 _READ: Final = _operation(
     id="getAction",
-    summary="One action as it stands.",
+    summary="One action with its current status.",
     answers={200: Action},
     refusals=(ErrorCode.ACTION_NOT_FOUND,),
     answer_example=APPROVED_ACTION,

@@ -20,7 +20,7 @@ from clearhold.store.duck.actions import StoredAction
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``type`` takes the actions on the bank; changes of what the platform may do have routes of their own."""
+    """``type`` takes actions on the bank; changes of the platform's permissions have separate routes."""
 
     program_id: Annotated[UUID, about("The program that the target belongs to.")]
     type: Annotated[

@@ -40,17 +40,17 @@ from clearhold.store.duck.actions import ActionFilter, Actions, StoredAction
 from clearhold.store.duck.alerts import Alerts
 
 CONCLUDED_WITHIN_S: Final = 25.0
-"""Most of the time that a caller waits for; what takes the bank longer goes on by itself."""
+"""The longest wait of a caller; a slower bank call continues without it."""
 _UNDER_WAY: Final = (
     "The action {action_id} was accepted, and its outcome is not known yet. GET /api/actions/{action_id} will have it. "
-    "Repeat a request only with the Idempotency-Key that it had: without one it is another action."
+    "Repeat a request only with its Idempotency-Key; without it, the repeat is a second action."
 )
 
 MOST_WAITING: Final = 1_000
 _WAITING: Final = (ActionStatus.REQUESTED, ActionStatus.APPROVED)
 
 Change = dict[str, Any]
-"""What a change of ours consists of, as its approver has to know it."""
+"""The content of a platform change, for its approver."""
 
 log = structlog.get_logger()
 
@@ -74,7 +74,7 @@ class ActionService:
         )
 
     async def request(self, principal: Principal, request: ActionRequest, effect_id: str | None) -> Action:
-        """The action, carried out if it needs no second approver; also when it was requested under this id before."""
+        """The action, executed if it needs no second approver; a repeated id returns the first action."""
         program = self._programs.read(principal, str(request.program_id))
         alert = await self._alert(principal, program.id, request.alert_id)
         return await self._submit(
@@ -97,11 +97,10 @@ class ActionService:
         change: Change | Callable[[], Awaitable[Change]],
         effect_id: str | None,
     ) -> Action:
-        """The action that waits for a second approver of a change of ours, for the routes of such changes.
+        """Request a platform change; its action waits for a second approver.
 
-        ``program_id`` is the principal's own, or None for a change on the whole tenant; ``target`` is type and id. A
-        ``change`` that has to be looked up is not, when the action was requested under this id before. Raises the
-        refusal of one that cannot be requested.
+        ``program_id`` is the principal's, or None for the whole tenant; ``target`` is type and id. A repeated id does
+        not look up ``change`` again. Raises the refusal of a change that cannot be requested.
         """
         place = program_id or principal.tenant_id
         return await self._submit(
@@ -111,9 +110,9 @@ class ActionService:
     async def check_none_waits(
         self, principal: Principal, action_type: ActionType, target_id: str, part: Change
     ) -> None:
-        """Refuse at once what the flow would refuse: a change of the target that has this part in common waits.
+        """Refuse at once, as the flow would, when a waiting change of the target shares this part.
 
-        Only what is committed is looked at; the flow has the last word.
+        Reads committed rows only; the flow decides.
         """
         waiting = ActionFilter(types=(action_type,), statuses=_WAITING)
         for stored in await to_thread.run_sync(self._actions.list_page, principal, waiting, None, MOST_WAITING):
@@ -124,7 +123,7 @@ class ActionService:
     async def approve(
         self, principal: Principal, action_id: str, request: ApprovalRequest, effect_id: str | None
     ) -> Action:
-        """The action as it stands: carried out, refused to its own requester, or as it was if it did not wait."""
+        """The action: executed, refused to its requester, or unchanged if it was not waiting."""
         row = (await self._find(principal, action_id)).row
         if is_key_operator(principal.operator):
             raise ApproverNeededError
@@ -211,7 +210,7 @@ class ActionService:
         return alert
 
     async def _concluded(self, principal: Principal, action_id: str) -> Action:
-        """The action with its outcome, if nobody else has to approve it first."""
+        """The action with its outcome, unless it waits for a second person."""
         stored = await self._find(principal, action_id)
         if stored.row.status == ActionStatus.APPROVED:
             await self._executor.conclude(stored.row.tenant_id, stored.row.id, within_s=CONCLUDED_WITHIN_S)

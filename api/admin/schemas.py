@@ -52,7 +52,7 @@ class NewProgram(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
 
 class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What is left out stays as it is; null empties a field that may be empty."""
+    """Fields that are left out keep their value; null empties a field that may be empty."""
 
     name: Name | UnsetType = UNSET
     webhook_endpoint_id: BankId | UnsetType | None = UNSET
@@ -82,7 +82,7 @@ class NewOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class AccountOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The owner of a program's account as the platform told it."""
+    """The owner of a program's account, as the platform stated it."""
 
     program_id: str
     account_id: Annotated[str, about("The bank's id of the account.")]
@@ -92,9 +92,7 @@ class AccountOwner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TenantCreated(Tenant, frozen=True, kw_only=True, rename="camel"):
-    operator_token: Annotated[
-        str | None, about("The operator token, shown this once; null in the answer to a repeat.")
-    ]  # None in the answer to a repeat
+    operator_token: Annotated[str | None, about("The operator token, shown this once; null in the answer to a repeat.")]
 
 
 class ProgramCreated(Program, frozen=True, kw_only=True, rename="camel"):

@@ -64,7 +64,7 @@ class AdminService:
     async def set_account_owner(
         self, principal: Principal, program_id: str, account_id: str, request: NewOwner, effect_id: str | None
     ) -> AccountOwner:
-        """The owner is told through the log, so that a rebuild tells it again."""
+        """The owner goes through the log, so that a rebuild restores it."""
         if len(account_id) > ID_LIMIT or not re.fullmatch(BANK_ID, account_id):
             raise invalid("accountId", "must be a bank id", FieldCode.MALFORMED)
         program = self._registry.tenancy.programs.of_any_tenant(program_id.lower())

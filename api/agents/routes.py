@@ -45,10 +45,10 @@ _IMPORT: Final = Operation(
     id="importAgents",
     tag=_TAG,
     summary="Imports agents, their profiles and their settlements from the scan index. "
-    "Answers when all is recorded, while live traffic goes on; every hour it is done unasked. A call while an import "
-    "is under way gets that one's result. `full` reads all settlements from the beginning, and imports again what says "
-    "what it said last time; it waits for an import under way that is not full, and then runs. What is there already "
-    "changes nothing: importing twice adds 0 transfers.",
+    "Answers once everything is recorded; live traffic continues. It also runs every hour. A call while an import "
+    "is under way gets the result of that import. `full` reads all settlements from the beginning and imports "
+    "unchanged ones again; it runs after an import under way that is not full. Stored settlements "
+    "change nothing: importing twice adds 0 transfers.",
     access=Access.OPERATOR,
     answers={200: ImportResult},
     refusals=(
@@ -64,7 +64,7 @@ _IMPORT: Final = Operation(
 )
 _STATE: Final = _operation(
     id="getAgentImport",
-    summary="How far the import under way is, else how the last one ended, and what it left out.",
+    summary="The progress of the import under way, else the result of the last one, with the items left out.",
     answers={200: ImportState},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     answer_example=STATE,

@@ -15,7 +15,7 @@ from clearhold.store.duck.agents import StoredAgent
 
 
 class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``band`` is that of the newest score, unscored where there is none."""
+    """``band`` is that of the newest score, or unscored."""
 
     band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=len(Band))] | None = None
     limit: PageLimit | None = None
@@ -23,7 +23,7 @@ class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 
 
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``full`` reads all settlements from the beginning, and imports again what says what it said last time."""
+    """``full`` reads all settlements from the beginning and imports unchanged ones again."""
 
     full: Annotated[bool, about("Whether all settlements are read and imported again, unchanged ones too.")] = False
 
@@ -52,7 +52,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What one import read, and what of it was new: ``transfers``, ``counterparties`` and ``agentCounterparties``."""
+    """Items read, and the new ones among them: ``transfers``, ``counterparties`` and ``agentCounterparties``."""
 
     program_id: str
     agents: Annotated[int, about("Agents read, each counted once.")]
@@ -66,7 +66,7 @@ class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The import under way, else the last one. ``stage`` is begun, done or failed, or none before the first.
 
-    ``reading`` is the list that is being read, ``skipped`` the number of items that were left out, by reason.
+    ``reading`` is the list being read, ``skipped`` the number of items left out, by reason.
     """
 
     program_id: str
@@ -87,8 +87,8 @@ _SKIPPED = msgspec.json.Decoder(dict[str, int])
 
 
 def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
-    """An agent as it stands. Every settlement evaluates it, and a record is written when its points, band or a hard
-    signal change: those are the newest record's, and rest on all the settlements that count now.
+    """An agent with its current score. Every settlement evaluates it; a change of its points, its band or a hard
+    signal writes a record, so the newest record rests on all the settlements that count now.
     """
     row, score, (settlements, cents) = stored.row, stored.score, totals
     is_scored = score is not None and score.score is not None

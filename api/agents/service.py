@@ -1,4 +1,4 @@
-"""The tenant's on-chain agents: read from the tables, with their totals from the program's state, and imported anew.
+"""The tenant's on-chain agents: read from the tables, with their totals from the program's state, and imported.
 
 Errors  NotFoundError without a program ``agents`` and for an agent that is not there; GatewayError when the scan index
         is not set or fails; UnavailableError while the program's state has no owner
@@ -34,7 +34,7 @@ NO_PROGRAM: Final = "This tenant has no program agents; agents are imported once
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
 NEVER: Final = "none"
 MOST_LISTED: Final = 1_000
-"""Agents in one answer that asks for no other number."""
+"""The default number of agents in one answer."""
 
 
 class AgentService:
@@ -51,7 +51,7 @@ class AgentService:
         self._owner, self._importer = owner, importer
 
     async def page(self, principal: Principal, query: AgentsQuery) -> tuple[tuple[Agent, ...], str | None]:
-        """By entity id, with the cursor of what comes behind."""
+        """By entity id, with the cursor of the next page."""
         program = self._program(principal)
         limit, filters = query.limit or MOST_LISTED, {"band": query.band}
         after = "" if query.cursor is None else place_of(query.cursor, filters).id
@@ -73,7 +73,7 @@ class AgentService:
         return agent
 
     async def run_import(self, principal: Principal, request: ImportRequest) -> ImportResult:
-        """Import now, or wait for the import under way; a full one only for one that is full too."""
+        """Import now, or wait for the import under way; a full import waits for full ones only."""
         program = self._program(principal)
         return to_result(await self._importer.run_import(program, full=request.full))
 

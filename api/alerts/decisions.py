@@ -35,7 +35,7 @@ class DecisionService:
     async def decide(
         self, principal: Principal, alert_id: str, request: DecisionRequest, effect_id: str | None
     ) -> Disposition:
-        """The disposition of this decision, also when it was made under the same ``effect_id`` before."""
+        """The disposition of this decision; a repeated ``effect_id`` returns the first one."""
         alert = await self._alert(principal, alert_id)
         kind = OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON
         if needs_person(kind, alert.status, alert.route):
@@ -61,7 +61,7 @@ class DecisionService:
         return self._programs.marked(to_disposition(stored), stored.row.program_id)
 
     async def appeal(self, principal: Principal, alert_id: str, request: AppealRequest, effect_id: str | None) -> Alert:
-        """The alert that the appeal opened, also when it did so under the same ``effect_id`` before."""
+        """The alert that the appeal opened; a repeated ``effect_id`` returns the first one."""
         alert = await self._alert(principal, alert_id)
 
         def appeal(entry_id: str, at: int) -> AppealEntry:

@@ -1,4 +1,4 @@
-"""What people and the policy did about an alert: its decisions and its actions."""
+"""The decisions and the actions on an alert."""
 
 from anyio import to_thread
 

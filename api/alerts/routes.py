@@ -60,7 +60,7 @@ _LIST: Final = list_operation(
 _EXPORT: Final = export_operation(
     "exportAlerts",
     tag=_TAG,
-    summary="All alerts of a list as a download: one a line, or a row under a row of names.",
+    summary="Downloads all alerts of a list: one alert a line, or CSV with a header row.",
     scope=KeyScope.ALERTS_READ,
     item=Alert,
     query=AlertExportQuery,
@@ -69,15 +69,15 @@ _EXPORT: Final = export_operation(
 _READ: Final = _operation(
     id="getAlert",
     summary="One alert with its transfer, the draft, and the decisions and actions so far. `reasons` are those of the "
-    "score at which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. Of an "
-    "appeal, which no score opened, they are those of the transfer's score.",
+    "score at which the alert opened and add up to `scoreAtAlert`; the detector's own finding is in `evidence`. "
+    "An appeal has no such score; its `reasons` are those of the transfer's score.",
     answers={200: AlertDetail},
     refusals=(ErrorCode.ALERT_NOT_FOUND, ErrorCode.UNAVAILABLE),
     answer_example=ALERT_DETAIL,
 )
 _DECIDE: Final = _deciding(
     id="decideAlert",
-    summary="Signs a decision. Of several at the same time only one takes effect. A closed alert is final, and only "
+    summary="Signs a decision. Of simultaneous decisions only one takes effect. A closed alert is final, and only "
     "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator.",
     answers={201: Disposition},
     refusals=(

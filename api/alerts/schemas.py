@@ -24,7 +24,7 @@ _SOME = msgspec.Meta(min_length=1, max_length=20)
 class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Filters of lists and exports of alerts; ``overdue`` means undecided past the due time.
 
-    ``fromHistory`` false leaves out what transfers opened that were history when they were delivered.
+    ``fromHistory`` false leaves out alerts on transfers that were delivered as history.
     """
 
     status: Annotated[tuple[AlertStatus, ...], _SOME] | None = None

@@ -1,4 +1,4 @@
-"""Alerts, for reading: the queue, one alert with all that a decision needs, the whole list in batches.
+"""Alerts, for reading: the queue, one alert with its decision's context, the whole list in batches.
 
 Errors  NotFoundError for an alert or program that is not this tenant's; InvalidRequestError for a cursor of another
         list; UnavailableError while the log that holds the bank's own object cannot be read
@@ -111,7 +111,7 @@ class AlertService:
 
 
 def to_alerts(programs: ProgramService, alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
-    """Alerts as the interface shows them: their stored evidence refers to transfers by log offset, this one by id."""
+    """Alerts for callers: stored evidence names transfers by log offset, the answer by id."""
     evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
     of_offsets = [
         (row.program_id, fields)
@@ -134,7 +134,7 @@ def to_alerts(programs: ProgramService, alerts: Alerts, principal: Principal, ro
 
 def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
     """The reasons of the score at which the alert opened; for an appeal, which has none, those of the transfer's."""
-    for name in ("scoreReasons", "reasons"):  # an alert of an earlier version has its detector's own alone
+    for name in ("scoreReasons", "reasons"):  # alerts of earlier versions have the detector's reasons only
         if name in alert.evidence:
             return msgspec.convert(alert.evidence[name], tuple[Reason, ...])
     return () if transfer is None or transfer.score_inputs is None else transfer.score_inputs.reasons

@@ -27,14 +27,14 @@ _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=Key
 
 _LIST: Final = _operation(
     id="listAutonomy",
-    summary="What the platform may close alone on each program, and the evidence on it.",
+    summary="The alerts that the platform may close without a person on each program, with the evidence.",
     answers={200: tuple[ProgramAutonomy, ...]},
     refusals=(ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     answer_example=[AUTONOMY],
 )
 _READ: Final = _operation(
     id="getAutonomy",
-    summary="What the platform may close alone on the program, and the evidence on it.",
+    summary="The alerts that the platform may close without a person on the program, with the evidence.",
     answers={200: ProgramAutonomy},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.STARTING, ErrorCode.UNAVAILABLE),
     answer_example=AUTONOMY,
@@ -42,9 +42,9 @@ _READ: Final = _operation(
 _CHANGE: Final = Operation(
     id="changeAutonomy",
     tag=_TAG,
-    summary="Changes the program's tier. A narrower one is in force at once (200). A wider one, or the same one for "
-    "detectors that were withdrawn and are eligible again, needs evidence on each detector that becomes closable, and "
-    "a second person (201): the action `set_autonomy` waits for its approval. It is widened once in 7 days at most.",
+    summary="Changes the program's tier. A narrower tier takes effect at once (200). A wider one, or the same one for "
+    "withdrawn detectors that are eligible again, needs evidence on each detector that becomes closable, and "
+    "a second person (201): the action `set_autonomy` waits for its approval. A tier widens at most once in 7 days.",
     access=Access.OPERATOR,
     answers={200: ProgramAutonomy, 201: Action},
     refusals=(

@@ -1,4 +1,4 @@
-"""A request for another tier. The autonomy itself is shown as ``features/policy/program_autonomy.py`` has it."""
+"""A request for another tier. The autonomy in answers is the Struct of ``features/policy/program_autonomy.py``."""
 
 from typing import Annotated
 

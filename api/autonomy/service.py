@@ -27,7 +27,7 @@ class AutonomyService:
         self._programs, self._actions, self._owner, self._clock = programs, actions, owner, clock
 
     async def list(self, principal: Principal) -> tuple[ProgramAutonomy, ...]:
-        """That of each program within the principal's reach."""
+        """The autonomy of each program within the principal's reach."""
         programs = self._programs.list(principal, source=None)
         return tuple([await self._of(program.id) for program in programs])
 
@@ -37,7 +37,7 @@ class AutonomyService:
     async def change(
         self, principal: Principal, program_id: str, request: TierRequest, effect_id: str | None
     ) -> ProgramAutonomy | Action:
-        """The autonomy after a narrowing, which is in force at once; else the action that waits for its approver."""
+        """The autonomy after a narrowing, which takes effect at once; else the action that waits for its approver."""
         program = self._programs.read(principal, program_id)
         change: dict[str, Any] = msgspec.to_builtins(AutonomyRequest(tier=request.tier, note=request.note))
         action = await self._actions.request_change(

@@ -1,4 +1,4 @@
-"""``clearhold aside``: any tool of an analyst, run only when the service and everything else leaves cores free."""
+"""``clearhold aside``: runs an analyst's tool on cores that the service and other programs leave free."""
 
 from typing import Annotated
 
@@ -8,12 +8,13 @@ from clearhold.store.analysts.aside import run_aside
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``aside`` to the command line."""
     app.command("aside", context_settings={"allow_interspersed_args": False})(aside)
 
 
 def aside(
-    command: Annotated[list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="What to run, as it stands.")],
+    command: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments.")
+    ],
 ) -> None:
-    """Run a program that gives way to the service: duckdb, a Python script, a notebook. The exit code is its own."""
+    """Run a program at low priority beside the service: duckdb, a Python script, a notebook. Returns its exit code."""
     raise typer.Exit(run_aside(command))

@@ -1,6 +1,6 @@
-"""``clearhold backup`` and ``clearhold restore``: a copy of what nothing else can make again, and a service from it.
+"""``clearhold backup`` and ``clearhold restore``: copy the data that cannot be rebuilt, and start from the copy.
 
-Exit codes  0 done; 2 it could not be done, and the sentence says why
+Exit codes  0 done; 2 failed, with the reason
 """
 
 import os
@@ -33,7 +33,6 @@ _FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``backup`` and ``restore`` to the command line."""
     app.command("backup")(backup)
     app.command("restore")(restore)
 
@@ -45,11 +44,11 @@ def backup(
         bool,
         typer.Option(
             "--with-master-key/--without-master-key",
-            help="Whether the key that opens every secret in the backup lies in it too.",
+            help="Include the master key, which opens every secret in the backup.",
         ),
     ] = True,
 ) -> None:
-    """Back up a data directory, also while the service runs: the whole log, the record and the keys."""
+    """Back up a data directory, even while the service runs: the whole log, the record and the keys."""
     if not (data / LAYOUT).is_file():
         _fail(f"{data} is not a data directory.")
     began = time.perf_counter()
@@ -67,13 +66,13 @@ def backup(
 
 def restore(
     backup_folder: Annotated[Path, typer.Argument(metavar="BACKUP", help="Folder of a backup.", file_okay=False)],
-    data: Annotated[Path, typer.Option(help="Data directory to make: new or empty.", file_okay=False)],
+    data: Annotated[Path, typer.Option(help="Data directory to create: new or empty.", file_okay=False)],
     master_key: Annotated[
         Path | None,
         typer.Option(help="The master key, when the backup was taken without it.", exists=True, dir_okay=False),
     ] = None,
 ) -> None:
-    """Make a data directory from a backup: its files are checked, and the database is made from the log."""
+    """Create a data directory from a backup: check the files, and rebuild the database from the log."""
     began = time.perf_counter()
     folder, elsewhere = data.expanduser().absolute(), setting("master_key_file", os.environ)
     try:

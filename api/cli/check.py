@@ -1,4 +1,4 @@
-"""``clearhold check``: what a data directory holds, whether its parts agree, and how far back each goes.
+"""``clearhold check``: the contents of a data directory, whether its parts agree, and how far back each goes.
 
 Exit codes  0 everything agrees; 1 something does not; 2 the check could not begin
 """
@@ -27,14 +27,13 @@ SHOWN_PROBLEMS: Final = 20
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``check`` to the command line."""
     app.command("check")(check)
 
 
 def check(
     data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
 ) -> None:
-    """Say what a data directory holds, whether log, lake, database and record agree, and how far back each goes."""
+    """Print the contents of a data directory, whether its log, lake, database and record agree, and their ages."""
     if not (data / LAYOUT).is_file():
         _fail(f"{data} is not a data directory.")
     try:

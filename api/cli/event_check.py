@@ -1,7 +1,6 @@
-"""What would become of the events of a file, found by applying them to an empty program in this process.
+"""The result that each event of a file would have, found by applying the file to an empty program in this process.
 
-It is what the service would say to a new program: an event that builds on an earlier one is judged by those of the
-file that come before it.
+It is the service's answer for a new program: an event that builds on an earlier one is judged by the earlier lines.
 """
 
 from collections import Counter
@@ -24,7 +23,7 @@ REFUSED: Final = "refused"
 FAULTY: Final = frozenset(
     {REFUSED, EventResult.UNUSABLE, EventResult.UNKNOWN, EventResult.CONFLICTING, EventResult.FAILED}
 )
-"""The results of lines that somebody should look at; each of them is listed."""
+"""Results that need a look; each of these lines is listed."""
 
 _LINES_AT_A_TIME: Final = 256
 _PROGRAM: Final = "check"
@@ -44,7 +43,7 @@ class FileCheck:
 
     def __init__(self, reader: LineReader, *, now: int) -> None:
         self.counts: Counter[str] = Counter()
-        self.notes: dict[str, tuple[int, int]] = {}  # by sentence on other lines: how many, and the first
+        self.notes: dict[str, tuple[int, int]] = {}  # by sentence on other lines: their number, and the first
         self.position = 0
         self._reader, self._now = reader, now
         self._program = ProgramState(_PROGRAM)

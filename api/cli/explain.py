@@ -1,7 +1,7 @@
-"""``clearhold explain``: the inputs of a transfer's score, the score recomputed from them, and what would change it.
+"""``clearhold explain``: a transfer's inputs, the score recomputed from them, and the nearest other band.
 
-The inputs come from the data directory of a stopped service, or over HTTP from a running one, which has its database
-to itself. Either way they are those of the newest scoring, and the score is recomputed here with the card that gave it.
+The inputs of the newest scoring come from the data directory of a stopped service, or over HTTP from a running one,
+which locks its database. The score is recomputed here with the card that gave it.
 
 Exit codes  0 the stored score was reproduced; 1 it was not; 2 there is nothing to explain
 """
@@ -45,7 +45,6 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``explain`` to the command line."""
     app.command("explain")(explain)
 
 
@@ -83,7 +82,7 @@ def explain(
 
 
 def _is_of_variable(context: typer.Context, option: str) -> bool:
-    """Whether an option's value comes from its variable, over which other options win."""
+    """Whether an option's value comes from its variable, which other options override."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "ENVIRONMENT"
 
@@ -114,7 +113,7 @@ def _body_in(connection: duckdb.DuckDBPyConnection, row: TransferFeaturesRow) ->
 
 
 def _compiled(version: str | None, body: dict[str, Any] | None) -> TransferCard:
-    """The card of a version, out of its body or its description; the default one for no version."""
+    """The card of a version, from its body or its description; the default card without a version."""
     if version is None:
         return trs_v1.DEFAULT
     if body is None:
@@ -122,7 +121,7 @@ def _compiled(version: str | None, body: dict[str, Any] | None) -> TransferCard:
     card, faults = read_card(_ENCODE(body["card"]))
     for fault in faults:
         raise StartupError(f"This version cannot score with the card {version}: {fault.path} {fault.sentence}.")
-    assert card is not None, "what has no fault is a card"
+    assert card is not None, "a body without a fault is a card"
     return compile_card(card, version=version)
 
 

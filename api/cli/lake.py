@@ -1,7 +1,6 @@
-"""``clearhold lake status``: how far the lake for analysts has come, and how large it is.
+"""``clearhold lake status``: how current and how large the lake for analysts is.
 
-Exit codes  0 it is not late; 1 it is later than a minute, which it also is while no service runs; 2 there is none;
-            3 a file is damaged, which is looked for with ``--verify`` alone
+Exit codes  0 current; 1 over a minute late, as when no service runs; 2 no lake; 3 a damaged file (``--verify`` only)
 """
 
 from pathlib import Path
@@ -24,7 +23,6 @@ _MB: Final = 1 << 20
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``lake`` to the command line."""
     lake = typer.Typer(no_args_is_help=True, help="The lake for analysts: Parquet files behind the commit.")
     lake.command("status")(status)
     app.add_typer(lake, name="lake")
@@ -34,11 +32,9 @@ def status(
     data: Annotated[Path, typer.Option(help="Data directory, of a service that runs or is stopped.", file_okay=False)],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as one JSON object.")] = False,
-    verify: Annotated[
-        bool, typer.Option(help="Read every file, and hold it against the checksum in the list.")
-    ] = False,
+    verify: Annotated[bool, typer.Option(help="Read every file, and compare it with its listed checksum.")] = False,
 ) -> None:
-    """Say up to when everything is in the lake, and what each table has. Exit code 1 when that is over a minute ago."""
+    """Print up to when the lake is complete, and the size of each table. Exit code 1 when that is over a minute ago."""
     if not (data / LAYOUT).is_file():
         _fail(f"{data} is not a data directory.")
     lake = lake_status((data / "lake").absolute(), SystemClock().now(), late_after_s=LATE_AFTER_S)
@@ -75,7 +71,7 @@ def _print(lake: LakeStatus) -> None:
 
 
 def _print_retention(lake: LakeStatus) -> None:
-    """What retention took out, and what is due; nothing where everything is kept."""
+    """Rows that retention removed or will remove; nothing where everything is kept."""
     for each in lake.tables:
         if each.kept_days is None and each.ended_through is None:
             continue

@@ -27,7 +27,6 @@ _TIME_OF_DAY: Final = slice(11, 19)
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``listen`` to the command line."""
     app.command("listen")(listen)
 
 
@@ -42,7 +41,7 @@ def listen(
     token: Annotated[str, token_option("An API key of scope webhooks, or the operator token.")],
     program: Annotated[
         str | None,
-        typer.Option(help="Id of the program to hear of. An API key needs it; an operator hears of all without it."),
+        typer.Option(help="Id of the program. An API key needs it; without it, an operator gets all programs."),
     ] = None,
     events: Annotated[
         str | None, typer.Option(help="Names of events, with commas between. Default: every event.")
@@ -56,7 +55,7 @@ def listen(
     ] = None,
     operator: Operator = "clearhold listen",
 ) -> None:
-    """Post what a webhook endpoint would be sent to a receiver on this machine, signed, and print a line for each."""
+    """Forward the deliveries of a webhook endpoint to a receiver on this machine, signed, and print a line for each."""
     names = _names_of(events)
     if secret is not None and not is_secret(secret):
         _fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")
@@ -77,7 +76,7 @@ def listen(
 
 
 def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]) -> None:
-    """Until it is ended, or whoever reads the output has left. The endpoint is removed either way."""
+    """Runs until it is ended or the output is closed; the endpoint is removed either way."""
     refusal = None
     try:
         with suppress(KeyboardInterrupt, BrokenPipeError):
@@ -95,7 +94,7 @@ def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]
 
 
 def _close(endpoint: ListenedEndpoint) -> str | None:
-    """Remove the endpoint, which whoever is impatient does not interrupt; why it could not be, if it could not."""
+    """Remove the endpoint, also when interrupted; returns the reason if it could not be removed."""
     for impatient in (signal.SIGINT, signal.SIGTERM):
         signal.signal(impatient, signal.SIG_IGN)
     try:

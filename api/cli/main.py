@@ -104,13 +104,13 @@ def serve(
     scorers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that score; 0 scores in this one. Default: CLEARHOLD_SCORERS, or one a core but the first.",
+            help="Scorer processes; 0 scores in this process. Default: CLEARHOLD_SCORERS, or one a core but the first.",
             min=0,
             max=MOST_SCORERS,
         ),
     ] = None,
     accept_loss: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--accept-loss", help="Go on over what is lost of the log; the record says what is missing.")
+        bool, typer.Option("--accept-loss", help="Continue although log entries are lost; the record lists them.")
     ] = False,
 ) -> None:
     """Run the service: embedded Redis, scorers, DuckDB and API.

@@ -12,7 +12,6 @@ LOCAL_URL: Final = "http://127.0.0.1:8080"
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the program's."""
     app.command()(openapi)
 
 
@@ -25,6 +24,6 @@ def openapi(
 
 
 def openapi_text(*, administration: bool = False) -> str:
-    """The OpenAPI document of this version, as it is served here at /openapi.json, or the administration's."""
+    """The OpenAPI document of this version, public or administrative, as text."""
     document = routes_document(ROUTES, PROVIDERS, base_url=LOCAL_URL, administration=administration)
     return msgspec.json.format(document, indent=2).decode() + "\n"

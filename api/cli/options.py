@@ -1,6 +1,6 @@
 """Options of the commands that call a running service: one name, one variable and one check each.
 
-Exit codes  2 an option is not what it must be
+Exit codes  2 an option is invalid
 """
 
 from typing import Annotated, Any, Final
@@ -19,7 +19,7 @@ def check_address(option: typer.CallbackParam, address: str | None) -> str | Non
 
 
 def check_header(option: typer.CallbackParam, text: str | None) -> str | None:
-    """What goes into a header has to fit in there: what does not is named in no error, for it may be a token."""
+    """Check a header's value; the error does not quote it, since it may be a token."""
     if text is not None and not (text.isascii() and text.isprintable() and text.strip() == text != ""):
         _refuse(option, "must be printable ASCII characters, without a space at either end.")
     return text
@@ -40,7 +40,7 @@ Operator = Annotated[
 
 
 def _refuse(option: typer.CallbackParam, rule: str) -> None:
-    """End the command. A value may stand in the option's variable, so both are named."""
+    """End the command. The value may come from the option's variable, so both are named."""
     variable = f" ({option.envvar})" if option.envvar else ""
     typer.echo(f"{option.opts[0]}{variable} {rule}", err=True)
     raise typer.Exit(EXIT_NOT_STARTED)

@@ -34,14 +34,13 @@ EXIT_NOT_REBUILT: Final = 2
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``rebuild`` to the command line."""
     app.command("rebuild")(rebuild)
 
 
 def rebuild(
     data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
     accept_loss: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--accept-loss", help="Go on over what is lost of the log; the record says what is missing.")
+        bool, typer.Option("--accept-loss", help="Continue although log entries are lost; the record lists them.")
     ] = False,
 ) -> None:
     """Rebuild the database from the log (segments and Redis) and the chain files; the old database is set aside.
@@ -67,15 +66,13 @@ def rebuild(
 
 
 def _copy_lake(data: Path) -> None:
-    """The lake is a copy: what cannot be written now, the service writes once it runs."""
+    """The lake is a copy: if it cannot be written now, the service writes it when it runs."""
     try:
         with DataDir.open(data, master_key=setting("master_key_file", os.environ)) as data_dir:
             rows = copy_lake(data_dir.lake_dir, data_dir.duckdb_path)
         typer.echo(f"{rows:,} rows copied into the lake for analysts")
     except (StartupError, OSError, duckdb.Error) as error:
-        typer.echo(
-            f"The lake for analysts was not copied again, which the service does when it runs: {error}", err=True
-        )
+        typer.echo(f"The lake for analysts was not copied; the service copies it when it runs: {error}", err=True)
 
 
 def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Rebuilt:

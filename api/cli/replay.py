@@ -1,5 +1,5 @@
-"""``clearhold replay``: posts a file of bank events to one program, signed, with a progress bar and a summary; or, with
-``--check``, says what would become of them and sends nothing.
+"""``clearhold replay``: posts a file of bank events to one program, signed, with a progress bar and a summary;
+``--check`` reports the result that each line would have, and sends nothing.
 
 Exit codes  0 every line was accepted, now or before, or would be; 1 a line was not; 2 the command could not start
 """
@@ -38,7 +38,6 @@ MAX_TRIES_LIMIT: Final = 1_000
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``replay`` to the command line."""
     app.command("replay")(replay)
 
 
@@ -61,7 +60,8 @@ def replay(
     ] = DEFAULT_MAX_TRIES,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first refused line.")] = False,  # noqa: FBT002 - a flag
     check: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--check", help="Send nothing: say what would become of each line. Needs no service.")
+        bool,
+        typer.Option("--check", help="Send nothing: report the result that each line would have. Needs no service."),
     ] = False,
 ) -> None:
     """Post a file of bank events, signed. Safe to run again: the service recognises events by their id.
@@ -104,7 +104,7 @@ def _post(run: EventReplay, file: str, size: int | None) -> None:
 
 
 def _check(reader: LineReader, file: str, size: int | None) -> None:
-    """Say what would become of each line. Lines that need a look go out as they are found."""
+    """Report the result that each line would have; lines that need a look are printed at once."""
     checked = FileCheck(reader, now=SystemClock().now())
     with _progress() as progress:
         task = progress.add_task("checking", total=size, answered="0")

@@ -23,7 +23,7 @@ MAX_FILE_BYTES: Final = 1 << 20
 MAX_RULES: Final = 200
 MAX_DEPTH: Final = 8
 MAX_KEY: Final = 64
-"""Every value of a file has its path kept, which both of them bound."""
+"""Both bound the memory for paths: every value of a file keeps its path."""
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SCHEMA: Final = RequestSchema(WrittenRule, rules=rule_failures)
 _INTEGER: Final = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
@@ -44,7 +44,7 @@ class FileFault(NamedTuple):
 
 
 class RuleFileError(Exception):
-    """What is wrong with a file, at least one thing."""
+    """The faults of a file, at least one."""
 
     def __init__(self, *faults: FileFault) -> None:
         super().__init__(faults[0].sentence)
@@ -52,7 +52,7 @@ class RuleFileError(Exception):
 
 
 def read_rules(file: Path) -> tuple[Rule, ...]:
-    """The rules of a file, every one of them right; their status is a draft's, whatever the file says of it."""
+    """The valid rules of a file; their status is draft, whatever the file says."""
     value, lines = _read(file)
     rules, path = _rules_in(value)
     faults = list(_faults(rules, path))
@@ -86,7 +86,7 @@ def _rules_in(value: Any) -> tuple[list[Any], str]:
 
 
 def _faults(rules: list[Any], path: str) -> Iterator[FileFault]:
-    """What the service would say of each rule, and ids that several have."""
+    """The service's faults of each rule, and repeated ids."""
     of_id: dict[str, str] = {}
     for index, rule in enumerate(rules):
         place = f"{path}[{index}]"
@@ -104,7 +104,7 @@ def _faults(rules: list[Any], path: str) -> Iterator[FileFault]:
 
 
 def _line_of(path: str, lines: Mapping[str, int]) -> int | None:
-    """The line of a path, or of the nearest thing around it that the file has."""
+    """The line of a path, or of the nearest enclosing value in the file."""
     while path and path not in lines:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
     return lines.get(path)
@@ -155,7 +155,7 @@ def _yaml(text: str) -> tuple[Any, Mapping[str, int]]:
 
 
 class _Document:
-    """A value built from the events of YAML, without recursion and without what is refused."""
+    """A value built from YAML events, without recursion and without the refused parts of YAML."""
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -200,7 +200,7 @@ class _Document:
         self._key.append(None)
 
     def _add(self, value: Any, line: int) -> str:
-        """Put a value into what is open; its path."""
+        """Add a value to the open container; returns its path."""
         if not self._open:
             self.value, path = value, ""
         else:

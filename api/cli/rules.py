@@ -1,7 +1,7 @@
-"""``clearhold rules``: rules that a bank keeps in files of its own, checked, compared with the service, backtested.
+"""``clearhold rules``: checks a bank's files of rules, compares them with the service, backtests them.
 
-Exit codes  0 all is right, or the same; 1 a file has faults, or differs, or the service refused; 2 the command could
-            not start: a file that cannot be read, a service that does not answer, a token that it does not know
+Exit codes  0 valid, or equal; 1 a file has faults or differs, or the service refused; 2 the command could not start:
+            an unreadable file, no answer from the service, an unknown token
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,6 @@ NAME: Final = "clearhold rules"
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``rules`` to the command line."""
     rules = typer.Typer(no_args_is_help=True, help="Rules as files: check them, compare them, backtest them.")
     rules.command("list")(list_rules)
     rules.command("check")(check)
@@ -70,7 +69,7 @@ def check(file: RuleFile) -> None:
 
 
 def diff(file: RuleFile, url: Url, token: Token, operator: Operator = NAME) -> None:
-    """Compare a file of rules with those of the service; archived ones do not count. Exit code 1 when they differ."""
+    """Compare a file of rules with the service's, archived ones left out. Exit code 1 when they differ."""
     written = {rule.id: rule for rule in _rules_of(file)}
     with _service(url, token, operator) as service:
         stored = {rule.id: rule for rule in service.rules() if rule.status is not RuleStatus.ARCHIVED}
@@ -88,16 +87,16 @@ def backtest(
     token: OperatorToken,
     days: Annotated[int, typer.Option(help="How many days back.", min=1, max=MOST_DAYS)] = MOST_DAYS,
     full: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--full", help="Read every transfer of those days, not the newest 1,000 alone.")
+        bool, typer.Option("--full", help="Read every transfer of those days, not only the newest 1,000.")
     ] = False,
     write: Annotated[  # noqa: FBT002 - a flag
-        bool, typer.Option("--write", help="First write the file's rules that the service lacks or has otherwise.")
+        bool, typer.Option("--write", help="First write the rules that are missing or different on the service.")
     ] = False,
     operator: Operator = NAME,
 ) -> None:
-    """Backtest rules over the transfers that the service has stored, each as it was scored. A draft goes into testing.
+    """Backtest rules over the service's stored transfers, with their inputs at scoring. A draft goes into testing.
 
-    A rule of a file is tested as the file says it, so the service must have it so, or --write.
+    The service must have a rule exactly as the file does, or --write.
     """
     file = Path(rules)
     of_file = file.suffix.lower() in _SUFFIXES or file.exists()
@@ -117,7 +116,7 @@ def backtest(
 
 
 def _bring_over(service: ClearholdClient, written: Sequence[Rule], *, write: bool) -> None:
-    """Write what the service lacks, or refuse to backtest another text than the file's."""
+    """Write the rules that are missing or different on the service, or refuse to backtest them."""
     known_ids = {rule.id for rule in service.rules()} if written else set()
     others: list[tuple[Rule, str | None]] = []
     for rule in written:
@@ -126,8 +125,8 @@ def _bring_over(service: ClearholdClient, written: Sequence[Rule], *, write: boo
             others.append((rule, etag))
     if others and not write:
         _fail(
-            f"The service lacks or has otherwise: {', '.join(rule.id for rule, _ in others)}. "
-            "clearhold rules diff shows it, --write writes it.",
+            f"Missing or different on the service: {', '.join(rule.id for rule, _ in others)}. "
+            "clearhold rules diff shows the difference, --write writes the rules.",
             EXIT_WRONG,
         )
     for rule, etag in others:
@@ -191,7 +190,7 @@ def _row(result: Backtest) -> list[str]:
 
 
 def _print_weeks(rule_id: str, full: FullBacktest) -> None:
-    """A bar for each week, as long as its matches are many."""
+    """A bar for each week, in proportion to its matches."""
     if not full.by_week:
         return
     most = max(week.matched for week in full.by_week)
@@ -247,7 +246,7 @@ def _rules_of(file: Path) -> tuple[Rule, ...]:
 
 @contextmanager
 def _service(url: str, token: str, operator: str) -> Iterator[ClearholdClient]:
-    """The service; what it refuses, and that it does not answer, end the command."""
+    """The service; a refusal or a missing answer ends the command."""
     with ClearholdClient(url, token=token, operator=operator, max_tries=1, timeout_s=ANSWER_WITHIN_S) as client:
         try:
             yield client

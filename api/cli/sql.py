@@ -1,7 +1,7 @@
 """``clearhold sql``: queries on the lake for analysts, from an argument, a file, standard input or a prompt.
 
-It gives way to the service: ``clearhold sql`` runs this module as a process that stepped aside, and a query takes half
-of the cores unless told otherwise.
+It runs at low priority: ``clearhold sql`` runs this module as a separate process, and a query takes half of the cores
+by default.
 
 Exit codes  0 every query was answered; 1 one was not, with the reason; 2 there is nothing to query
 """
@@ -28,7 +28,6 @@ MOST_THREADS: Final = 1_024
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``sql`` to the command line."""
     app.command("sql")(sql)
 
 
@@ -54,7 +53,7 @@ def sql(
     except NoLakeError as error:
         _fail(str(error), EXIT_NOTHING)
     except PermissionError:
-        _fail(f"This user may not read {data}; docs/lake.md says what others need.", EXIT_NOTHING)
+        _fail(f"This user may not read {data}; docs/lake.md lists the permissions.", EXIT_NOTHING)
     with closing(session):
         if query is None and file is None and sys.stdin.isatty():
             run_prompt(session, form)
@@ -76,15 +75,15 @@ def _text_of(query: str | None, file: Path | None) -> str:
 
 
 def run_sql_aside(arguments: Sequence[str]) -> int:
-    """``clearhold sql`` with these arguments, as a process that gives way; its exit code."""
+    """``clearhold sql`` with these arguments, as a process of low priority; its exit code."""
     return run_aside([*module_command(__name__), *arguments], environment=os.environ | import_environment())
 
 
 def main() -> None:
-    """``clearhold sql`` alone, in the process that gives way."""
+    """``clearhold sql`` alone, in the process of low priority."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     register(alone)
-    alone(sys.argv[2:], prog_name="clearhold sql")  # behind the name of this module
+    alone(sys.argv[2:], prog_name="clearhold sql")  # after the name of this module
 
 
 def _fail(sentence: str, code: int) -> NoReturn:

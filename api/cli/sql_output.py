@@ -1,7 +1,6 @@
 """Answers of ``clearhold sql`` as a table, CSV or JSON: instants in UTC with their Z, null as itself or as nothing.
 
-A table reads and shows the first rows alone, and what would move a terminal's cursor is escaped; the other forms have
-all rows.
+A table reads and shows only the first rows, with control characters escaped; the other formats have all rows.
 """
 
 import csv
@@ -53,7 +52,7 @@ def write_answer(answer: QueryAnswer, form: Format) -> None:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: what it cannot have is null, or a text."""
+    """A value for JSON; a value that JSON lacks becomes null or a text."""
     if isinstance(value, float | Decimal):
         return float(value) if isfinite(value) else None
     if isinstance(value, datetime):

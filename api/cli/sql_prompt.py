@@ -13,19 +13,19 @@ from clearhold.store.analysts.session import AnalystSession, QueryError
 HISTORY: Final = ".clearhold_sql_history"
 MOST_LINES: Final = 1_000
 _NO_HISTORY: Final = (OSError, RuntimeError)
-"""A home that cannot be written, or a user without one, as in a container, costs the history alone."""
+"""Without a writable home, as in a container, only the history is missing."""
 _HELP: Final = """A query ends with a semicolon.
 \\d          views and ready questions
-\\d NAME     columns of a view, with what they mean
+\\d NAME     columns of a view, with their meanings
 \\f FORMAT   table, csv, json or ndjson
 \\q          the end"""
 
 
 def run_prompt(session: AnalystSession, form: Format) -> None:
-    """Answer until the end of the input. A mistake ends its query alone; so does Ctrl-C. Ctrl-D ends the prompt."""
+    """Answer until the end of the input. A mistake or Ctrl-C ends its query only; Ctrl-D ends the prompt."""
     with suppress(*_NO_HISTORY):
         readline.read_history_file(Path.home() / HISTORY)
-    typer.echo("The lake, read-only. \\? says what there is.")
+    typer.echo("The lake, read-only. \\? lists the commands.")
     lines: list[str] = []
     while True:
         try:
@@ -56,12 +56,12 @@ def run_prompt(session: AnalystSession, form: Format) -> None:
 
 
 def _obeyed(session: AnalystSession, line: str, form: Format) -> Format:
-    """Do what a line that begins with a backslash says; returns the form from now on."""
+    """Run a backslash command; returns the format from now on."""
     command, _, rest = line.strip().partition(" ")
     if command == "\\d" and rest:
         columns = list((answer := session.columns(rest)).rows)
         if not columns:
-            raise QueryError("There is no view of this name. \\d lists those that there are.")
+            raise QueryError("There is no view of this name. \\d lists the views.")
         write_answer(answer._replace(rows=iter(columns)), Format.TABLE)
     elif command == "\\d":
         write_answer(session.listing(), Format.TABLE)

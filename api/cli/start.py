@@ -1,4 +1,4 @@
-"""The ``clearhold`` program: it loads its commands, and runs the one that is named."""
+"""The ``clearhold`` program: loads its commands and runs the named one."""
 
 from clearhold.flows.running.own_python import loaded
 

@@ -28,7 +28,6 @@ _SHOW_EVERY_LINES: Final = 200
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``subject`` to the command line."""
     app.command("subject")(subject)
 
 
@@ -45,7 +44,7 @@ def subject(
     ] = None,
     operator: Operator = "clearhold subject",
 ) -> None:
-    """Write everything that is stored about one subject into a file, as an examiner or a court asks for it."""
+    """Write all stored data about one subject into a file, for an examiner or a court."""
     part = out.with_name(f"{out.name}.part")
     if out.exists():
         _fail(f"{out} is there already; name another file with --out.", EXIT_NOTHING)
@@ -56,10 +55,10 @@ def subject(
             first = next(lines, b"")
             result = _receive(check, first, lines, part)
     except (RefusedError, UnreachableError, ValueError) as error:
-        broke = f" What came is in {part}." if part.exists() else ""
+        broke = f" The received lines are in {part}." if part.exists() else ""
         _fail(f"{error}{broke}", EXIT_BROKEN if part.exists() else EXIT_NOTHING)
     except BrokenSubjectError as error:
-        _fail(f"FAIL: {error} What came is in {part}.", EXIT_BROKEN)
+        _fail(f"FAIL: {error} The received lines are in {part}.", EXIT_BROKEN)
     except OSError as error:
         _fail(f"{error.filename} cannot be written: {error.strerror}.", EXIT_NOTHING)
     part.rename(out)
@@ -90,7 +89,7 @@ def _after(first: bytes, others: Iterator[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """How much has come; how much will is not known. Nothing where no terminal is."""
+    """Progress in bytes; the total is unknown. Nothing without a terminal."""
     screen = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as progress:

@@ -1,6 +1,6 @@
 """``clearhold verify``: an examiner's offline check of an export, of the record or of one subject.
 
-``docs/verify.py`` is the same in a script that one can read.
+``docs/verify.py`` does the same in a short script.
 
 Exit codes  0 the record is intact; 1 it is not; 2 the check could not start
 """
@@ -28,7 +28,6 @@ _LONGEST_MANIFEST_BYTES: Final = 4 << 20
 
 
 def register(app: typer.Typer) -> None:
-    """Add ``verify`` to the command line."""
     app.command("verify")(verify)
 
 

@@ -20,7 +20,7 @@ from clearhold.store.duck.alerts import Alerts
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",
     tag="clocks",
-    summary="Alerts that still wait although their time to decide ran out, oldest due first, at most a thousand.",
+    summary="Alerts that are undecided after their due time, oldest due first, at most a thousand.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Overdue},

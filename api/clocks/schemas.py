@@ -13,7 +13,7 @@ from clearhold.features.policy.bodies import ClockPolicy
 
 
 class OverdueQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``fromHistory`` false leaves out what transfers opened that were history when they were delivered."""
+    """``fromHistory`` false leaves out alerts on transfers that were delivered as history."""
 
     from_history: bool | None = None
 
@@ -23,7 +23,7 @@ class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     program_id: str
     detector: str
     severity: str
-    status: Annotated[str, about("Where the alert stands.")]
+    status: Annotated[str, about("The alert's status.")]
     route: str | None
     sla_tier: str | None
     opened_at: str
@@ -35,7 +35,7 @@ class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``count`` is of all overdue alerts that match; ``alerts`` are the first of them, oldest due first."""
+    """``count`` is of all overdue alerts that match; ``alerts`` has the first, oldest due first."""
 
     as_of: str
     policy: Annotated[ClockPolicy, about("The decision clocks in force.")]

@@ -21,7 +21,7 @@ class ClockService:
         self._programs, self._policies, self._alerts, self._clock = programs, policies, alerts, clock
 
     async def overdue(self, principal: Principal, query: OverdueQuery) -> Overdue:
-        """Alerts that are open, held or escalated and whose due time passed, oldest due first."""
+        """Alerts that are open, held or escalated after their due time, oldest due first."""
         now = self._clock.now()
         clocks = clock_in_force(self._policies.of_tenant(principal.tenant_id), now)
         count, rows = await to_thread.run_sync(

@@ -2,7 +2,7 @@
 
 Legacy  ``initialize`` first, then ``ping``, ``tools/list``, ``tools/call``. Errors of JSON-RPC come with HTTP 200.
 Modern  (2026-07-28) no handshake: each request states version and capabilities in ``_meta``, and repeats version,
-        method and tool in headers. Errors have a status of their own.
+        method and tool in headers. Each error has its HTTP status.
 
 Errors  RpcError for a modern request that fails the ladder: capabilities, headers, version, method
 """
@@ -67,7 +67,7 @@ def check_method(request: RpcRequest, known: frozenset[str]) -> None:
 
 
 def _header(scope: Any, name: str) -> str | None:
-    """The header's value, decoded where it is sent as base64; None when it was not sent, or cannot be read."""
+    """The header's value, decoded if it is base64; None when it is missing or unreadable."""
     sent = header_values(scope, name.encode())
     try:
         text = b", ".join(sent).decode()

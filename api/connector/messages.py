@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0, as far as the connector takes it: one message in, one reply out or none, never a batch.
+"""JSON-RPC 2.0, as the connector supports it: one message in, at most one reply out, no batches.
 
 Errors  RpcError, a code of JSON-RPC or of the protocol with its sentence
 """
@@ -24,7 +24,7 @@ class RpcCode(IntEnum):
 
 
 class RpcError(Exception):
-    """``str(error)`` is what the client reads."""
+    """``str(error)`` is the sentence for the client."""
 
     def __init__(self, code: RpcCode, sentence: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(sentence)
@@ -37,7 +37,7 @@ class Reply(NamedTuple):
 
 
 class RpcRequest(NamedTuple):
-    """A request whose envelope is right. ``params`` are read by whoever the method is for."""
+    """A request with a valid envelope; its method reads ``params``."""
 
     id: int | str
     method: str
@@ -90,9 +90,9 @@ def request_in(raw: bytes) -> RpcRequest | None:
 
 
 def _repeats_a_name(raw: bytes) -> bool:
-    """Whether the message names a property twice: a gateway before us may have read, and let pass, the other one.
+    """Whether the message names a property twice: a gateway before the service may have checked the other value.
 
-    Arguments of a tool are not looked into: their own schema refuses a repeated one, by its path.
+    A tool's schema refuses repeated arguments itself, by their path.
     """
     level = json.loads(raw, object_pairs_hook=tuple)
     for inner in ("params", META, None):
@@ -106,7 +106,7 @@ def _repeats_a_name(raw: bytes) -> bool:
 
 
 def value_of(params: dict[str, Raw], name: str) -> Any:
-    """The value of a parameter; None for one that is missing or cannot be read."""
+    """The value of a parameter; None when it is missing or unreadable."""
     raw = params.get(name)
     try:
         return None if raw is None else msgspec.json.decode(raw)

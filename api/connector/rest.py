@@ -1,7 +1,7 @@
-"""A tool's calls: requests to this same application, as its caller could send them.
+"""A tool's calls: requests to this same application, as the tool's caller could send them.
 
-So a tool passes every check of the route, acts through its service, and what it writes is the same to the byte. Only
-who calls is passed on: bearer, X-Operator, the ids of request and trace.
+A tool therefore passes every check of the route and uses its service, with the same stored bytes. A request takes over
+the bearer, X-Operator and the ids of request and trace.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Rest:
             self._headers = [each for each in self._headers if each[0] != sent[0]] + [sent]
 
     async def get(self, path: str, query: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The object that the route answers with; what is None in the query is left out."""
+        """The object in the route's answer; None in the query leaves the parameter out."""
         given = {name: _text(value) for name, value in (query or {}).items() if value is not None}
         return await self._send("GET", path, urlencode(given).encode(), b"", [])
 

@@ -1,4 +1,4 @@
-"""The connector over HTTP: one path, POST alone."""
+"""The connector over HTTP: one path, POST only."""
 
 from typing import Any, Final
 
@@ -29,7 +29,7 @@ _CONNECTOR: Final = Operation(
     tag="connector",
     summary="The connector for assistants: the Model Context Protocol, one JSON-RPC message a request. Revision "
     "2026-07-28 without a handshake, 2025-11-25 and older with `initialize`; no sessions, no streams. "
-    "A request that is no message, and an error of revision 2026-07-28, has a 400 or 404 with an error of JSON-RPC.",
+    "An invalid message, and an error of revision 2026-07-28, gets 400 or 404 with a JSON-RPC error.",
     access=Access.BEARER_ALONE,
     scope=KeyScope.CONNECTOR,
     own_origins=True,

@@ -78,7 +78,7 @@ def input_schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _inlined(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """What may be left out is shown by its own type: a null, which is taken as well, would need another form."""
+    """An optional argument shows only its type: null is accepted too, but would need a second form."""
     if "$ref" in schema:
         return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:

@@ -1,7 +1,7 @@
 """The connector: from the bytes of one request to the bytes of its reply. It keeps nothing between two requests.
 
-A refusal that a model can do something about is a result with ``isError`` and the sentence of the route. A mistake of
-the client is an error of JSON-RPC.
+A refusal that a model can correct is a result with ``isError`` and the sentence of the route. A mistake of the client
+is a JSON-RPC error.
 """
 
 from importlib.metadata import version
@@ -55,7 +55,6 @@ log = structlog.get_logger()
 
 
 async def reply_to(scope: Any, principal: Principal, raw: bytes) -> Reply:
-    """The reply to one message."""
     try:
         request = request_in(raw)
     except RpcError as error:
@@ -98,7 +97,7 @@ def _introduction() -> dict[str, Any]:
 
 
 def _of_modern(method: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The result with what every modern one has, and with how long a list may be kept."""
+    """The result with the fields of every modern result, and the time for which a list may be cached."""
     cache = {} if method == eras.CALL_TOOL else _CACHE
     return result | cache | {"resultType": "complete", "_meta": {eras.SERVER_INFO: SERVER}}
 
@@ -120,7 +119,7 @@ async def _call(scope: Any, principal: Principal, request: RpcRequest) -> dict[s
 
 
 def _succeeded(answer: dict[str, Any]) -> dict[str, Any]:
-    """The result of a tool; for any thread, because a page of a hundred alerts takes tens of milliseconds."""
+    """The result of a tool. Runs on any thread: a page of a hundred alerts takes tens of milliseconds."""
     result = separated(answer)
     text = msgspec.json.encode(result).decode()
     return {"content": [{"type": "text", "text": text}], "structuredContent": result, "isError": False}

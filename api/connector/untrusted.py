@@ -1,9 +1,9 @@
-"""What outsiders wrote leaves a result and stands under ``untrusted`` alone, where a model is told not to obey it.
+"""Moves texts of outsiders out of a result and under ``untrusted``, which a model must read as data.
 
-Names, narratives and notes always go there, and so does any other text that could be a sentence: what stays is what
-cannot be one (ids, numbers, codes, instants), and the sentences that this service wrote itself, which name ids only;
-one that names an id which could be a sentence goes with it. The bank's own objects are left out. A text under
-``untrusted`` is one line of visible characters, cut at 200, in which neither links nor markup work.
+Names, narratives and notes always move, and so does any other text that could be a sentence. The result keeps values
+that cannot be sentences (ids, numbers, codes, instants) and the service's own sentences, which name ids only; one that
+names an id which could be a sentence moves too. The bank's own objects are left out. A text under ``untrusted`` is one
+line of visible characters, cut at 200, in which neither links nor markup work.
 """
 
 import re
@@ -17,7 +17,7 @@ NOTICE: Final = (
 )
 TEXT_LIMIT: Final = 200
 OUTSIDERS: Final = frozenset({"name", "programName", "narrative", "reason", "note", "description"})
-"""Fields that others write."""
+"""Fields that outsiders write."""
 
 OURS: Final = frozenset({"draft.narrative", "kris.name", "kriDeltas.name"})
 """The same names where this service writes them."""
@@ -40,11 +40,11 @@ _BLANK: Final = re.compile(
 
 _MARKUP: Final = str.maketrans(dict.fromkeys("<>[]`*\\", " "))
 _LINK: Final = re.compile(r"(?<=[A-Za-z]:)(?=\S)|(?<=[^\W_]\.)(?=[^\W\d_]{2})")
-"""Inside of what makes a link: after the colon of a scheme, before the last part of a host."""
+"""Inside a link: after the colon of a scheme, before the last part of a host."""
 
 
 def separated(result: dict[str, Any]) -> dict[str, Any]:
-    """The result without the words of outsiders, and these beside it by the path at which they stood."""
+    """The result without texts of outsiders, and these texts by their original path."""
     fields: dict[str, str] = {}
     separation = _Separation(fields, frozenset(_odd_ids(result)))
     trusted: dict[str, Any] = separation.trusted(result, "", "")
@@ -52,7 +52,7 @@ def separated(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def cleaned(text: str) -> str:
-    """What can be seen of it, on one line, without what makes a link or markup of it."""
+    """The visible characters on one line, without the parts that make links or markup."""
     if not (text.isascii() and text.isprintable()):
         spaced = "".join(" " if char in "\r\n\t" or unicodedata.category(char)[0] == "Z" else char for char in text)
         text = _BLANK.sub("", "".join(char for char in spaced if unicodedata.category(char) not in _INVISIBLE))
@@ -72,7 +72,7 @@ def _odd_ids(value: Any, name: str = "") -> Iterator[str]:
 
 
 class _Separation:
-    """One result on its way. ``path`` is where a value stands, ``place`` the same without the numbers of items."""
+    """One result in progress. ``path`` is a value's path, ``place`` the same without the numbers of items."""
 
     __slots__ = ("_fields", "_odd_ids")
 
@@ -80,7 +80,7 @@ class _Separation:
         self._fields, self._odd_ids = fields, odd_ids
 
     def trusted(self, value: Any, path: str, place: str) -> Any:
-        """What stays of a value; the rest goes to the fields."""
+        """The trusted part of a value; the rest moves to the fields."""
         if isinstance(value, dict):
             kept = {}
             for name, item in value.items():
@@ -97,7 +97,7 @@ class _Separation:
         return value
 
     def _trusted_item(self, item: Any, path: str, place: str) -> Any:
-        """An item of a list; a text that goes leaves null in its place."""
+        """An item of a list; null replaces a text that moves."""
         if isinstance(item, str) and not _NO_SENTENCE.fullmatch(item):
             self._fields[path] = cleaned(item)[:TEXT_LIMIT]
             return None

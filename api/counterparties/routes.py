@@ -1,4 +1,4 @@
-"""Reading a counterparty; ingest alone writes them."""
+"""Reading a counterparty; only ingest writes them."""
 
 from typing import Final
 

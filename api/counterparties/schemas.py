@@ -19,9 +19,9 @@ class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Details as the bank delivered them; ``raw`` is its object as last delivered, masked, and empty without one.
+    """Details as the bank delivered them; ``raw`` is its newest object, masked; empty without one.
 
-    ``firstSeenAt`` is the time of the program's first transfer with it, null while there is none.
+    ``firstSeenAt`` is the time of the program's first transfer with it, null before it.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Counterparties, for reading; ingest alone writes them.
+"""Counterparties, for reading; only ingest writes them.
 
 Errors  NotFoundError for a counterparty or program that is not this tenant's; InvalidRequestError for an id that
         several programs have while the request names none of them

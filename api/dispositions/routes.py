@@ -41,7 +41,7 @@ _LIST: Final = list_operation(
 _EXPORT: Final = export_operation(
     "exportDispositions",
     tag=_TAG,
-    summary="All dispositions of a list as a download: one a line, or a row under a row of names.",
+    summary="Downloads all dispositions of a list: one a line, or CSV with a header row.",
     scope=KeyScope.ALERTS_READ,
     item=Disposition,
     query=DispositionExportQuery,

@@ -1,4 +1,4 @@
-"""The page that shows the OpenAPI document to people, by Redoc: a vendored script, and nothing from another origin.
+"""The page that shows the OpenAPI document, by Redoc: a vendored script, and nothing from another origin.
 
 The policy lets the service's own scripts run, and three sheets of style: the page's, the empty ones that Redoc fills
 through the CSSOM, and one that it adds for its scroll bars. The policy refuses Redoc's logo, which lies on another

@@ -1,4 +1,4 @@
-"""``GET /docs``: the interface for people to read, and the script that shows it. ``GET /`` leads there."""
+"""``GET /docs``: the page of the interface, and its script. ``GET /`` redirects there."""
 
 from typing import Final
 
@@ -39,7 +39,7 @@ _DOCS_SCRIPT: Final = Operation(
 _ROOT: Final = Operation(
     id="getRoot",
     tag="operations",
-    summary="Leads to this document as a page.",
+    summary="Redirects to this document as a page.",
     access=Access.PUBLIC,
     answers={302: None},
 )

@@ -1,4 +1,4 @@
-"""Reading an entity; ingest alone writes them."""
+"""Reading an entity; only ingest writes them."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ from clearhold.store.duck.parties import Entities
 _READ: Final = Operation(
     id="getEntity",
     tag="entities",
-    summary="One person or business of a program. One that only a transfer has named is UNVERIFIED. "
+    summary="One person or business of a program. It is UNVERIFIED while only transfers name it. "
     "400 if several programs have an entity of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,

@@ -1,4 +1,4 @@
-"""Entities, for reading; ingest alone writes them.
+"""Entities, for reading; only ingest writes them.
 
 Errors  NotFoundError for an entity or program that is not this tenant's; InvalidRequestError for an id that several
         programs have while the request names none of them

@@ -1,4 +1,4 @@
-"""Reading what became of bank events."""
+"""Bank events and their results, for reading."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ _TAG: Final = "events"
 _LIST: Final = list_operation(
     "listEvents",
     tag=_TAG,
-    summary="What became of bank events: every delivery that is in the log, newest first by its arrival.",
+    summary="The results of bank events: every delivery in the log, newest first by arrival.",
     scope=KeyScope.ALERTS_READ,
     page=EventPage,
     query=EventsQuery,
@@ -35,7 +35,7 @@ _LIST: Final = list_operation(
 _READ: Final = Operation(
     id="getEvent",
     tag=_TAG,
-    summary="What became of one bank event, and what it led to. "
+    summary="The result of one bank event, with its consequences. "
     "400 if several programs have an event of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,

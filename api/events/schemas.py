@@ -1,4 +1,4 @@
-"""What became of bank events, as the interface shows it."""
+"""Bank events and their results, for callers."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from clearhold.features.core.words import about
 from clearhold.store.duck.events import Consequences
 
 _RESULT_MEANING = " ".join(f"{result}: {meaning}" for result, meaning in MEANING_OF_RESULT.items())
-_REASON = "One sentence on the result; null when there is nothing to say."
+_REASON = "One sentence on the result; null for most results."
 _PATH = "The field that the sentence is about, such as data.amount."
 
 
@@ -52,7 +52,7 @@ class EventDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class EventSummary(EventDelivery, frozen=True, kw_only=True, rename="camel"):
-    """One delivery of an event and what became of it."""
+    """One delivery of an event and its result."""
 
     id: Annotated[str, about("The event's id.")]
     tenant_id: Annotated[str, about("The tenant.")]

@@ -1,4 +1,4 @@
-"""What became of bank events, for reading; ingest alone writes them.
+"""Bank events and their results, for reading; only ingest writes them.
 
 Errors  NotFoundError for an event or program that is not this tenant's; InvalidRequestError for a cursor of another
         list, or for an id that several programs have while the request names none of them

@@ -1,10 +1,10 @@
-"""Who is calling: bearer tokens prove a tenant or the platform, X-Operator names the person.
+"""The caller: a bearer token proves a tenant or the platform, X-Operator names the person.
 
 X-Operator is asserted by the bank and not authenticated here. It is ASCII, because look-alike letters would defeat the
 two-person rule, and it must not have the form of another kind of actor.
 
 Errors  UnauthorizedError, which says whether the bearer is missing, unknown, revoked, replaced or of another kind;
-        ForbiddenError for what a known caller may not do; InvalidRequestError for X-Operator
+        ForbiddenError for an operation that a known caller may not use; InvalidRequestError for X-Operator
 """
 
 import re
@@ -63,7 +63,7 @@ FORBIDDEN_PREFIXES: Final = (KEY_OPERATOR_PREFIX, "policy:", "operator:")
 OPERATOR_NAME: Final = (
     r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$"
 )
-"""What ``operator_of`` takes, for the OpenAPI document."""
+"""The rule of ``operator_of``, for the OpenAPI document."""
 OPERATOR_ID: Final = "operator"
 
 _BEARER: Final = re.compile(rb"[Bb][Ee][Aa][Rr][Ee][Rr] +([\x21-\x7E]{1,512})")
@@ -73,7 +73,7 @@ _KEY_PREFIXES: Final = tuple(f"{mode}_" for mode in KeyMode)
 
 
 class NamedPrograms(msgspec.Struct, frozen=True, kw_only=True):
-    """The programs that a request names in its path, query or body, before anything of it is validated."""
+    """The programs in a request's path, query or body, before validation."""
 
     program_ids: tuple[str, ...] = ()
     program_slug: str | None = None
@@ -87,7 +87,7 @@ class Authenticator:
         self._admin_digest = token_digest(admin_token)
 
     def principal(self, scope: Any, access: Access, tenant: str | None) -> Principal:
-        """The principal, without its operator; ``tenant`` is the query parameter, which can only confirm the token."""
+        """The principal, without its operator; the query parameter ``tenant`` can only confirm the token."""
         token = bearer_of(scope)
         if access is Access.ADMIN:
             if not self._is_admin(token):
@@ -104,7 +104,7 @@ class Authenticator:
         return compare_digest(token_digest(token), self._admin_digest)
 
     def _refusal(self, token: str, access: Access) -> UnauthorizedError:
-        """Why a token does not open a route. Whoever knows a whole token may know what it is."""
+        """The reason why a token does not open a route. Only a caller with the whole token learns its kind."""
         tenancy = self._tenancy
         if self._is_admin(token):
             return UnauthorizedError(ADMIN_BEARER, ErrorCode.TOKEN_OF_ANOTHER_KIND)
@@ -153,7 +153,7 @@ class Authenticator:
         )
 
     def authorize(self, principal: Principal, operation: Operation, named: NamedPrograms) -> None:
-        """Raise ForbiddenError for an operation or a named program that this principal may not touch."""
+        """Raise ForbiddenError for an operation or a named program outside the principal's reach."""
         if operation.access is Access.OWNER and not self._programs(principal.tenant_id, named):
             raise UnauthorizedError(NOT_OWNED, ErrorCode.PROGRAM_NOT_OWNED)
         if operation.sandbox and principal.mode is not KeyMode.TEST:
@@ -170,7 +170,7 @@ class Authenticator:
             raise ForbiddenError(OUT_OF_REACH, ErrorCode.PROGRAM_OUT_OF_REACH)
 
     def _programs(self, tenant_id: str, named: NamedPrograms) -> list[Program]:
-        """Those of the named programs that are the tenant's; a slug is looked at when no id is named."""
+        """The tenant's programs among the named ones; a slug counts only without an id."""
         find = self._tenancy.programs.of_tenant
         if named.program_ids:
             programs = [find(tenant_id, program_id=each, slug=None) for each in named.program_ids]
@@ -203,7 +203,7 @@ def operator_of(scope: Any, principal: Principal) -> str:
 
 
 def folded_name(name: str) -> str:
-    """A person's name as it goes on the record: trimmed, and with runs of spaces folded."""
+    """A person's name for the record: trimmed, and with runs of spaces folded."""
     return _SPACES.sub(" ", name).strip()
 
 

@@ -1,9 +1,9 @@
 """The body of a request, read whole.
 
-Limits  a body has ``limit`` bytes, declared or not, and finds room in the budget; a part of it arrives within
-        ``BODY_PART_WITHIN_S``, and all of it within ``BODY_WITHIN_S``
-Errors  RiskError for one that is too long; InvalidRequestError for one that is too slow or ends early; UnavailableError
-        for one that finds no room
+Limits  a body has ``limit`` bytes, declared or not, and room in the budget; each part arrives within
+        ``BODY_PART_WITHIN_S``, the whole within ``BODY_WITHIN_S``
+Errors  RiskError for a body that is too long; InvalidRequestError for one that is too slow or ends early;
+        UnavailableError for one without room
 """
 
 import asyncio
@@ -19,11 +19,11 @@ BODY_PART_WITHIN_S: Final = 10.0
 BODY_WITHIN_S: Final = 30.0
 TOO_SLOW: Final = "The request body did not arrive in time."
 BODY_IS_THERE: Final = "clearhold.body_is_there"
-"""Set in the scope by a server that has the whole body, so that nothing has to be timed."""
+"""Set in the scope by a server that has the whole body, so that it needs no time limit."""
 
 
 async def read_body(scope: Any, receive: Receive, *, limit: int, budget: BodyBudget) -> bytes:
-    """The whole body. One that is too long is refused as soon as that is known."""
+    """The whole body. A body over the limit is refused at once."""
     declared = header_values(scope, b"content-length")
     if declared and declared[0].isdigit() and (len(declared[0]) > len(str(limit)) or int(declared[0]) > limit):
         raise _too_large(limit)

@@ -1,7 +1,7 @@
-"""How much memory the bodies take that are being read, in all: many slow large ones must not fill the machine.
+"""The memory for all bodies that are being read: many slow large ones must not fill the machine.
 
-Limits  the first ``SMALL_BYTES`` of a body always find room; what is beyond them has ``MOST_BYTES`` for all bodies
-Errors  UnavailableError for a body that finds no room
+Limits  the first ``SMALL_BYTES`` of a body are free; the rest shares ``MOST_BYTES`` with all bodies
+Errors  UnavailableError for a body without room
 """
 
 from typing import Final, Self
@@ -27,7 +27,7 @@ class BodyBudget:
 
 
 class BodyShare:
-    """What one body uses of the budget, given back at the end of the block."""
+    """One body's share of the budget, given back at the end of the block."""
 
     __slots__ = ("_budget", "_used")
 
@@ -42,7 +42,7 @@ class BodyShare:
         self._budget.used -= self._used
 
     def grow_to(self, size: int) -> None:
-        """Make room for a body of which so much has been read."""
+        """Make room for ``size`` bytes of the body."""
         more = size - SMALL_BYTES - self._used
         if more > 0:
             self._budget.add(more)

@@ -13,7 +13,7 @@ from clearhold.features.core.errors import FieldCode, invalid
 MAX_AGE_S: Final = 300
 PUBLIC: Final = f"public, max-age={MAX_AGE_S}"
 IMMUTABLE: Final = "public, max-age=31536000, immutable"
-"""For a path that names the version of its bytes."""
+"""For a path that contains the version of its bytes."""
 PRIVATE: Final = "private, no-cache"
 ETAG: Final = "ETag"
 IF_MATCH: Final = "If-Match"
@@ -43,21 +43,21 @@ def etag_of(body: bytes) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered_etag_of(body: bytes) -> str:
-    """Documents for everybody are few, and published again and again. A tenant's own would stay in memory by this."""
+    """For public documents, which are few and published repeatedly; a tenant's documents would stay in memory."""
     return etag_of(body)
 
 
 def if_match_of(scope: Any) -> Callable[[str], bool]:
-    """Which ETags a write may replace, by its If-Match, which such a write needs (RFC 9110: compared strongly)."""
+    """The ETags that a write may replace, by its required If-Match (RFC 9110: strong comparison)."""
     sent = b",".join(header_values(scope, b"if-match")).decode("latin-1").strip()
     if not sent:
-        raise invalid(IF_MATCH, "is required: send the ETag of what is replaced", FieldCode.REQUIRED)
+        raise invalid(IF_MATCH, "is required: send the ETag of the stored version", FieldCode.REQUIRED)
     tags = {tag.strip() for tag in sent.split(",")}
     return lambda etag: etag in tags or tags == {"*"}
 
 
 def _names(scope: Any, etag: str) -> bool:
-    """If-None-Match compares weakly: ``W/`` does not matter."""
+    """If-None-Match compares weakly: ``W/`` is ignored."""
     sent = b",".join(header_values(scope, b"if-none-match")).decode("latin-1")
     tags = {tag.strip().removeprefix("W/") for tag in sent.split(",")}
     return etag in tags or tags == {"*"}

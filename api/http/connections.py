@@ -1,8 +1,8 @@
-"""How many connections may be open, in all and from one address, so that idle ones do not keep everybody out.
+"""The number of open connections, in all and from one address, so that idle ones do not block other callers.
 
-Limits  ``RESERVED_FILES`` of the process's files are left to the stores; three quarters of the connections may come
-        from one address, which may be an edge that stands for many callers
-Errors  ``StartupError`` when the process may have too few files to serve at all
+Limits  ``RESERVED_FILES`` of the process's files are for the stores; three quarters of the connections may come from
+        one address, which may be a proxy for many callers
+Errors  ``StartupError`` when the process has too few files to serve
 """
 
 import resource
@@ -37,7 +37,7 @@ class Connections:
         self.refused = 0
 
     def add(self, address: str) -> bool:
-        """Whether there is room for one more. It is counted either way, until it is removed."""
+        """Whether there is room for one more. It counts until it is removed, also without room."""
         self.open += 1
         self._by_address[address] += 1
         if self.open <= self._most and self._by_address[address] <= self._most_of_one:
@@ -56,7 +56,7 @@ class Connections:
 
 
 def raise_file_limit() -> int:
-    """Let the process have as many files as it may; the number of connections for which that leaves room."""
+    """Raise the process's limit of files to its maximum; returns the number of connections that fit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < files:

@@ -9,6 +9,6 @@ from clearhold.features.core.errors import FieldCode
 
 
 def country_failures(path: str, sent: object) -> Iterable[Failure]:
-    """A code that no country has; what is no text at all is the schema's to refuse."""
+    """Fails for a code of no country; the schema refuses values that are not text."""
     if isinstance(sent, str) and sent not in COUNTRIES:
         yield Failure(path, RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)

@@ -1,7 +1,7 @@
-"""X-Deadline-Ms: by when a caller wants its answer, as a time of the event loop's clock.
+"""X-Deadline-Ms: the latest time for an answer, on the event loop's clock.
 
-Unit    whole milliseconds from the arrival of the request's head at this service; one of them is kept for sending
-Errors  InvalidRequestError for a header that is not well formed; TooLateError for an answer that would not be in time
+Unit    whole milliseconds from the arrival of the request's head at this service; one is reserved for sending
+Errors  InvalidRequestError for a malformed header; TooLateError for an answer that would be late
 """
 
 import asyncio
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 class TooLateError(UnavailableError):
-    """The caller's deadline is over, or too near for the rest of the work; nothing was recorded."""
+    """The deadline has passed, or is too near for the remaining work; nothing was recorded."""
 
     def __init__(self) -> None:
         super().__init__(_TOO_LATE, ErrorCode.DEADLINE_EXCEEDED)
 
 
 def answer_by_of(scope: Any, arrived_at: float) -> float | None:
-    """When the answer has to leave, None without a deadline; ``arrived_at`` is of the event loop's clock."""
+    """The time at which the answer must leave, None without a deadline; both times are of the event loop's clock."""
     sent = header_values(scope, HEADER.lower().encode())
     if not sent:
         return None
@@ -53,7 +53,7 @@ def _bad_deadline(rule: FieldCode) -> InvalidRequestError:
 
 
 async def in_time(step: Awaitable[T], answer_by: float | None) -> T:
-    """The step's result; TooLateError when it is not there by then."""
+    """The step's result; TooLateError when it is not ready in time."""
     if answer_by is None:
         return await step
     limit = asyncio.timeout_at(answer_by)

@@ -1,6 +1,6 @@
-"""What every answer carries whatever its route: the request id, the interface version and the security headers.
+"""The parts of every answer: the request id, the interface version and the security headers.
 
-The headers are stamped in the ``before_send`` hook, because that runs for routing 404s, 405s and 500s as well.
+The headers are set in the ``before_send`` hook, which also runs for routing 404s, 405s and 500s.
 """
 
 import re
@@ -34,18 +34,18 @@ _DEFAULTS: Final = (
 
 
 ApiRequest = Request[Any, Any, Any]
-"""A request as handlers get it: the gate has read its body and its principal (``api/http/gate.py``)."""
+"""A request for handlers: the gate has read its body and its principal (``api/http/gate.py``)."""
 
 
 class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Every answer that is not a 2xx or a 304."""
 
-    error: Annotated[str, about("What went wrong and what to do, in one sentence or two, for people.")]
-    code: Annotated[ErrorCode, about("What went wrong, for programs.")]
+    error: Annotated[str, about("The cause and the cure, in one sentence or two, for people.")]
+    code: Annotated[ErrorCode, about("The cause, for programs.")]
     request_id: Annotated[str, about("The request's id, as in the header X-Request-Id; the service's log has it too.")]
     fields: Annotated[
         tuple[FieldError, ...] | UnsetType,
-        about("On a 400, the parts of the request that break a rule; empty when no part is to blame."),
+        about("On a 400, the parts of the request that break a rule; empty when none does."),
     ] = UNSET  # of a 400
 
 

@@ -1,6 +1,6 @@
-"""The one table of errors: for each code the status that answers it, when it comes, and what a caller does about it.
+"""The one table of errors: for each code its status, its cause, and the caller's cure.
 
-The gate and the handlers answer by it, the OpenAPI document and ``docs/errors.md`` are made from it.
+The gate and the handlers use it; the OpenAPI document and ``docs/errors.md`` are generated from it.
 """
 
 from collections.abc import Mapping
@@ -164,4 +164,4 @@ ANYWHERE: Final = (
     ErrorCode.INTERNAL_ERROR,
     ErrorCode.OVERLOADED,
 )
-"""Codes that can answer any request, whatever its route, and are named with no operation."""
+"""Codes that can answer any request; no operation lists them."""

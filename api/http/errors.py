@@ -1,7 +1,7 @@
-"""Errors over HTTP: the one rendering, ``{error, code, requestId}``, and ``fields`` on a 400.
+"""Errors over HTTP, in one form: ``{error, code, requestId}``, and ``fields`` on a 400.
 
-Every refusal of the service is a RiskError whose sentence is safe to show; the table of errors has the status of its
-code. Errors of the framework become one of these, so that their own form never leaves the service.
+Every refusal of the service is a RiskError whose sentence is safe to show, with the status that its code has in the
+table of errors. Errors of the framework become RiskErrors, so that their form never leaves the service.
 """
 
 import errno
@@ -45,7 +45,7 @@ log: Final = structlog.get_logger()
 
 
 def render_error(request: ApiRequest, exc: Exception) -> Response[ErrorEnvelope]:
-    """Turn any failure into an answer. The only exception handler the app registers."""
+    """Answer any failure; the application's only exception handler."""
     refusal = refusal_of(exc)
     status = ERRORS[refusal.code].status
     if refusal is INTERNAL:
@@ -81,6 +81,6 @@ def status_of(exc: Exception) -> int:
 
 
 def _allowed(exc: Exception) -> str | None:
-    """The methods that a path takes, of the framework's 405."""
+    """The allowed methods of a path, from the framework's 405."""
     headers = exc.headers if isinstance(exc, HTTPException) and exc.headers else {}
     return next((value for name, value in headers.items() if name.lower() == "allow"), None)

@@ -1,7 +1,7 @@
 """Fast routes: busy routes that are answered by their middleware.
 
-Routing, the gate, the error handler and the headers are those of every route; Litestar's handler and response objects,
-a third to a half of the cost of a short request, are left out. The route's handler only names it.
+Routing, the gate, the error handler and the headers are the usual ones. Litestar's handler and response objects, a
+third to a half of the cost of a short request, are left out. The route's handler only names it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,13 +15,13 @@ JsonAnswer = tuple[int, bytes, list[tuple[bytes, bytes]]]
 """Status, body, further headers."""
 
 SERVICES: Final = "services"
-"""Where the application's state holds its services by name."""
+"""The key of the services by name in the application's state."""
 
 Service = TypeVar("Service")
 
 
 class FastRoute(ASGIMiddleware, Generic[Service]):
-    """Answers for the route before which it stands; ``answer`` gets the service of that name and the scope."""
+    """Answers for its route; ``answer`` gets the service of that name and the scope."""
 
     scopes = (ScopeType.HTTP,)
 
@@ -37,5 +37,5 @@ class FastRoute(ASGIMiddleware, Generic[Service]):
 
 
 def answered_by_middleware() -> NoReturn:
-    """What the handler of a fast route does: a request that reaches it has passed its middleware by."""
+    """The handler of a fast route, which no request reaches while the middleware is in place."""
     raise RuntimeError("This route is answered by its middleware.")

@@ -28,7 +28,7 @@ NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
 MIDNIGHT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:00(\.0{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
-"""Where whole days are meant; that it is a midnight in UTC is looked at where it is read."""
+"""For whole days; the reader of the value checks that it is a midnight in UTC."""
 
 WEEK: Final = r"^[0-9]{4}-W(0[1-9]|[1-4][0-9]|5[0-3])$(?!\n)"
 URL: Final = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+$(?!\n)"
@@ -36,7 +36,7 @@ CURSOR: Final = r"^[A-Za-z0-9_-]+$(?!\n)"
 PERSON: Final = (
     r"^(?! *([Kk][Ee][Yy]|[Pp][Oo][Ll][Ii][Cc][Yy]|[Oo][Pp][Ee][Rr][Aa][Tt][Oo][Rr]):)[ -~]*[!-~][ -~]*$(?!\n)"
 )
-"""What the header X-Operator may be, for a person named in a body."""
+"""The rule of the header X-Operator, for a person named in a body."""
 
 POLICY_VERSION: Final = r"^[a-z]+-v[1-9][0-9]{0,5}$(?!\n)"
 

@@ -1,6 +1,6 @@
-"""Callers that prove nothing, again and again: an address that goes on guessing is answered more slowly.
+"""Slows down the answers to an address that guesses tokens.
 
-Who shares the address and proves who it is, as behind an edge, is not held up.
+Authenticated callers from the same address, as behind a proxy, are not slowed.
 
 Limits  ``MOST_PER_SECOND`` refusals an address and second are answered at once
 """
@@ -16,7 +16,7 @@ HELD_S: Final = 1.0
 
 
 class Floods:
-    """Belongs to the API's event loop. It remembers the addresses of one second."""
+    """Belongs to the API's event loop. Remembers the addresses of one second."""
 
     def __init__(self, *, now: Callable[[], float] = monotonic) -> None:
         self._now = now
@@ -24,7 +24,7 @@ class Floods:
         self._refused: Counter[str] = Counter()
 
     async def hold(self, scope: Any) -> None:
-        """Count a refusal; returns when it may be answered."""
+        """Count a refusal; returns when its answer may be sent."""
         if self._is_over(scope["client"][0] if scope["client"] else ""):
             await asyncio.sleep(HELD_S)
 

@@ -1,4 +1,4 @@
-"""The order of checks. Every request to a route passes here, and the first failure is the answer.
+"""The checks of every request to a route, in their order; the first failure is the answer.
 
 origin 403 ─▶ body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400
 ─▶ Idempotency-Key 400 ─▶ media type 415 ─▶ If-Match 400 ─▶ validation 400 ─▶ the key's stored answer, or 409
@@ -41,10 +41,10 @@ from clearhold.features.core.errors import (
 from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.store.clock import Clock
 
-MAX_QUERY_PARAMETERS: Final = 500  # Every list of a query may be full, and each of its values repeat the name.
+MAX_QUERY_PARAMETERS: Final = 500  # All lists of a query may be full, with the name repeated for each value.
 TENANT: Final = "tenant"
 PRINCIPAL: Final = "clearhold.principal"
-"""Where the scope holds the principal as soon as the bearer is known."""
+"""The key of the principal in the scope, set once the bearer is known."""
 MEDIA_TYPE: Final = "The request body must be application/json in UTF-8: send Content-Type: application/json."
 
 _UNNAMED: Final = frozenset({Access.OWNER, Access.BEARER_ALONE})
@@ -60,7 +60,7 @@ class NoQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that passed the gate, as the handler gets it."""
+    """A request that passed the gate, for the handler."""
 
     raw: bytes
     principal: Principal | None
@@ -68,7 +68,7 @@ class CheckedRequest(msgspec.Struct, frozen=True, kw_only=True):
     plain: dict[str, Any]
     query: Any
     keyed: KeyedRequest | None  # with an Idempotency-Key
-    replaces: Callable[[str], bool] | None  # with If-Match: the ETags that it names
+    replaces: Callable[[str], bool] | None  # with If-Match: whether it names an ETag
     arrived_at: int
     answer_by: float | None  # of the event loop's clock
 
@@ -83,7 +83,7 @@ _EMPTY_QUERY: Final = NoQuery()
 
 
 class _NamedInBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The program that a body names, before the body is validated."""
+    """The program in a body, before the body is validated."""
 
     program_id: object = None
     program_slug: object = None
@@ -93,7 +93,7 @@ _NAMED_IN_BODY: Final = msgspec.json.Decoder(_NamedInBody)
 
 
 class Gate(ASGIMiddleware):
-    """One middleware, so that the order of checks is one function."""
+    """One middleware, so that one function has the order of checks."""
 
     scopes = (ScopeType.HTTP,)
 
@@ -205,7 +205,7 @@ def principal_of(scope: Any) -> Principal:
 
 
 def effect_id_of(scope: Any) -> str | None:
-    """The id that the effect of this request must have, when it came with an idempotency key."""
+    """The id for the effect of a request with an idempotency key."""
     keyed = checked(scope).keyed
     return None if keyed is None else keyed.effect_id
 
@@ -217,7 +217,7 @@ def body_of(scope: Any, struct: type[S]) -> S:
 
 
 def replaces_of(scope: Any) -> Callable[[str], bool]:
-    """Which ETags this write may replace."""
+    """Whether this write may replace an ETag."""
     replaces = checked(scope).replaces
     assert replaces is not None, "this route's operation declares no If-Match"
     return replaces
@@ -247,7 +247,7 @@ def query_pairs(scope: Any) -> list[tuple[str, str]]:
 
 
 def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | None]:
-    """The parameters, or the reason why they are not read: a failed validation, which is reported in its turn."""
+    """The parameters, or the reason why they cannot be read, which validation reports later."""
     try:
         return query_pairs(scope), None
     except InvalidRequestError as error:
@@ -255,7 +255,7 @@ def _pairs_of(scope: Any) -> tuple[list[tuple[str, str]], InvalidRequestError | 
 
 
 def check_version(scope: Any) -> None:
-    """Score-Version may be left out; a version that is not this one is refused."""
+    """Score-Version may be left out; other versions are refused."""
     if any(sent != INTERFACE_VERSION.encode() for sent in header_values(scope, b"score-version")):
         sentence = f"The header Score-Version must be {INTERFACE_VERSION}, or left out."
         field = FieldError(path="Score-Version", code=FieldCode.NOT_ONE_OF)
@@ -263,7 +263,7 @@ def check_version(scope: Any) -> None:
 
 
 def check_media_type(scope: Any, raw: bytes, *, required: bool) -> None:
-    """application/json, in UTF-8. A missing body is left to validation."""
+    """application/json in UTF-8. Validation handles a missing body."""
     sent = header_values(scope, b"content-type")
     if not sent and not raw:
         return
@@ -284,7 +284,7 @@ def _named(scope: Any, principal: Principal, raw: bytes, pairs: list[tuple[str, 
     try:
         body = _NAMED_IN_BODY.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return NamedPrograms()  # Validation reports what is wrong with it.
+        return NamedPrograms()  # Validation reports its faults.
     program_id, slug = body.program_id, body.program_slug
     return NamedPrograms(
         program_ids=(program_id,) if isinstance(program_id, str) else (),

@@ -1,11 +1,11 @@
 """Idempotency-Key: the answer to a repeated request.
 
 claim ─▶ effect ─▶ answer stored ─▶ answer sent. A 2xx is stored and replayed byte for byte. A 4xx had no effect and
-releases the key. After a 5xx the effect is unknown, and only the same request may use the key again. The effect has an
-id that follows from the claim, so that a request whose answer was lost finds its effect again instead of acting twice.
+releases the key. After a 5xx the effect is unknown, and only the same request may use the key again. The effect's id
+follows from the claim, so that a repeat after a lost answer finds the effect instead of acting twice.
 
-Errors  InvalidRequestError for a key that is not well formed; ConflictError for a key of another request, and for one
-        that is being answered; UnavailableError when no claim can be made
+Errors  InvalidRequestError for a malformed key; ConflictError for a key of another request, and while the first request
+        is being answered; UnavailableError when no claim can be made
 """
 
 import json
@@ -60,7 +60,7 @@ class KeyedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def key_of(scope: Any) -> bytes | None:
-    """The header's value, an opaque string; None when it was not sent."""
+    """The header's value, an opaque string; None when it is missing."""
     sent = header_values(scope, b"idempotency-key")
     if not sent:
         return None
@@ -79,7 +79,7 @@ def keyed_request(
     *,
     answer_by: float | None,
 ) -> KeyedRequest:
-    """The principal is part of the scope, so that a narrow key never reads an answer stored for a wider caller."""
+    """The principal is part of the scope: a narrow key must never read an answer that was stored for a wider caller."""
     path = _UUID.sub(_in_lower_case, scope["path"])  # Services read an id in upper case as the same one.
     place = (principal.tenant_id, principal.id, scope["method"], path, key.decode("ascii"))
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
@@ -94,10 +94,9 @@ def _in_lower_case(uuid: re.Match[str]) -> str:
 
 
 def comparable(value: Any) -> Any:
-    """Equal for bodies that mean the same: names in order, and 14.0 as the integer that the schemas take it for.
+    """Equal for bodies of equal meaning: names in order, and 14.0 as an integer, as in the schemas.
 
-    Compared here alone, and never sent: the canonical form of the record, RFC 8785, rounds and refuses some of what
-    callers may send.
+    Only compared, never sent: RFC 8785, the canonical form of the record, rounds or refuses some values of requests.
     """
     if isinstance(value, dict):
         return {name: comparable(value[name]) for name in sorted(value)}
@@ -165,7 +164,7 @@ class Idempotency:
 
 
 def _answer_in(messages: list[Message], operation: Operation) -> StoredAnswer:
-    """The answer as it is stored for repeats: without the fields that are shown once."""
+    """The stored answer for repeats, without the fields that are shown once."""
     start = next(message for message in messages if message["type"] == "http.response.start")
     body = b"".join(message["body"] for message in messages if message["type"] == "http.response.body")
     status: int = start["status"]

@@ -23,12 +23,12 @@ WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class Access(StrEnum):
-    """What proves the caller of a route."""
+    """The proof that a route demands of its caller."""
 
     PUBLIC = "public"
     SIGNATURE = "signature"  # the service behind the route verifies the raw body
     BEARER = "bearer"  # the tenant's operator token and X-Operator, or an API key with the route's scope
-    BEARER_ALONE = "bearer_alone"  # as bearer, but X-Operator and Idempotency-Key are for whatever it calls in turn
+    BEARER_ALONE = "bearer_alone"  # as bearer, but X-Operator and Idempotency-Key are for the routes that it calls
     OPERATOR = "operator"  # the tenant's operator token and X-Operator; a key is refused
     OWNER = "owner"  # the operator token of the tenant that owns the named program; no X-Operator; all else is a 401
     ADMIN = "admin"  # the platform's admin token and X-Operator
@@ -55,7 +55,7 @@ class RawBody(msgspec.Struct, frozen=True, kw_only=True):
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path. ``answers`` maps a status to the type of its body, None for no body.
 
-    ``refusals`` are the codes of its own errors; those that follow from access, method and body need not be named.
+    ``refusals`` are its specific error codes; access, method and body imply the others.
     """
 
     id: str
@@ -100,7 +100,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         return method in WRITES and self.access in PROVEN and self.access is not Access.BEARER_ALONE
 
     def codes(self, method: str) -> tuple[ErrorCode, ...]:
-        """All errors of this operation under this method, in the order of the table, but for those of any request."""
+        """All error codes of this operation under this method, in the table's order, except those of any request."""
         usual = {ErrorCode.VALIDATION_FAILED, ErrorCode.VERSION_UNSUPPORTED, *self.refusals, *_OF_ACCESS[self.access]}
         if self.scope is not None:
             usual.add(ErrorCode.SCOPE_MISSING)
@@ -122,7 +122,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(code for code in ERRORS if code in usual)
 
     def statuses(self, method: str) -> Mapping[int, Any]:
-        """All answers of this operation under this method; None for errors and for no body."""
+        """All statuses of this operation under this method, with their types; None for errors and for no body."""
         refused = dict.fromkeys(ERRORS[code].status for code in self.codes(method))
         return dict(sorted((refused | dict(self.answers)).items()))
 

@@ -1,7 +1,7 @@
-"""Which pages of browsers may call, and under which names this machine is called: against DNS rebinding.
+"""The browser pages that may call, and the allowed host names of this machine, against DNS rebinding.
 
-A page of another site sends its Origin; what is no browser sends none. A name that a stranger points at a loopback
-address arrives as the Host of a request to that address.
+A page of another site sends its Origin; other programs send none. If an attacker's name resolves to a loopback address,
+the request to that address carries this name as its Host.
 
 Errors  ForbiddenError
 """
@@ -14,14 +14,14 @@ from urllib.parse import urlsplit
 from clearhold.api.http.envelope import header_values
 from clearhold.features.core.errors import ErrorCode, ForbiddenError
 
-OTHER_ORIGIN: Final = "Pages of this origin may not call. CLEARHOLD_CONNECTOR_ORIGINS lists those that may."
+OTHER_ORIGIN: Final = "Pages of this origin may not call. CLEARHOLD_CONNECTOR_ORIGINS lists the allowed ones."
 OTHER_HOST: Final = "On this machine the header Host must be localhost, or the host of CLEARHOLD_BASE_URL."
 _HTTP: Final = b"http://"
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Origins:
-    """The service's own origin and host, and the origins that are listed beside; on loopback also pages from there."""
+    """The service's own origin and host, and further listed origins; on loopback also pages from there."""
 
     def __init__(self, base_url: str, *, listed: Iterable[str] = ()) -> None:
         url = urlsplit(base_url)
@@ -50,7 +50,7 @@ def _on_loopback(scope: Any) -> bool:
 
 
 def _name(host: bytes) -> str | None:
-    """The host's name without its port; None for what is none."""
+    """The host's name without its port; None for an invalid one."""
     try:
         return urlsplit(f"//{host.decode('ascii')}").hostname
     except ValueError:

@@ -1,4 +1,4 @@
-"""Details of a request that its status does not show. Routes note them in its scope; the metrics read them there."""
+"""Details of a request that its status does not show. Routes note them in the scope, for the metrics."""
 
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -9,7 +9,7 @@ _VERDICT: Final = "clearhold.verdict"
 
 
 class Outcome(StrEnum):
-    """A detail that the status does not show. A route notes it; at most one for each request."""
+    """A detail that the status does not show, at most one for each request."""
 
     NONE = ""
     DEGRADED = "degraded"  # a pre-flight with missing or stale inputs

@@ -1,12 +1,12 @@
-"""HTTP/1.1 on one connection: an unreadable or slow request is answered with our error envelope, and closed.
+"""HTTP/1.1 on one connection: an unreadable or slow request gets the error envelope and ends the connection.
 
-Unit    seconds; a head's time runs from its first byte on, and not while an earlier request is being answered; a new
+Unit    seconds; a head's time starts at its first byte, and pauses while an earlier request is being answered; a new
         connection has ``FIRST_REQUEST_WITHIN_S`` to begin one
-Limits  a head has ``HEAD_LIMIT`` bytes, and what arrived with them, and ``head_within_s``; the rest of a body that was
-        answered before it was there has ``rest_within_s``. The bodies that are read are limited where they are read;
-        what frames one (chunk heads, trailers) has ``FRAMING_LIMIT`` bytes and an eighth of its content.
+Limits  a head has ``HEAD_LIMIT`` bytes, plus the bytes that arrived with them, and ``head_within_s``; after an early
+        answer the rest of a body has ``rest_within_s``. The reader of a body limits its content; the framing (chunk
+        heads, trailers) has ``FRAMING_LIMIT`` bytes and an eighth of the content.
 
-A trailer is read over and never becomes a header (RFC 9110, 6.5.1): it would pass by whatever checks headers.
+A trailer is skipped and never becomes a header (RFC 9110, 6.5.1): no check of headers would see it.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _FRAMING: Final = "The framing of the body outweighs its content: send larger ch
 _NO_ROOM: Final = "Too many connections are open. Try again later."
 _NO_HOST: Final = "The header Host must be given once."
 _CHUNK_BYTES: Final = 5
-"""The least that frames a chunk: one digit and two line ends."""
+"""The shortest framing of a chunk: one digit and two line ends."""
 
 _CONTENT_PER_FRAMING: Final = 8
 _CONTINUE: Final = b"HTTP/1.1 100 "
@@ -49,7 +49,7 @@ _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class _Answering:
-    """The transport as one request sees it: its head leaves with the first of its body, in one system call."""
+    """The transport for one request: the head leaves with the first part of the body, in one system call."""
 
     __slots__ = ("_head", "_transport")
 
@@ -91,7 +91,7 @@ class Protocol(HttpToolsProtocol):
     _head_bytes = 0
     _framing_bytes = 0
     _content_bytes = 0
-    _is_mixed = False  # What was read last belongs to more than one head or body.
+    _is_mixed = False  # The last read contains parts of several heads or bodies.
     _unanswered = 0
     _refusal: tuple[ErrorCode, str] | None = None
     _head_timer: asyncio.TimerHandle | None = None
@@ -118,7 +118,7 @@ class Protocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None:
-            return  # Nothing behind a refused request is read.
+            return  # Bytes after a refused request are not read.
         self._is_mixed = False
         content_before = self._content_bytes
         super().data_received(data)
@@ -140,7 +140,7 @@ class Protocol(HttpToolsProtocol):
             self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
 
     def _count_framing(self, size: int) -> bool:
-        """False once there is too much of it, and the request is refused."""
+        """False once the framing is too long, and the request is refused."""
         self._framing_bytes += size
         if self._framing_bytes <= FRAMING_LIMIT + self._content_bytes // _CONTENT_PER_FRAMING:
             return True
@@ -167,7 +167,7 @@ class Protocol(HttpToolsProtocol):
         self.cycle.on_response = partial(self._answered, answering)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Without a callback at the end, which would cost each request one more turn of the event loop."""
+        """Without uvicorn's callback at the end, which costs each request a turn of the event loop."""
         self.tasks.add(self.loop.create_task(self._run(cycle, app)))
 
     async def _run(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
@@ -192,7 +192,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_body, self._is_mixed = False, True
-        self.scope[BODY_IS_THERE] = True  # type: ignore[typeddict-unknown-key]  # for whoever reads it
+        self.scope[BODY_IS_THERE] = True  # type: ignore[typeddict-unknown-key]  # for ``read_body``
         self._stop_rest_timer()
         super().on_message_complete()
 
@@ -211,17 +211,17 @@ class Protocol(HttpToolsProtocol):
             self._refuse(ErrorCode.HTTP_UNREADABLE, _UNREADABLE)
 
     def _unsupported_upgrade_warning(self) -> None:
-        """An upgrade is an offer that nobody has to take: the request is answered as it is."""
+        """An offer of an upgrade may be ignored: the request is answered as usual."""
 
     def _check_host(self) -> None:
-        """Refuse a request of HTTP/1.1 without a host, or with two (RFC 9112, 3.2)."""
+        """Refuse an HTTP/1.1 request with no host or two (RFC 9112, 3.2)."""
         hosts = [name for name, _ in self.headers if name == b"host"]
         if len(hosts) > 1 or (not hosts and self.parser.get_http_version() == "1.1"):
             self._refuse(ErrorCode.HTTP_UNREADABLE, _NO_HOST)
             raise ValueError(_NO_HOST)  # Stops the parser.
 
     def _check_upgrade(self) -> None:
-        """Refuse WebSocket, and a body: the parser reads none behind an offer and would take it for a new request."""
+        """Refuse WebSocket, and an upgrade with a body: the parser would take the body for a new request."""
         lengths = {value for name, value in self.headers if name in _BODY_HEADERS}
         if self._get_upgrade() == b"websocket":
             sentence = _NO_WEBSOCKET
@@ -233,7 +233,7 @@ class Protocol(HttpToolsProtocol):
         raise ValueError(sentence)  # Stops the parser.
 
     def _refuse(self, code: ErrorCode, sentence: str) -> None:
-        """Answer and hang up, once the requests before this one on the connection have been answered."""
+        """Answer and close, once the earlier requests on the connection are answered."""
         self._refusal = (code, sentence)
         if self._in_body:
             self._give_up_on_body()
@@ -254,7 +254,7 @@ class Protocol(HttpToolsProtocol):
         self.transport.close()
 
     def _give_up_on_body(self) -> None:
-        """The request that is being read cannot be: it is not begun, or its answer is the refusal, if it has none."""
+        """Abandon the request that is being read: it is not begun, or the refusal is its answer, if it has none yet."""
         self._in_body = False
         if self.cycle.response_started:
             self.transport.close()
@@ -267,7 +267,7 @@ class Protocol(HttpToolsProtocol):
         self._head_timer = None
         if self.transport.is_closing():
             return
-        if self._unanswered:  # Perhaps nobody even read the rest of it meanwhile.
+        if self._unanswered:  # The rest of it may never have been read.
             self._head_timer = self.loop.call_later(self.head_within_s, self._head_is_late)
         else:
             self._refuse(ErrorCode.REQUEST_TOO_SLOW, _HEAD_TOO_SLOW)

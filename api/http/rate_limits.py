@@ -1,8 +1,8 @@
 """Rate limits: one token bucket for each caller and class of operation, in this process's memory.
 
-A caller is a principal, or on a public route an address: of IPv6 the first 64 bits, which one host has to itself.
-A bucket holds one second's worth and fills continuously. Levels are whole millionths of a token, so that a replay of
-the same instants decides alike. One that nobody took from for a second is full, and is forgotten.
+A caller is a principal, or on a public route an address: of IPv6 the first 64 bits, which one host owns. A bucket holds
+one second's worth and fills continuously. Levels are whole millionths of a token, so that a replay of the same instants
+gives the same decisions. A bucket that was unused for a second is full, and is forgotten.
 
 Errors  RateLimitedError when the bucket is empty
 """
@@ -40,15 +40,15 @@ class RateLimits:
         self._limits, self._clock = limits, clock
         self._policies = {name: b'"%s";q=%d;w=1' % (name.encode(), limit) for name, limit in limits.items()}
         self._levels: dict[_Bucket, tuple[int, int]] = {}
-        self._former: dict[_Bucket, tuple[int, int]] = {}  # not taken from since the levels were last set aside
+        self._former: dict[_Bucket, tuple[int, int]] = {}  # unused since the last exchange of levels
         self._set_aside_at = 0
 
     def take(self, scope: Any, principal: Principal, rate_class: RateClass) -> None:
-        """Take a token, or raise; the headers of the bucket are kept for the answer."""
+        """Take a token, or raise; the answer gets the bucket's headers."""
         self._take(scope, (principal.tenant_id, principal.id, rate_class))
 
     def take_for_address(self, scope: Any, rate_class: RateClass) -> None:
-        """As ``take``, for a caller that is known by its address alone."""
+        """As ``take``, for a caller that only its address identifies."""
         self._take(scope, ("", _address(scope), rate_class))
 
     def _take(self, scope: Any, bucket: _Bucket) -> None:
@@ -69,7 +69,7 @@ class RateLimits:
             raise RateLimitedError(_LIMITED)
 
     def _forget_full(self, now: int) -> None:
-        """Forget, once a second, the buckets that were not taken from for one; they are full."""
+        """Forget, once a second, the buckets that were unused for a second; they are full."""
         if abs(now - self._set_aside_at) >= SECOND_US:
             self._former = self._levels
             self._levels = {}
@@ -77,7 +77,7 @@ class RateLimits:
 
 
 def rate_headers(scope: Any) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers of the bucket that this request took from; none when it took from none."""
+    """The headers of this request's bucket, if it took a token."""
     headers: tuple[tuple[bytes, bytes], ...] = scope.get(_KEY, ())
     return headers
 

@@ -1,9 +1,9 @@
 """Reading untrusted bytes into closed Structs, in two steps.
 
-A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only one that it refuses is
-validated against the JSON Schema of the same Struct, which lists every failing path; for the schema 14.0 is an integer,
-so a body that fails nowhere is decoded again with such numbers as integers. Then follow the checks that neither of them
-makes: repeated keys, NUL characters, and rules between fields.
+A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only a refused body is validated
+against the JSON Schema of the same Struct, which lists every failing path. For the schema 14.0 is an integer, so a body
+without failures there is decoded again with such numbers as integers. Then follow the checks that neither makes:
+repeated keys, NUL characters, and rules between fields.
 """
 
 import json
@@ -57,11 +57,11 @@ class RequestSchema(Generic[S]):
         return typed, plain
 
     def failures(self, raw: bytes) -> list[Failure]:
-        """Everything that is wrong with a body; nothing when ``decode`` takes it."""
+        """The faults of a body; empty when ``decode`` accepts it."""
         return self._taken(raw)[2]
 
     def read_query(self, pairs: Iterable[tuple[str, str]]) -> S:
-        """Query parameters as their Struct. Lists take repeats and commas; anything else may be given once."""
+        """Query parameters as their Struct. Lists take repeats and commas; other parameters occur once."""
         plain: dict[str, Any] = {}
         failures: list[Failure] = []
         for name, text in pairs:
@@ -81,7 +81,7 @@ class RequestSchema(Generic[S]):
         return msgspec.convert(plain, self.struct)
 
     def _taken(self, raw: bytes) -> tuple[S | None, dict[str, Any], list[Failure]]:
-        """The body as its Struct and as submitted, and what is wrong with it; no Struct without a failure."""
+        """The body as its Struct and as submitted, and its failures; no Struct without a failure."""
         try:
             typed = self._decoder.decode(raw)
             plain, failures = _parsed(raw)
@@ -91,7 +91,7 @@ class RequestSchema(Generic[S]):
         return typed, plain, [*failures, *self._rules(plain)]
 
     def _with_whole_numbers(self, raw: bytes, error: Exception) -> tuple[S | None, dict[str, Any], list[Failure]]:
-        """A body that the decoder refused and its schema takes: nothing but an integer with a point may be wrong."""
+        """A body that the decoder refused and its schema accepts: only an integer with a point may be the cause."""
         try:
             typed = msgspec.convert(json.loads(raw.decode(), parse_float=_number), self.struct)
         except msgspec.ValidationError:
@@ -99,7 +99,7 @@ class RequestSchema(Generic[S]):
         return typed, _parsed(raw)[0], []
 
     def _listed(self, raw: bytes) -> list[Failure]:
-        """What is wrong with a body that is refused; nothing when its schema takes it."""
+        """The faults of a refused body; empty when its schema accepts it."""
         if not raw.strip():
             return [Failure("", "is required", FieldCode.REQUIRED)]
         try:
@@ -120,7 +120,7 @@ class RequestSchema(Generic[S]):
 
 
 def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
-    """The 400 that says where the body stops being JSON, by characters of the line where it is text."""
+    """The 400 with the position of the first fault in the JSON, by characters of the line if it is text."""
     start = _fault_at(raw, fault)
     where = ""
     if start is not None:
@@ -133,7 +133,7 @@ def _not_json(raw: bytes, fault: Exception) -> InvalidRequestError:
 
 
 def _fault_at(raw: bytes, fault: Exception) -> int | None:
-    """The byte of the first fault. The standard library's parser finds it better, and takes more for JSON."""
+    """The byte of the first fault. The standard library's parser locates it better, and accepts more."""
     try:
         json.loads(raw.decode())
     except UnicodeDecodeError as error:
@@ -147,7 +147,7 @@ def _fault_at(raw: bytes, fault: Exception) -> int | None:
 
 
 def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
-    """The plain value, with repeated keys and NUL characters as failures: every parser lets both pass."""
+    """The plain value, with repeated keys and NUL characters as failures: parsers accept both."""
     repeated: list[tuple[dict[str, Any], list[str]]] = []
 
     def closed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -167,14 +167,14 @@ def _parsed(raw: bytes) -> tuple[dict[str, Any], list[Failure]]:
 
 
 def _number(text: str) -> int | float:
-    """A number with a point or an exponent: an integer where it is a short one and whole, as 14.0 is."""
+    """A number with a point or an exponent: an integer if it is short and whole, as 14.0."""
     number = float(text)
     is_short = len(text) <= _LONGEST_WHOLE and abs(number) <= _LARGEST_WHOLE
     return int(number) if is_short and Decimal(text) % 1 == 0 else number
 
 
 def _repeats(value: Any, path: list[str | int], names_of: Mapping[int, list[str]]) -> Iterator[Failure]:
-    """The keys repeated in an object, which is known by its ``id``, under the object's own path."""
+    """The repeated keys of each object, known by its ``id``, under the object's path."""
     if isinstance(value, dict):
         yield from (
             Failure(path_of([*path, name]), "must not be repeated", FieldCode.REPEATED)
@@ -200,7 +200,7 @@ def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
 
 
 def _read(kind: str | None, text: str) -> Any:
-    """A parameter as its type; a value of another type stays text, for the validator to refuse."""
+    """A parameter as its type; a value of another type stays text, which the validator refuses."""
     if kind == "boolean":
         return _BOOLEANS.get(text, text)
     return int(text) if kind == "integer" and _DIGITS.fullmatch(text) else text

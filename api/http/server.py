@@ -1,6 +1,6 @@
-"""The HTTP server in this process: its socket, its signals, its end.
+"""The HTTP server in this process: socket, signals, shutdown.
 
-Errors  ``StartupError`` when the address cannot be had
+Errors  ``StartupError`` when the address is not available
 """
 
 import asyncio
@@ -24,7 +24,7 @@ DRAIN_WITHIN_S: Final = 1
 KEEP_ALIVE_S: Final = 75
 BACKLOG: Final = 2_048
 YOUNG_OBJECTS: Final = 5_000
-"""Objects that were made and not freed since the last look for garbage among them."""
+"""Net new objects between two garbage collections."""
 
 _POLL_S: Final = 0.02
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -39,7 +39,7 @@ class Server(uvicorn.Server):
 
 
 def listening_socket(host: str, port: int, *, option: str = "--port") -> socket.socket:
-    """Bind the address, so that a port in use is reported before anything is started; ``option`` sets the port."""
+    """Bind the address before anything else starts, so that a used port is reported; ``option`` sets the port."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -49,7 +49,9 @@ def listening_socket(host: str, port: int, *, option: str = "--port") -> socket.
     except (OSError, OverflowError) as error:
         listening.close()
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-            raise StartupError(f"Port {port} is already in use on {host}. Choose another one with {option}.") from error
+            raise StartupError(
+                f"Port {port} is already in use on {host}. Choose a different port with {option}."
+            ) from error
         raise StartupError(f"Cannot listen on {host}:{port}: {error}.") from error
     return listening
 
@@ -61,7 +63,6 @@ def address_of(listening: socket.socket) -> str:
 
 
 def server_of(app: ASGIApp, connections: Connections, *, protocol: type[Protocol] = Protocol) -> Server:
-    """The server for an application, not started."""
     config = uvicorn.Config(
         app=app,
         http=partial(protocol, connections=connections),  # type: ignore[arg-type]  # called like the class
@@ -86,9 +87,9 @@ async def serve_until_signalled(
     on_ready: Callable[[], None],
     on_stop: Sequence[Callable[[], None]],
 ) -> None:
-    """Serve; call ``on_ready`` once when ready; return after a SIGTERM or SIGINT, with answers under way given.
+    """Serve; call ``on_ready`` once when ready; return after SIGTERM or SIGINT, when open requests are answered.
 
-    Each of ``on_stop`` is called at the signal, to cancel work that takes longer than the last answers may.
+    At the signal each of ``on_stop`` is called, to cancel work that takes longer than the last answers may.
     """
     server = server_of(app, connections)
     loop = asyncio.get_running_loop()
@@ -116,8 +117,8 @@ async def _announce(server: Any, is_ready: Callable[[], bool], on_ready: Callabl
 
 
 def _look_for_little_garbage() -> None:
-    """Nothing holds up answers as long as a look at all objects. What is there now stays, and is not looked at again;
-    nor is all that the requests of a moment leave behind, most of which is gone before the next look.
+    """A collection over all objects delays answers most. Present objects are frozen, and the threshold is so high
+    that most objects of requests are freed before the next collection.
     """
     gc.freeze()
     young, *older = gc.get_threshold()

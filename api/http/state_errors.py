@@ -12,7 +12,7 @@ from clearhold.features.core.errors import ErrorCode
 
 
 class ErrorEntry(msgspec.Struct, frozen=True):
-    """``meaning`` is when the code comes, ``cure`` what a caller does about it."""
+    """``meaning`` is the cause, ``cure`` the caller's next step."""
 
     status: int
     meaning: str

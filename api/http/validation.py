@@ -1,8 +1,8 @@
 """From the failures that a JSON Schema validator lists to the one sentence that the caller reads.
 
-The sentence is built from the failing keyword, never from the validator's own message, because that quotes what was
-submitted. Of names, only those of unknown properties are shown, cut and in ASCII. Paths are dotted, ``[i]`` for list
-items; a missing or unknown property is named under its parent.
+The sentence is built from the failing keyword, because the validator's own message quotes the submitted value. Only
+names of unknown properties are shown, cut and in ASCII. Paths are dotted, ``[i]`` for list items; a missing or unknown
+property is named under its parent.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,7 +70,7 @@ class Failure(NamedTuple):
 
 
 def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
-    """The 400 that lists them: one failure a path, the first 20 paths."""
+    """The 400 with one failure a path, for the first 20 paths."""
     by_path: dict[str, Failure] = {}
     for failure in failures:
         by_path.setdefault(failure.path or BODY, failure)
@@ -85,7 +85,7 @@ def refusal(failures: Iterable[Failure]) -> InvalidRequestError:
 def failures_of(
     errors: Iterable[jsonschema_rs.ValidationError], *, schema: Mapping[str, Any], noun: str
 ) -> Iterator[Failure]:
-    """Every failing path; ``schema`` is what was broken, ``noun`` the kind of its names: property or parameter."""
+    """Every failing path; ``schema`` is the broken schema, ``noun`` the kind of its names: property or parameter."""
     for error in errors:
         kind: Any = error.kind
         path = path_of(error.instance_path)
@@ -131,7 +131,7 @@ def _type_words(types: Iterable[str]) -> str:
 
 
 def _properties_at(schema: Mapping[str, Any], schema_path: Iterable[str | int]) -> list[str]:
-    """The properties of the object whose ``additionalProperties`` stands at this path of the schema."""
+    """The properties of the object whose ``additionalProperties`` is at this path of the schema."""
     *parents, _ = schema_path
     node: Any = schema
     for segment in parents:
@@ -140,7 +140,7 @@ def _properties_at(schema: Mapping[str, Any], schema_path: Iterable[str | int]) 
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    """The known name that an unknown one most looks like, whatever its case and underscores."""
+    """The known name that resembles an unknown one most, whatever its case and underscores."""
     by_letters = {_letters(each): each for each in known}
     alike = get_close_matches(_letters(name[:SHOWN_NAME_LENGTH]), by_letters, n=1, cutoff=ALIKE)
     return f"; did you mean {by_letters[alike[0]]}?" if alike else ""
@@ -151,9 +151,9 @@ def _letters(name: str) -> str:
 
 
 def _likeliest(branches: list[list[Any]], depth: int) -> list[list[Any]]:
-    """The failures of the branch that was meant: of the type of what was sent, and not null, since something was.
+    """The failures of the intended branch: of the sent value's type, and not null, since a value was sent.
 
-    Several branches only when the value has the type of none.
+    Several branches only when none has the value's type.
     """
     meant = [errors for errors in branches if not _wants_null(errors)] or branches[:1]
     fitting = [errors for errors in meant if not _is_of_another_type(errors, depth)]

@@ -1,10 +1,10 @@
 """A batch of bank events: NDJSON in, one line of NDJSON out for each event.
 
 Lines end at LF or CRLF and are counted from 1; blank ones are skipped. The bytes of a line without its ending are the
-event, as if they had been sent alone.
+event, exactly as in a single delivery.
 
-Limits  ``MOST_EVENTS``; a line is as long as the body of a single event may be
-Errors  InvalidRequestError for a body that is no such batch
+Limits  ``MOST_EVENTS``; a line has the limit of a single event's body
+Errors  InvalidRequestError for a body that is not a batch
 """
 
 from typing import Annotated, Final
@@ -25,14 +25,14 @@ _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
 
 
 class LineReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was done with one line; ``error``, with the ``path`` of its field, when it was refused."""
+    """The result of one line; ``error``, with the ``path`` of its field, when it was refused."""
 
     line: Annotated[int, about("The number of the line, from 1.")]
     received: bool
     id: Annotated[str | None, about("The event's id; null when it could not be read.")] = None
     duplicate: bool | None = None
     error: Annotated[str | None, about("Why the line was refused, in a sentence; null when it was not.")] = None
-    path: Annotated[str | None, about("The field that the sentence is about; null when there is none.")] = None
+    path: Annotated[str | None, about("The field that the sentence is about; null without one.")] = None
 
 
 def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
@@ -48,7 +48,7 @@ def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
 
 
 def read_line(line: bytes) -> BankEnvelope:
-    """The envelope of a line's event. Raises EnvelopeError when it cannot be used."""
+    """The envelope of a line's event. Raises EnvelopeError when it is invalid."""
     if len(line) > MOST_LINE_BYTES:
         raise EnvelopeError(_TOO_LONG)
     return read_envelope(line)

@@ -1,4 +1,4 @@
-"""The webhook for bank events, one endpoint for each program: by far the busiest route."""
+"""The webhook for bank events, one endpoint for each program; the busiest route."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ from clearhold.features.core.errors import ErrorCode
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """The event is in the log; ``duplicate`` if it, or another that took effect under its id, was already there."""
+    """The event is in the log; ``duplicate`` if it was there before, or another event took effect under its id."""
 
     received: bool
     duplicate: bool
@@ -47,9 +47,9 @@ _OPERATION: Final = Operation(
 _BATCH: Final = Operation(
     id="ingestBankEvents",
     tag="ingest",
-    summary=f"Takes in up to {MOST_EVENTS:,} events, one a line, under one signature over the raw body. All that can "
-    "be used are durable together; after a 503 send the batch again. There is one line of answer for each event, in "
-    "order: one that cannot be used does not stop the others.",
+    summary=f"Takes in up to {MOST_EVENTS:,} events, one a line, under one signature over the raw body. All valid "
+    "events become durable together; after a 503 send the batch again. The answer has one line for each event, in "
+    "order: an invalid event does not stop the others.",
     access=Access.SIGNATURE,
     answers={200: LineReceipt},
     refusals=(ErrorCode.UNAVAILABLE, ErrorCode.OVERLOADED, ErrorCode.STARTING),
@@ -96,7 +96,7 @@ async def take_batch(program_id: FromPath[str], request: ApiRequest, ingest: Nam
 
 
 def ingest_service(resources: Resources) -> IngestService:
-    """Also for the sandbox, whose events go the same way."""
+    """Also for the sandbox, whose events take the same path."""
     stores = resources.stores
     return IngestService(
         tenancy=stores.registry.tenancy,

@@ -1,9 +1,9 @@
 """Ingest of bank events: verify the raw bytes, read the envelope, append, answer.
 
-``data`` is not read here: anything unusual in it is stored, and the flow deals with it.
+``data`` is not read here: unusual contents are stored, and the flow handles them.
 
-Errors  UnauthorizedError, one sentence for everything that does not prove the sender; EnvelopeError for an envelope
-        that cannot be used; UnavailableError when the log could not make the events durable
+Errors  UnauthorizedError, one sentence for every failed proof of the sender; EnvelopeError for an invalid envelope;
+        UnavailableError when the log could not make the events durable
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _NO_SECRETS: Final = (b"a key of no program", b"and another: a program has two a
 
 
 class DeliveredEvent(NamedTuple):
-    """One event as it was sent."""
+    """One delivered event with its bytes."""
 
     event_id: str
     checksum: int
@@ -50,13 +50,13 @@ class IngestService:
         self._appending: dict[EventKey, asyncio.Future[None]] = {}
 
     async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
-        """Make one event durable; True when it, or another that took effect under its id, already was."""
+        """Make one event durable; True if it is a duplicate, or another event took effect under its id."""
         target = self._verified(program_id, scope, raw)
         (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
         return duplicate
 
     async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
-        """Make the events of all lines durable together; a line that cannot be used does not stop the others."""
+        """Make the events of all lines durable together; an invalid line does not stop the others."""
         target = self._verified(program_id, scope, raw)
         receipts: list[LineReceipt] = []
         deliveries: dict[int, DeliveredEvent] = {}
@@ -71,16 +71,16 @@ class IngestService:
         return sorted(receipts, key=lambda receipt: receipt.line)
 
     async def take_composed(self, program_id: str, events: ComposedEvents) -> None:
-        """Make events durable that this service composed itself, in the shapes of the bank, for a simulated program."""
+        """Make events durable that this service composed in the bank's format, for a simulated program."""
         target = self._tenancy.ingest_targets.find(program_id)
         assert target is not None, "every program has a target of ingest"
         composed = zip(events.event_ids, events.bodies, strict=True)
         await self._taken(target, [DeliveredEvent(event_id, crc32(body), body) for event_id, body in composed])
 
     def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
-        """The program, once the sender has proved to know its secret.
+        """The program, after the sender has proved the knowledge of its secret.
 
-        A refusal takes the same time for an unknown program as for a known one with one secret or two.
+        A refusal takes the same time for an unknown program and for one with one secret or two.
         """
         target = self._tenancy.ingest_targets.find(program_id)
         now = self._clock.now()
@@ -99,9 +99,9 @@ class IngestService:
         return target
 
     async def _taken(self, target: IngestTarget, deliveries: Sequence[DeliveredEvent]) -> list[bool]:
-        """Append the events that are not in the log, in their order; True for each that is no news.
+        """Append the events that are not in the log, in order; True for each duplicate.
 
-        The bytes of an event are appended once. Whoever sends them meanwhile waits, and tries if that failed.
+        The bytes of an event are appended once. A second sender waits for the first append, and retries if it failed.
         """
         keys = [(target.program_id, each.event_id, each.checksum) for each in deliveries]
         while others := [self._appending[key] for key in keys if key in self._appending]:
@@ -124,7 +124,7 @@ class IngestService:
         for key, delivery in zip(keys, deliveries, strict=True):
             is_repeated = key in new or earlier[key] is EventResult.DUPLICATE
             if not is_repeated:
-                new[key] = delivery.body  # One that conflicts is in the log too, where its sender finds it.
+                new[key] = delivery.body  # A conflicting event is stored too, for its sender to find.
             duplicates.append(is_repeated or earlier[key] is not None)
         if new:
             now, bodies = self._clock.now(), [*new.values()]
@@ -136,7 +136,7 @@ class IngestService:
     async def _earlier_results(
         self, program_id: str, keys: Sequence[EventKey]
     ) -> Mapping[EventKey, EventResult | None]:
-        """What becomes of each event because of those before; nothing of one that is appended and not applied yet."""
+        """Each event's result by earlier ones: a duplicate while pending, else by the state; None if it is new."""
         earlier: dict[EventKey, EventResult | None] = {}
         for key in keys:
             earlier[key] = EventResult.DUPLICATE if self._pending.holds(key) else None

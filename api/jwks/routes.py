@@ -1,4 +1,4 @@
-"""The public keys of the service's signatures, for those who verify them."""
+"""The public keys of the service's signatures, for their verification."""
 
 from typing import Annotated, Final
 

@@ -21,7 +21,7 @@ _by_operator: Final = partial(Operation, tag="keys", access=Access.OPERATOR)
 
 _CREATE: Final = _by_operator(
     id="createKey",
-    summary="Makes an API key. Its secret is in this answer and nowhere else.",
+    summary="Creates an API key. Only this answer has its secret.",
     answers={201: ApiKeyCreated},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_KEYS),
     body=RequestSchema(NewKey),

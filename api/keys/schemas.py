@@ -1,4 +1,4 @@
-"""API keys over HTTP. The secret is shown once, when the key is made."""
+"""API keys over HTTP. The secret is shown once, at the creation of the key."""
 
 from typing import Annotated
 from uuid import UUID

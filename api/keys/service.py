@@ -1,4 +1,4 @@
-"""API keys: a program or an integration calls with one of its own, instead of the operator token.
+"""API keys: a program or an integration calls with its key instead of the operator token.
 
 Errors  NotFoundError for a key or program that is not this tenant's
 """
@@ -36,7 +36,7 @@ class KeyService:
         return tuple(map(self._api_key, self._keys.of_tenant(principal.tenant_id)))
 
     async def revoke(self, principal: Principal, key_id: str) -> ApiKey:
-        """The key opens nothing from now on. Revoking it again changes nothing."""
+        """The key is refused from now on. A repeat changes nothing."""
         key = await self._credentials.revoke_key(principal, key_id)
         log.info("api_key_revoked", tenant_id=principal.tenant_id, key_id=key.entry.id, operator=principal.operator)
         return self._api_key(key)

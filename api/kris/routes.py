@@ -19,7 +19,7 @@ _SNAPSHOT: Final = Operation(
     tag="kris",
     summary="Measures every key risk indicator of the program now and stores the snapshot. "
     "The detectors of programs run on it, and the Program Risk Score follows from it. The answer comes when all of "
-    "that is recorded.",
+    "this is recorded.",
     access=Access.OWNER,
     answers={200: SnapshotTaken},
     refusals=(ErrorCode.NOT_CONFIRMED,),

@@ -21,7 +21,7 @@ class KriService:
         self._commands = command_log
 
     async def take_snapshot(self, principal: Principal, program_id: str, effect_id: str | None) -> SnapshotTaken:
-        """The snapshot, also when it was taken under the same ``effect_id`` before; the program is the principal's."""
+        """The snapshot of the principal's program; a repeated ``effect_id`` returns the first one."""
 
         def snapshot(entry_id: str, at: int) -> SnapshotEntry:
             return SnapshotEntry(id=entry_id, at=at)

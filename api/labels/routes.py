@@ -44,7 +44,7 @@ _RECORD: Final = Operation(
 _LIST: Final = list_operation(
     "listLabels",
     tag=_TAG,
-    summary="Labels, newest first, including those that a later label of the same transfer replaced.",
+    summary="Labels, newest first, including labels that a later one of the same transfer replaced.",
     scope=KeyScope.LABELS,
     page=LabelPage,
     query=LabelsQuery,

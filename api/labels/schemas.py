@@ -19,7 +19,7 @@ _TRANSFER_ID: Final = about("The bank's id of the transfer.")
 class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` is required if several programs have a transfer of that id.
 
-    ``source`` says whose word it is; the label of a return comes from the bank alone.
+    ``source`` is the author of the label; only the bank writes the label of a return.
     """
 
     transfer_id: Annotated[BankId, _TRANSFER_ID]

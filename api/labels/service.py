@@ -38,7 +38,7 @@ class LabelService:
         )
 
     async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
-        """The label, also when it was recorded under the same ``effect_id`` before."""
+        """The label; a repeated ``effect_id`` returns the first one."""
         result = await self._commands.carried_out(principal, effect_id)
         if result is None:
             program_id = await to_thread.run_sync(self._program_of, principal, request)

@@ -28,7 +28,7 @@ _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=Key
 _READ: Final = _operation(
     id="getLadder",
     summary="The limit ladder in force for the tenant, or for one program, which may have its own. It caps entities "
-    "and counterparties by band, and says how often each is screened.",
+    "and counterparties by band, and sets how often each is screened.",
     answers={200: LadderInForce},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(LadderQuery),
@@ -37,7 +37,7 @@ _READ: Final = _operation(
 _EVALUATE: Final = Operation(
     id="evaluateLadder",
     tag=_TAG,
-    summary="Holds a proposed transfer against the limit ladder, as its pre-flight would; nothing is recorded. Caps "
+    summary="Compares a proposed transfer with the limit ladder, as its pre-flight would; nothing is recorded. Caps "
     "are on outgoing transfers; a day and a month are of the calendar (UTC).",
     access=Access.BEARER,
     scope=KeyScope.PREFLIGHT,
@@ -51,8 +51,8 @@ _EVALUATE: Final = Operation(
 )
 _DUE: Final = _operation(
     id="listRescreeningDue",
-    summary="The entities that are due to be screened again. Due is who was never screened although it is required, "
-    "or longer ago than the cadence of its band. The bank reports no screening of counterparties.",
+    summary="The entities that are due to be screened again. It is due if it must be screened and never was, "
+    "or if its last screening is older than its band's cadence. The bank reports no screening of counterparties.",
     answers={200: RescreenPage},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     query=RequestSchema(RescreenQuery),

@@ -1,4 +1,4 @@
-"""The limit ladder as the interface shows it, and a proposed transfer that is held against it."""
+"""The limit ladder for callers, and a proposed transfer to compare with it."""
 
 from typing import Annotated
 from uuid import UUID
@@ -42,7 +42,7 @@ class RescreenQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class RescreenDue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An entity that is to be screened again; ``lastScreenedAt`` null: it never was, and has to be."""
+    """An entity to be screened again; ``lastScreenedAt`` null: it must be screened and never was."""
 
     program_id: str
     entity_id: Annotated[str, about("The bank's id of the entity.")]

@@ -1,4 +1,4 @@
-"""The limit ladder: read, held against a proposed transfer, and who is due to be screened again.
+"""The limit ladder: read, compared with a proposed transfer, and the entities that are due for screening.
 
 Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list;
         UnavailableError while the state has no owner
@@ -29,7 +29,7 @@ class LadderService:
         self._rescreening, self._clock = rescreening, clock
 
     def read(self, principal: Principal, program_id: str | None) -> LadderInForce:
-        """The tenant's, or that of one program, which may have its own."""
+        """The tenant's ladder, or the program's."""
         return self._in_force(principal, None if program_id is None else self._programs.read(principal, program_id).id)
 
     def _in_force(self, principal: Principal, program_id: str | None) -> LadderInForce:
@@ -43,7 +43,7 @@ class LadderService:
         )
 
     async def evaluate(self, principal: Principal, request: EvaluationRequest) -> LimitEvaluation:
-        """What the pre-flight of this transfer would say of its limits; nothing is recorded."""
+        """The limits in the transfer's pre-flight; nothing is recorded."""
         program = self._programs.read(principal, str(request.program_id))
         question = EvaluateLadder(proposed(request.transfer), self._clock.now())
         return (await self._owner.query(program.id, question)).value

@@ -25,7 +25,7 @@ _TAG: Final = "limits"
 _REQUEST: Final = Operation(
     id="requestLimit",
     tag=_TAG,
-    summary="Requests another cap for a program, or none. The change is an action `set_limit` that waits for a second "
+    summary="Requests a new cap for a program, or its end. The change is an action `set_limit` that waits for a second "
     "person, who approves it with `POST /api/actions/{id}/approve`. One change of a kind waits at a time.",
     access=Access.OPERATOR,
     answers={201: LimitAction},

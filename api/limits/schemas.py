@@ -36,7 +36,7 @@ Cap = str | int | None
 
 
 _KIND: Final = about(
-    "Cap of which kind; ach_debit_* are the ACH debits that the program originates, and the last two are of one entity."
+    "Kind of cap; ach_debit_* covers the ACH debits that the program originates, and the last two cover one entity."
 )
 _NOTE: Final = about("Why, in the requester's words; null when nothing was said.")
 _REQUESTED_BY: Final = about("Who requested the change.")
@@ -78,7 +78,7 @@ class LimitAction(Action, frozen=True, kw_only=True, rename="camel"):
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One kind of cap and its use now; version, names, since and note are of its last change, null without one."""
+    """One kind of cap and its use now; version, names, since and note describe its last change, null without one."""
 
     kind: Annotated[CapKind, _KIND]
     cap_cents: str | None
@@ -145,7 +145,7 @@ class LimitHistoryPage(ListPage[ChangedLimit], frozen=True, kw_only=True, rename
 
 
 def limit_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """What the schema does not say: exactly the cap that the kind needs, and none that is too high."""
+    """Rules beyond the schema: exactly the cap that the kind needs, and not too high."""
     kind = plain.get("kind")
     if isinstance(kind, str) and kind in _KINDS:
         needed, other = ("capCount", "capCents") if kind in COUNTED_KINDS else ("capCents", "capCount")

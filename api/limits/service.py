@@ -48,7 +48,7 @@ class LimitService:
     async def request(
         self, principal: Principal, program_id: str, request: NewLimit, effect_id: str | None
     ) -> LimitAction:
-        """The action that waits for a second approver; also when it was requested under this id before."""
+        """The action that waits for a second approver; a repeated id returns the first one."""
         program = self._programs.read(principal, program_id)
         action = await self._requests.request_change(
             principal,

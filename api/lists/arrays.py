@@ -1,7 +1,7 @@
-"""Bare arrays of what is kept in memory, newest first: nearly always whole, and in parts where they are long.
+"""Bare arrays of stored objects, newest first: whole if they are short, else in parts.
 
-The specification has lists of rules and of policies as arrays. One that is longer than ``MAX_PART_BYTES`` ends there,
-or where the caller's ``limit`` is, and ``Link: rel="next"`` leads on.
+The specification has lists of rules and of policies as arrays. An array ends at ``MAX_PART_BYTES`` or at the caller's
+``limit``; ``Link: rel="next"`` leads to the rest.
 
 Errors  InvalidRequestError for a cursor of another list or of other filters
 """
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 class ArrayQuery(Protocol):
-    """The part of a list's query that leads through it; the rest are filters."""
+    """The paging fields of a list's query; the others are filters."""
 
     @property
     def limit(self) -> int | None: ...
@@ -33,7 +33,7 @@ class ArrayQuery(Protocol):
 
 
 class ArrayPart(NamedTuple):
-    """A JSON array, and the cursor of what comes behind it."""
+    """A JSON array, and the cursor of the next part."""
 
     body: bytes
     next_cursor: str | None
@@ -42,7 +42,7 @@ class ArrayPart(NamedTuple):
 def array_part(
     items: Iterable[Item], query: ArrayQuery, *, place: Callable[[Item], Place], show: Callable[[Item], object]
 ) -> ArrayPart:
-    """As many of the items as fit, from the query's cursor on; only these are shown and encoded."""
+    """The items that fit, from the query's cursor on; only these are encoded."""
     filters = {name: value for name, value in msgspec.to_builtins(query).items() if name not in _PAGING}
     after = None if query.cursor is None else place_key(place_of(query.cursor, filters))
     encoded: list[bytes] = []

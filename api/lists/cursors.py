@@ -1,8 +1,8 @@
-"""Cursors of keyset pages: opaque to callers, and without authority of their own.
+"""Cursors of keyset pages: opaque to callers, and without authority.
 
 A cursor holds its version, the last sort key and a hash of the filters. Tenant and program are applied on each page.
 
-Errors  InvalidRequestError for a cursor that cannot be read, or that belongs to other filters
+Errors  InvalidRequestError for an unreadable cursor, or one of other filters
 """
 
 import binascii
@@ -23,7 +23,7 @@ _MANY: Final = (list, tuple)
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """The sort key of the last thing on a page."""
+    """The sort key of the last item on a page."""
 
     at: int
     id: str

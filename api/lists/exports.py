@@ -1,11 +1,11 @@
 """Whole lists as a download: NDJSON or CSV, streamed in bounded memory, a few at a time.
 
-The status is sent before the first line. A failure after that breaks the connection off, so that a reader can tell a
-complete export from a partial one. A failure before the first line is answered like that of any other request.
+The status is sent before the first line. A later failure breaks the connection, so that a reader can tell a complete
+export from a partial one. A failure before the first line is answered as for any other request.
 
-Limits  ``AT_A_TIME`` run for a tenant and ``IN_ALL`` for everybody, and ``THREADS`` read their batches; the connection
-        of a client that reads nothing for ``STALL_WITHIN_S``, or that is not done within ``EXPORT_WITHIN_S``, is closed
-Errors  RateLimitedError for one more than may run at a time
+Limits  ``AT_A_TIME`` for a tenant and ``IN_ALL`` for all, with ``THREADS`` to read their batches; the connection of a
+        client that reads nothing for ``STALL_WITHIN_S``, or is not done within ``EXPORT_WITHIN_S``, is closed
+Errors  RateLimitedError for an export over the limits
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from clearhold.features.core.principal import Principal
 AT_A_TIME: Final = 2
 IN_ALL: Final = 8
 THREADS: Final = 2
-"""Few, so that whoever reads a page or asks for a pre-flight beside the exports is answered first."""
+"""Few, so that pages and pre-flights are answered before exports."""
 
 STALL_WITHIN_S: Final = 30.0
 EXPORT_WITHIN_S: Final = 3_600.0
@@ -51,7 +51,7 @@ MEDIA_TYPES: Final[Mapping[ExportFormat, str]] = {
 
 
 class Concurrency:
-    """How many may run at a time for a tenant, whichever its keys, and in all. Belongs to the API's event loop."""
+    """The running exports of each tenant, whichever its keys, and in all. Belongs to the API's event loop."""
 
     def __init__(self, most: int = AT_A_TIME, *, in_all: int = IN_ALL, what: str = "exports") -> None:
         self._most, self._in_all, self._what = most, in_all, what
@@ -59,7 +59,7 @@ class Concurrency:
 
     @contextmanager
     def slot(self, principal: Principal) -> Iterator[None]:
-        """One slot, taken until the block is left, however that happens."""
+        """One slot, until the block ends in any way."""
         tenant_id = principal.tenant_id
         if self._running[tenant_id] >= self._most:
             raise RateLimitedError(_TOO_MANY.format(most=self._most, what=self._what), ErrorCode.TOO_MANY_AT_ONCE)
@@ -75,11 +75,11 @@ class Concurrency:
 
 
 Batches = Generator[Sequence[msgspec.Struct | msgspec.Raw], None, None]
-"""The items of an export, some at a time. An item that is Raw is a line already; there is no CSV of such."""
+"""The items of an export, some at a time. A Raw item is a complete line, and has no CSV."""
 
 
 class Export:
-    """One download, as an ASGI application. ``batches`` are read in a worker thread, from when it is run."""
+    """One download, as an ASGI application. A worker thread reads ``batches`` while it runs."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Export:
 
 
 class Downloads:
-    """Makes the exports of a process, which count together against its limits."""
+    """Builds the exports of a process, which share its limits."""
 
     def __init__(self) -> None:
         self._limit, self._threads = Concurrency(), CapacityLimiter(THREADS)
@@ -163,7 +163,7 @@ class Downloads:
 
 
 def examples_of(kind: type[msgspec.Struct], example: Mapping[str, Any]) -> Mapping[str, str]:
-    """A download of one thing in every format, for the OpenAPI document."""
+    """A download of one item in every format, for the OpenAPI document."""
     only, names = [msgspec.convert(example, kind)], kind.__struct_encode_fields__
     in_csv = _csv_lines([names]) + _csv_of(names, only)
     return {

@@ -1,4 +1,4 @@
-"""Lists of stored rows for any caller: a page behind a cursor, or all of it in batches.
+"""Lists of stored rows for any caller: a page after a cursor, or the whole list in batches.
 
 Errors  InvalidRequestError for a cursor of another list or of other filters
 """
@@ -44,10 +44,10 @@ class ListPage(msgspec.Struct, Generic[Item], frozen=True, kw_only=True, rename=
 
 
 class ListReader(Generic[Row, Item, Filters, Key]):
-    """Reads one list. ``filters`` are the store's, already narrowed to what the principal may name.
+    """Reads one list. ``filters`` are the store's, already narrowed to the principal's reach.
 
-    ``read_page`` gets the sort key of the last row before the page and how many rows to read; ``items_of`` turns rows
-    into what the interface shows. Both run in worker threads.
+    ``read_page`` gets the sort key of the last row before the page and the number of rows; ``items_of`` makes items
+    of rows. Both run in worker threads.
     """
 
     def __init__(
@@ -76,5 +76,5 @@ class ListReader(Generic[Row, Item, Filters, Key]):
 def batches_of(
     rows: Iterator[Sequence[Row]], items_of: Callable[[Sequence[Row]], Sequence[Item]]
 ) -> Generator[Sequence[Item], None, None]:
-    """Stored rows as items, batch by batch; nothing is read before the first is asked for. Closing it ends the read."""
+    """Stored rows as items, batch by batch; reading starts with the first batch, and closing ends it."""
     return (items_of(batch) for batch in rows)

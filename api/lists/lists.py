@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` are real instants, not only shaped like them, and in this order."""
+    """``from`` and ``to`` are existing instants, in this order."""
     for name in _BOUNDS:
         if isinstance(plain.get(name), str) and _instant_of(plain, name) is None:
             yield Failure(name, RULE_OF_PATTERN[MOMENT])
@@ -43,7 +43,7 @@ def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 def _bounds_in_order(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """Mixed up, they would be a list, or a record for an examiner, without a line in it."""
+    """In the wrong order, they would give an empty list, or an empty record for an examiner."""
     start, end = (_instant_of(plain, name) for name in _BOUNDS)
     if start is not None and end is not None and start >= end:
         yield Failure("from", FROM_BEFORE_TO, FieldCode.CONFLICTING)
@@ -63,13 +63,13 @@ def instant_text(at: int | None) -> str | None:
 
 
 def only(values: Iterable[Value] | None) -> Value | None:
-    """The one value that a filter of two kinds narrows a list to; None without the filter, and for both kinds."""
+    """The single value of a filter with two values; None without the filter, and for both values."""
     wanted = set(values or ())
     return wanted.pop() if len(wanted) == 1 else None
 
 
 def published_part(request: ApiRequest, part: ArrayPart) -> Response[bytes | None]:
-    """A tenant's own array, or a 304 when the request names its ETag."""
+    """A tenant's array, or a 304 when the request names its ETag."""
     link = next_link(request, part.next_cursor)
     return published(request, part.body, media_type=JSON, cache=PRIVATE, headers=link)
 

@@ -1,4 +1,4 @@
-"""The operations that every list has: its pages, and the whole of it as a download."""
+"""The operations that every list has: its pages, and its download."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 
 _EXPORT_LIMITS: Final = (
-    "An export that fails midway breaks off the connection without a clean end. "
+    "An export that fails midway breaks the connection without a clean end. "
     "At most two run at a time for a tenant, and eight in all."
 )
 

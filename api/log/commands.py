@@ -1,9 +1,9 @@
 """The path of every command that changes state: its entry goes to the log, the flow decides, the result is read back.
 
-entry appended ─▶ applied to the state as it then stands ─▶ result committed ─▶ result read, or its refusal raised
+entry appended ─▶ applied to the current state ─▶ result committed ─▶ result read, or its refusal raised
 
-Nothing is decided here. The id of an entry follows from the request's Idempotency-Key, if it has one. So a repeat whose
-first answer was lost finds the result of the first: the flow applies an id once.
+Nothing is decided here. The id of an entry follows from the request's Idempotency-Key, if it has one. The flow applies
+an id once, so a repeat after a lost answer finds the first result.
 
 Errors  UnavailableError when the log does not accept the entry, or when it is not committed in time;
         the refusal of the flow (``api/log/refusals.py``)
@@ -67,10 +67,10 @@ class CommandLog:
         *,
         effect_id: str | None,
     ) -> EntryResultRow:
-        """Have a command carried out, once for each ``effect_id``; ``command`` builds it from its id and its time.
+        """Execute a command once for each ``effect_id``; ``command`` builds it from its id and its time.
 
-        Returns the result of a command that was carried out, now or under the same ``effect_id`` before. Everything
-        that it led to can then be read. Raises the refusal of one that was not.
+        Returns the result of an executed command, now or under the same ``effect_id`` before; all its consequences can
+        then be read. Raises the refusal of a command that was not executed.
         """
         earlier = await self.carried_out(principal, effect_id)
         return earlier or await self.carry_out(principal, kind, program_id, command, effect_id=effect_id)
@@ -84,7 +84,7 @@ class CommandLog:
         *,
         effect_id: str | None,
     ) -> EntryResultRow:
-        """The same of a command of which ``carried_out`` knows nothing."""
+        """As ``submit``, for a command that ``carried_out`` does not know."""
         entry = command(effect_id or self._new_id(), self._clock.now())
         shard = shard_of(program_id, self._shard_count)
         offset = await self._appender.append(shard, kind, program_id, entry.at, msgspec.json.encode(entry))
@@ -101,7 +101,7 @@ class CommandLog:
         return result
 
     async def carried_out(self, principal: Principal, effect_id: str | None) -> EntryResultRow | None:
-        """The result of the command that was carried out under this id before."""
+        """The result of the command that was executed under this id before."""
         result = None if effect_id is None else await self._result(principal, effect_id)
         return None if result is None or refusal_of(result) is not None else result
 

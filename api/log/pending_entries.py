@@ -1,7 +1,7 @@
-"""The entries that this process has appended to the log and the flow has not applied yet, by shard.
+"""The log entries of this process that the flow has not applied yet, by shard.
 
-They answer two questions: whether an event is among them, which makes it a duplicate although the state has not seen it
-yet; and how long the oldest has been waiting, which makes the answer of a pre-flight degraded.
+Two uses: an event among them is a duplicate although the state does not have it yet; and the wait of the oldest makes a
+pre-flight degraded.
 """
 
 from bisect import bisect_right
@@ -12,7 +12,7 @@ from typing import Final
 from clearhold.store.redis_log.progress import LogProgress
 
 UNAPPLIED_LIMIT: Final = 65_536
-"""Entries a shard. Beyond it the oldest are forgotten: a duplicate of one is then appended, and skipped by the flow."""
+"""Entries a shard. Beyond it the oldest are forgotten: their duplicates are appended, and skipped by the flow."""
 
 EventKey = tuple[str, str, int]
 """Program, event id and the checksum of the body."""
@@ -37,17 +37,17 @@ class PendingEntries:
             self._forget(waiting.popleft())
 
     def holds(self, key: EventKey) -> bool:
-        """Whether the event was appended here and may not be applied yet."""
+        """Whether the event was appended here and may be unapplied."""
         return key in self._keys
 
     def waiting_us(self, shard: int, *, now: int) -> int:
-        """How long the shard's oldest unapplied entry has been waiting, 0 when there is none."""
+        """The wait of the shard's oldest unapplied entry; 0 without one."""
         self._drop_applied(shard)
         waiting = self._waiting[shard]
         return max(0, now - waiting[0][1]) if waiting else 0
 
     def entries(self, shard: int) -> int:
-        """How many of the shard's entries are not applied yet. Any thread may ask."""
+        """The number of the shard's unapplied entries; for any thread."""
         offsets = list(self._waiting[shard])  # One step, while the event loop may be appending.
         return len(offsets) - bisect_right(offsets, self._progress.applied_offset(shard), key=itemgetter(0))
 

@@ -1,7 +1,7 @@
-"""Where the answer to a pre-flight becomes durable: the log, and the memory of what this process appended to it.
+"""Makes answers to pre-flights durable in the log, and remembers this process's entries.
 
 Errors  UnavailableError while the service starts, when too many entries wait for their commit, when the log does not
-        confirm an entry, and when it will not or did not confirm it by the caller's deadline
+        confirm an entry, and when it misses the caller's deadline
 """
 
 import asyncio
@@ -27,15 +27,15 @@ STATE_BEHIND_AFTER_US: Final = 2 * SECOND_US
 STARTING: Final = "The service is starting. Nothing was recorded; try again."
 CATCHING_UP: Final = "The service is catching up. Nothing was recorded; try again."
 OVERRUN: Final = (
-    "The answer was not durable within X-Deadline-Ms, and may be recorded all the same. "
-    "Send the request again under the same key: it gets the recorded answer."
+    "The answer was not durable within X-Deadline-Ms, but may still be recorded. "
+    "Send the request again under the same key: it returns the recorded answer."
 )
 
 log: Final = structlog.get_logger()
 
 
 class PreflightLog:
-    """Belongs to the API's event loop. ``keyed`` holds the ids that follow from an idempotency key."""
+    """Belongs to the API's event loop. ``keyed`` has the ids that follow from idempotency keys."""
 
     def __init__(
         self,
@@ -52,21 +52,21 @@ class PreflightLog:
         self.is_open = False
 
     def open(self, keyed_ids: Iterable[str]) -> None:
-        """Begin, knowing the ids of all repeatable pre-flights that earlier processes recorded."""
+        """Begin, with the ids of all repeatable pre-flights of earlier processes."""
         for preflight_id in keyed_ids:
             self._keyed.put(key_of(preflight_id), 0)
         self.is_open = True
 
     def behind(self, program_id: str, *, now: int) -> bool:
-        """Whether an entry of the program's shard has been waiting for too long to be applied."""
+        """Whether the oldest unapplied entry of the program's shard has waited too long."""
         return self._pending.waiting_us(self._shard(program_id), now=now) > STATE_BEHIND_AFTER_US
 
     def waiting_entries(self, shard: int) -> int:
-        """How many entries that this process appended are not applied yet."""
+        """The number of this process's unapplied entries."""
         return self._pending.entries(shard)
 
     async def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
-        """The record of this id; an id that was never recorded is not looked up on disk."""
+        """The record of this id; an unknown id is not looked up on disk."""
         if not self.is_open:
             raise UnavailableError(STARTING, ErrorCode.STARTING)
         overdue = self._overdue.get(preflight_id)
@@ -77,13 +77,13 @@ class PreflightLog:
         return await self._recorded.find(principal, preflight_id)
 
     def append_s(self) -> float:
-        """How many seconds of a deadline to leave for the append."""
+        """The seconds of a deadline that the append needs."""
         return self._appender.expected_s()
 
     async def append(self, record: PreflightRecord, *, answer_by: float | None = None) -> None:
-        """Returns once the record is durable, and no later than ``answer_by``, of the event loop's clock.
+        """Returns when the record is durable, at the latest at ``answer_by`` on the event loop's clock.
 
-        What would probably not be durable by then is not begun. What was begun and is not, may still become durable.
+        An append that would probably be late is not begun. A late append may still become durable.
         """
         if not self.is_open:
             raise UnavailableError(STARTING, ErrorCode.STARTING)
@@ -105,7 +105,7 @@ class PreflightLog:
             self._keyed.put(key_of(answer.preflight_id), shard)
 
     async def _append_by(self, record: PreflightRecord, shard: int, answer_by: float) -> None:
-        """A task that overruns goes on, so that a repeat under the key waits for it and finds its record."""
+        """A late append continues, so that a repeat under the key waits for it and finds its record."""
         loop = asyncio.get_running_loop()
         left_s = answer_by - loop.time()
         if left_s < self.append_s():

@@ -1,7 +1,7 @@
 """Reads recorded pre-flights: from DuckDB once they are committed, until then from the log.
 
-Of an entry that is durable but not committed its place in the log is kept, about 150 bytes each. When there is no room
-for more places, the flow has not committed for long, and new pre-flights are refused.
+A durable but uncommitted entry keeps its log offset in memory, about 150 bytes. If they reach their limit, the flow has
+not committed for long, and new pre-flights are refused.
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ from clearhold.store.lake.raw_events import RawEvents
 from clearhold.store.redis_log.progress import LogProgress
 
 UNCOMMITTED_LIMIT: Final = 65_536
-"""Pre-flights a shard that may be durable and not yet committed."""
+"""Pre-flights a shard that are durable and may be uncommitted."""
 
 
 UNREADABLE: Final = "The record of this pre-flight cannot be read at the moment. Try again."

@@ -1,6 +1,6 @@
-"""The refusals of log entries: each result that is not ``made``, as an error of its own name.
+"""The refusals of log entries: one error for each result except ``made``.
 
-The flow decides on refusals, against the state as it is when the entry is applied
+The flow decides on refusals, by the state at the time when the entry is applied
 (``features/core/entries/commands.py``).
 """
 
@@ -83,7 +83,7 @@ class ChangePendingError(ConflictError):
 class AutonomyUnchangedError(ConflictError):
     def __init__(self) -> None:
         super().__init__(
-            "The program has this tier, and nothing that is withdrawn is eligible.", ErrorCode.AUTONOMY_UNCHANGED
+            "The program has this tier, and no withdrawn detector is eligible.", ErrorCode.AUTONOMY_UNCHANGED
         )
 
 
@@ -110,7 +110,7 @@ class PolicyInForceError(ConflictError):
 
 
 _CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
-"""An approval of an action that no longer waits for one is no refusal: the action stays as it is (ruling 27)."""
+"""An approval of an action that no longer waits is not a refusal: the action stays unchanged (ruling 27)."""
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.DECISION: UnknownAlertError,
     ResultKind.APPEAL: UnknownAlertError,
@@ -134,7 +134,7 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
 
 
 def refusal_of(row: EntryResultRow) -> RiskError | None:
-    """The error of a refused entry; None for one that was carried out."""
+    """The error of a refused entry; None for an executed one."""
     result = EntryResult(row.result)
     if result in _CARRIED_OUT:
         return None

@@ -1,4 +1,4 @@
-"""Metrics out of the totals of some days: shares with their intervals, quantiles of waits, and families of events."""
+"""Metrics from the totals of some days: shares with their intervals, quantiles of waits, and families of events."""
 
 from collections.abc import Iterable, Mapping
 from itertools import repeat
@@ -66,7 +66,7 @@ def to_metrics(totals: DayTotals, *, days: int, to: int, as_of: int) -> Metrics:
 
 
 def hours(waits: Iterable[int]) -> DecisionHours:
-    """Quantiles of waits in seconds; between two of them they are interpolated."""
+    """Quantiles of waits in seconds, interpolated between two waits."""
     ordered = sorted(waits)
 
     def quantile(tenths: int) -> float | None:

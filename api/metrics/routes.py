@@ -33,7 +33,7 @@ _READ: Final = _operation(
 )
 _HISTORY: Final = _operation(
     id="listMetricsHistory",
-    summary="The metrics as they were known at the end of each day, newest first. "
+    summary="The metrics at the end of each day, newest first. "
     "Each covers the 30 UTC days up to its `to`. from and to are midnights in UTC and narrow the days that ended.",
     answers={200: MetricsPage},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),

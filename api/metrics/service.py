@@ -1,4 +1,4 @@
-"""Metrics: of now from the owners of the programs, and of days that have ended as the programs stored them.
+"""Metrics: current ones from the owners of the programs, and the stored ones of past days.
 
 Window  whole UTC days; the last one of ``read`` is today
 Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list,
@@ -54,7 +54,7 @@ class MetricsService:
         return _marked(metrics, programs)
 
     async def history(self, principal: Principal, query: MetricsHistoryQuery) -> MetricsPage:
-        """One for each day that has ended, the newest first, as it was known then."""
+        """The stored metrics of each past day, newest first."""
         programs = self._programs_of(principal, query.program_id)
         program_ids = tuple(program.id for program in programs)
         filters = {"programs": program_ids, "from": query.from_, "to": query.to}
@@ -74,7 +74,7 @@ class MetricsService:
         return MetricsPage.of([_marked(_of_day(day), programs) for day in page], cursor)
 
     def _programs_of(self, principal: Principal, named: tuple[str, ...] | None) -> tuple[Program, ...]:
-        """Those that are named; else all that the bank's events come from, or for a test key the simulated ones."""
+        """The named programs; else all with real events, or for a test key all simulated ones."""
         if named is None:
             source = ProgramSource.SIMULATED if principal.mode is KeyMode.TEST else ProgramSource.BANK
             return self._programs.list(principal, source=source)
@@ -85,7 +85,7 @@ class MetricsService:
 
 
 def _marked(metrics: Metrics, programs: Sequence[Program]) -> Metrics:
-    """Programs whose figures are added up are all simulated, or none is."""
+    """Marks summed metrics as simulated if the programs are; they are all simulated, or all real."""
     is_simulated = any(program.source is ProgramSource.SIMULATED for program in programs)
     return replace(metrics, simulated=True) if is_simulated else metrics
 

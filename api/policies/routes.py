@@ -34,7 +34,7 @@ _by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 _LIST: Final = _operation(
     id="listPolicies",
     summary="The tenant's policies, newest first. The body of a version of the rules is empty here: `GET "
-    '/api/policies/{id}` has it. A list of over 4 MiB, or of more than `limit`, goes on behind `Link: rel="next"`.',
+    '/api/policies/{id}` has it. A list of over 4 MiB, or of more than `limit`, continues at `Link: rel="next"`.',
     answers={200: tuple[Policy, ...], 304: None},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[POLICY],
@@ -51,9 +51,9 @@ _READ: Final = _operation(
 )
 _CREATE: Final = _by_operator(
     id="createPolicy",
-    summary="Writes a new version of a policy. It is in force nowhere until its activation is approved, and is never "
+    summary="Writes a new version of a policy. It takes effect once its activation is approved, and is never "
     "edited or removed. Versions of a kind are counted: policy-v2 follows policy-v1. Those with the prefixes "
-    "autonomy, limits, rules and scorecard have routes of their own.",
+    "autonomy, limits, rules and scorecard have separate routes.",
     answers={201: Policy},
     refusals=(
         ErrorCode.PROGRAM_NOT_FOUND,

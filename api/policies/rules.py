@@ -1,6 +1,6 @@
-"""What a new policy must be, beyond the schema of its body: a version that a person may write, and words that exist.
+"""Rules for a new policy beyond the schema of its body: a version that a person may write, and known words.
 
-The prefix of the version says which body is meant, so the body's own failures are listed here under ``body``.
+The prefix of the version selects the body's schema, so its failures are listed here under ``body``.
 """
 
 from collections.abc import Callable, Iterator, Mapping

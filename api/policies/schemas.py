@@ -36,7 +36,7 @@ VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 
 
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``body`` is what the prefix of ``version`` says: policy, clock, ladder, thresholds, kri or retention."""
+    """The prefix of ``version`` sets the type of ``body``: policy, clock, ladder, thresholds, kri or retention."""
 
     version: Annotated[VersionText, about("The next version of its kind, as in clock-v2; its prefix is the kind.")]
     program_id: UUID | None = None
@@ -56,7 +56,7 @@ class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Versioned data, not code. The prefix of ``version`` says what ``body`` is; ``programId`` null is tenant-wide."""
+    """Versioned data. The prefix of ``version`` sets the type of ``body``; ``programId`` null is tenant-wide."""
 
     id: Annotated[str, minted("policy")]
     tenant_id: str
@@ -80,12 +80,12 @@ def to_policy(stored: StoredPolicy) -> Policy:
 
 
 def without_body(stored: StoredPolicy) -> Policy:
-    """A version of the rules among others: two hundred rules each, a thousand times, are no list."""
+    """A list leaves out the bodies of rule versions: two hundred rules each, a thousand times, are too long."""
     return msgspec.structs.replace(to_policy(msgspec.structs.replace(stored, body=NO_RULES)), body={})
 
 
 def id_of(tenant_id: str, version: ProgramVersion) -> str:
-    """A version of a program's own has no other id than its place."""
+    """The id of a program's version, which follows from its place."""
     return policy_id_of(tenant_id, f"{version.program_id}/{version.version}")
 
 

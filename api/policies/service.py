@@ -1,7 +1,7 @@
 """The tenant's policies: versions that are never edited, brought into force by an approved action, and read.
 
-Errors  NotFoundError for a policy or program that is not this tenant's; ConflictError for a version that exists, for
-        an activation that is under way, and for one that has nothing to do
+Errors  NotFoundError for a policy or program that is not this tenant's; ConflictError for a version that exists, an
+        activation that is under way, or one without effect
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -51,7 +51,7 @@ class PolicyService:
         self._registry, self._table, self._programs, self._actions = registry, table, programs, actions
 
     async def create(self, principal: Principal, request: NewPolicy, effect_id: str | None) -> Policy:
-        """A new version, in force nowhere yet."""
+        """A new version, not in force yet."""
         program_id = None
         if request.program_id is not None:
             program_id = self._programs.read(principal, str(request.program_id)).id
@@ -68,7 +68,7 @@ class PolicyService:
     async def activate(
         self, principal: Principal, policy_id: str, request: Activation, effect_id: str | None
     ) -> Action:
-        """The action that brings the version into force once another person approves it."""
+        """The action that puts the version in force once another person approves it."""
         policy = self._find(principal, policy_id)
         return await self._actions.request_change(
             principal,
@@ -102,14 +102,14 @@ class PolicyService:
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
-        """A version that was written here: the others are activated where they are written."""
+        """A version that was written here; other kinds have their activation routes."""
         for stored in self._written(principal):
             if stored.id == policy_id.lower() and prefix_of(stored.version) not in {RULES, SCORECARD}:
                 return stored
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     async def _of_tenant(self, principal: Principal) -> Sequence["_Listed"]:
-        """Newest first: what was written here, and the programs' own limits and tiers of autonomy."""
+        """Newest first: the policies written here, and the programs' limits and tiers of autonomy."""
         own = await to_thread.run_sync(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
         policies = [
             *(_written_here(principal, each) for each in self._written(principal)),
@@ -118,7 +118,7 @@ class PolicyService:
         return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
 
     def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
-        """All callers may read the tenant-wide policies, and those of the programs within their reach."""
+        """The tenant-wide policies, and those of the programs within the caller's reach."""
         for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
             if prefix_of(stored.version) not in {SHADOW, CHALLENGER} and (
                 stored.program_id is None or principal.reaches(stored.program_id)
@@ -127,7 +127,7 @@ class PolicyService:
 
 
 class _Listed(NamedTuple):
-    """What a policy is looked for by; ``alone`` makes it as it is shown by itself, ``in_list`` among others."""
+    """A policy's sort key; ``alone`` builds its form for itself, ``in_list`` its form in a list."""
 
     id: str
     created_at: str
@@ -153,7 +153,7 @@ def _of_program(principal: Principal, version: ProgramVersion) -> _Listed:
 
 
 def _within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
-    """A version of the rules without those of programs that the principal does not reach; any other as it is."""
+    """A version of the rules without programs outside the principal's reach; other policies unchanged."""
     if not isinstance(stored.body, RulesBody):
         return stored
     return replace(stored, body=RulesBody(rules=reached_rules_in(stored, principal)))
@@ -161,5 +161,5 @@ def _within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
 
 def _place(listed: _Listed) -> Place:
     created_at = parse_instant(listed.created_at)
-    assert created_at is not None, "a policy was created at an instant"
+    assert created_at is not None, "a policy has its time of creation"
     return Place(created_at, listed.id, "")

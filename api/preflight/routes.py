@@ -60,7 +60,7 @@ _READ: Final = _operation(
 
 _STATS: Final = _operation(
     id="getPreflightStats",
-    summary="How pre-flights were decided, how long they took, and how their decisions turned out.",
+    summary="Decisions of pre-flights, their latency, and their decisions compared with later labels.",
     answers={200: PreflightStats},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(PreflightStatsQuery),
@@ -69,7 +69,7 @@ _STATS: Final = _operation(
 
 
 async def _submit(preflights: PreflightService, scope: Scope) -> JsonAnswer:
-    """201 when it is new and recorded, 200 when it is replayed."""
+    """201 for a new recorded answer, 200 for a replay."""
     request = body_of(scope, PreflightRequest)
     passed = checked(scope)
     answer = await preflights.submit(

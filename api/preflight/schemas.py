@@ -72,7 +72,7 @@ class PreflightRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class PreflightDetail(Preflight, frozen=True, kw_only=True, rename="camel"):
-    """The answer as it was given, with the request, the matched transfer and the time."""
+    """The recorded answer, with the request, the matched transfer and the time."""
 
     request: Annotated[
         dict[str, Any],
@@ -121,7 +121,7 @@ class PreflightGrades(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What pre-flights answered, and how that turned out."""
+    """The answers of pre-flights, compared with later labels."""
 
     window_days: Annotated[int, about("How many days back they were asked.")]
     count: Annotated[int, about("How many pre-flights there were; repeats under a key are not counted.")]
@@ -139,13 +139,13 @@ class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """What the schema does not say: one program is named, and the day or instant and the country exist."""
+    """Rules beyond the schema: one program is named, and the day or instant and the country exist."""
     yield from names_one_program(plain)
     yield from transfer_rules(plain)
 
 
 def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """The part of it that is about the transfer."""
+    """The rules for the transfer."""
     transfer = _object_at(plain, "transfer")
     moment = transfer.get("effectiveOn")
     if isinstance(moment, str) and parse_instant(moment) is None:
@@ -170,9 +170,9 @@ def names_one_program(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 def proposed(request: TransferRequest) -> ProposedTransfer:
-    """The requested transfer as the features score it and the log keeps it.
+    """The requested transfer for the features and the log.
 
-    They are two types on purpose: a request is closed and bounded by the limits of the interface, while a recorded
-    transfer must stay readable whatever those limits become.
+    Two types on purpose: a request is bounded by the limits of the interface, while a recorded transfer must stay
+    readable when these limits change.
     """
     return msgspec.convert(msgspec.to_builtins(request), ProposedTransfer)

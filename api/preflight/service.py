@@ -1,13 +1,13 @@
-"""Pre-flight: score a proposed transfer like a landed one, record the answer, then give it.
+"""Pre-flight: scores a proposed transfer like a landed one, and records the answer before it is sent.
 
-The id of a pre-flight with an idempotency key is derived from tenant, program and key, so the key needs no table of its
-own: a known id is a replay. Without a key the id is minted.
+The id of a pre-flight with an idempotency key is derived from tenant, program and key: a known id is a replay,
+without a table of keys. Without a key the id is random.
 
-With a deadline the answer leaves by then, or not at all: where the program's state does not answer in time the answer
-is unscored, and where the log will not confirm it in time it is not recorded.
+With a deadline the answer leaves in time or not at all: when the program's state does not answer in time the answer is
+unscored, and when the log will not confirm in time nothing is recorded.
 
-``latencyMs`` counts from the arrival of the request. In the answer it includes the durable write; the record is what is
-written, so in it the time ends where the write begins.
+``latencyMs`` counts from the arrival of the request. The answer's includes the durable write; the recorded one ends
+before it.
 
 Errors  NotFoundError for a program of another tenant; ConflictError for a key that was used for another transfer;
         UnavailableError when the answer was not recorded, or not known to be in time
@@ -38,7 +38,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.ids import IdFactory
 
 APPEND_SHARE: Final = 0.25
-"""How much of the time left is kept for the append while the owner answers, if it does not probably need more."""
+"""The least share of the remaining time that is kept for the append while the owner answers."""
 OTHER_TRANSFER: Final = "This idempotencyKey was used for another transfer on this program."
 
 
@@ -62,9 +62,9 @@ class PreflightService:
         arrived_at: int,
         answer_by: float | None = None,
     ) -> Preflight:
-        """A new answer, or the recorded one when the body's idempotency key was used on the program before.
+        """A new answer, or the recorded one of the body's idempotency key on the program.
 
-        ``effect_id`` comes from the header Idempotency-Key: a record of that id is the answer to this same request.
+        ``effect_id`` comes from the header Idempotency-Key: a record of that id answers the same request.
         ``answer_by`` is of the event loop's clock.
         """
         program = self._program(principal, request)
@@ -138,7 +138,7 @@ class PreflightService:
     async def _assessed(
         self, program_id: str, question: ScoreProposal, answer_by: float | None
     ) -> tuple[ProposalScore, int | None]:
-        """The owner's answer and its microseconds; without a score when it leaves no time for the append."""
+        """The owner's answer and its microseconds; unscored when it leaves no time for the append."""
         if answer_by is None:
             return await self._owner.query(program_id, question)
         left_s = answer_by - asyncio.get_running_loop().time()
@@ -150,7 +150,7 @@ class PreflightService:
 
 
 def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:
-    """The recorded answer; nobody gets one transfer's answer for another (ruling 12)."""
+    """The recorded answer; a key used for a different transfer is refused (ruling 12)."""
     if earlier.transfer != transfer:
         raise ConflictError(OTHER_TRANSFER, ErrorCode.IDEMPOTENCY_MISMATCH)
     return msgspec.structs.replace(earlier.answer, idempotent=True, degraded_reasons=())

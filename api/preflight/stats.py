@@ -1,6 +1,6 @@
-"""Statistics of pre-flights: decisions, latency, and how the decisions turned out, over the last days.
+"""Statistics of pre-flights: decisions, latency, and the labels after them, over the last days.
 
-Window  (now - days, now], by the instant of the request; a match or a label counts whenever it came
+Window  (now - days, now], by the time of the request; matches and labels of any time count
 """
 
 from typing import Final

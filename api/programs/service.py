@@ -1,6 +1,4 @@
-"""Programs as their tenant sees them: the one place where a named program becomes a program or a 404, and where what
-belongs to a simulated one is marked.
-"""
+"""Programs for their tenant: finds a named program or raises the 404, and marks simulated objects."""
 
 from collections.abc import Iterable
 from typing import Final, TypeVar
@@ -43,11 +41,11 @@ class ProgramService:
         return program
 
     def filter_by(self, principal: Principal, program_ids: Iterable[str] | None) -> tuple[str, ...] | None:
-        """The programs that a list is narrowed to, each of which must be there; None is no such wish."""
+        """The programs of a list's filter, each of which must exist; None without a filter."""
         return None if program_ids is None else tuple(self.read(principal, each).id for each in program_ids)
 
     def marked(self, item: Item, program_id: str) -> Item:
-        """The item with ``simulated`` true when its program is simulated, else as it is; for any thread."""
+        """The item, with ``simulated`` true when its program is simulated; for any thread."""
         is_simulated = self._tenancy.programs.source_of(program_id) is ProgramSource.SIMULATED
         return replace(item, simulated=True) if is_simulated else item
 

@@ -1,4 +1,4 @@
-"""Actors that have a score to prove, and that score.
+"""The actors whose score can be proved, with their score.
 
 Errors  NotFoundError for an actor or program that is not this tenant's; InvalidRequestError for an id that several
         programs have while the request names none of them; ConflictError for an actor without a score
@@ -19,7 +19,7 @@ from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.duck.scores import Scores
 
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
-UNSCORED: Final = "This actor has no score yet, and what was not measured cannot be proved."
+UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
 _NOUNS: Final = {
     ProofSubject.ENTITY: "an entity",
     ProofSubject.COUNTERPARTY: "a counterparty",
@@ -28,7 +28,7 @@ _NOUNS: Final = {
 
 
 class ScoredActors:
-    """Reads what has been committed, on any thread."""
+    """Reads committed rows, on any thread."""
 
     def __init__(
         self, *, programs: ProgramService, entities: Entities, counterparties: Counterparties, scores: Scores
@@ -37,7 +37,6 @@ class ScoredActors:
         self._scores = scores
 
     def newest_score(self, principal: Principal, request: NewProof) -> ScoreRow:
-        """The actor's newest score record, which has a score."""
         named = None if request.program_id is None else [str(request.program_id)]
         program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
         if not program_ids:

@@ -1,4 +1,4 @@
-"""Proofs over HTTP: made for a tenant, verified for anybody."""
+"""Proofs over HTTP: made for a tenant, verified by anyone."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ VALID: Final = "valid"
 _ISSUE: Final = Operation(
     id="issueProof",
     tag=_TAG,
-    summary="Signs the newest score of an actor as a token that anybody can verify offline. "
+    summary="Signs the newest score of an actor as a token that anyone can verify offline. "
     "It is good for 24 hours. 409 for an actor without a score; 400 if several programs have an actor of that id and "
     "programId names none of them.",
     access=Access.BEARER,
@@ -49,8 +49,8 @@ _ISSUE: Final = Operation(
 _VERIFY: Final = Operation(
     id="verifyProof",
     tag=_TAG,
-    summary="Whether a token is a proof of this service that still holds, and what it says. "
-    "200 for every token, also for what is none: `reason` says the first check that it fails. No bearer is needed.",
+    summary="Whether a token is a valid proof of this service, with its claims. "
+    "200 for every value: `reason` names the first check that it fails. No bearer is needed.",
     access=Access.PUBLIC,
     rate=RateClass.VERIFY,
     answers={200: ProofVerification},

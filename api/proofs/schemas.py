@@ -13,7 +13,7 @@ from clearhold.features.core.words import about
 
 
 class ProofSubject(StrEnum):
-    """The kinds of actors that have a score of their own."""
+    """The kinds of actors with a separate score."""
 
     ENTITY = "entity"
     COUNTERPARTY = "counterparty"
@@ -21,7 +21,7 @@ class ProofSubject(StrEnum):
 
 
 class Fault(StrEnum):
-    """Why a token proves nothing, in the order in which it is checked."""
+    """Why a token proves nothing, in the order of the checks."""
 
     TOKEN_REQUIRED = "token required"  # noqa: S105 - a reason, not a token
     MALFORMED = "malformed"
@@ -41,7 +41,7 @@ class NewProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class ProofClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """What is signed: the actor's newest score when the token was made."""
+    """The signed claims: the actor's newest score when the token was made."""
 
     iss: Annotated[str, about("The platform's public address; its keys are at /.well-known/jwks.json.")]
     sub: Annotated[str, about("The actor: its type, a colon, and the bank's id of it.")]
@@ -65,7 +65,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TokenToVerify(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whatever stands in ``token`` has a verdict, also what is no string."""
+    """Every value of ``token`` has a verdict, also one that is not a string."""
 
     token: Annotated[Any, about("The proof. Left out, null or empty: token required; no string: malformed.")] = None
 

@@ -1,6 +1,6 @@
-"""Proofs: an actor's newest score, signed, so that anybody can check offline whose word it is.
+"""Proofs: an actor's newest score, signed, so that anyone can check its origin offline.
 
-Errors  as ``ScoredActors``; ConflictError where the service does not know the address that receivers reach it under
+Errors  as ``ScoredActors``; ConflictError while the service does not know its public address
 """
 
 from typing import Final
@@ -25,7 +25,7 @@ from clearhold.store.keys.signing_keys import SigningKeys
 LIFETIME_S: Final = 24 * 60 * 60
 NO_ISSUER: Final = (
     "A proof names the address at which its keys are published, and this service does not know its own. "
-    "Whoever runs it sets CLEARHOLD_BASE_URL."
+    "Its operator sets CLEARHOLD_BASE_URL."
 )
 
 log = structlog.get_logger()
@@ -39,7 +39,7 @@ _REASONS: Final = msgspec.json.Decoder(tuple[_WithId, ...])
 
 
 class ProofService:
-    """``issuer`` is the public address; None where it is not known."""
+    """``issuer`` is the public address; None when unknown."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class ProofService:
         return Proof(token=signed_token(claims, self._keys.signing(KeyPurpose.PROOF)), claims=claims)
 
     def verify(self, token: object) -> ProofVerification:
-        """The verdict on any token, of any tenant; the claims say whose it is."""
+        """The verdict on a token of any tenant; the claims name the tenant."""
         fault, claims = checked_token(
             token,
             public_key_of=lambda kid: self._keys.public_key(KeyPurpose.PROOF, kid),

@@ -1,7 +1,7 @@
-"""Proof tokens: claims as a compact JWS under an Ed25519 key, and the checks of one that comes back.
+"""Proof tokens: claims as a compact JWS under an Ed25519 key, and the checks of a received token.
 
-PyJWT signs, and verifies the signature. In front of it a token is held to one form, which PyJWT leaves open: canonical
-base64url, no name twice, no ``crit``. The time comes from the caller; PyJWT's own check of ``exp`` reads the clock.
+PyJWT signs, and verifies the signature. Before that, a token must have a form that PyJWT does not demand: canonical
+base64url, no repeated name, no ``crit``. The time comes from the caller; PyJWT's check of ``exp`` reads the clock.
 
 Form    header.claims.signature, each in base64url without padding. The header is exactly alg EdDSA, kid and typ
 Source  RFC 7515, 7519, 8037, 8725
@@ -32,7 +32,7 @@ _JWS: Final = PyJWS(algorithms=[ALGORITHM])
 
 
 class Checked(NamedTuple):
-    """A token after its checks. ``claims`` are there only when the signature holds."""
+    """A token after its checks. ``claims`` only when the signature is valid."""
 
     fault: Fault | None
     claims: ProofClaims | None = None
@@ -54,7 +54,7 @@ def signed_token(claims: ProofClaims, key: SigningKey) -> str:
 
 
 def checked_token(token: object, *, public_key_of: Callable[[str], bytes | None], now_s: int) -> Checked:
-    """The first fault of a token, or its claims. The kid picks key and algorithm; no key in the header is looked at."""
+    """The first fault of a token, or its claims. The kid selects key and algorithm; keys in the header are ignored."""
     if token is None or token == "":
         return Checked(Fault.TOKEN_REQUIRED)
     try:
@@ -73,7 +73,7 @@ def checked_token(token: object, *, public_key_of: Callable[[str], bytes | None]
 
 
 def _checked_claims(parts: _Parts, now_s: int) -> Checked:
-    """The faults that only this service's own signature can come with."""
+    """The faults that can only occur under this service's signature."""
     if parts.header.get("typ") != TYPE:
         return Checked(Fault.MALFORMED)
     try:
@@ -112,7 +112,7 @@ def _encoded(raw: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    """Canonical base64url alone: no padding, and no bits left over at the end."""
+    """Canonical base64url only: no padding, and no bits left over at the end."""
     if not _PART.fullmatch(text):
         raise _UnreadableError
     try:
@@ -125,7 +125,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
-    """A JSON object in which no name stands twice."""
+    """A JSON object without a repeated name."""
     try:
         value = json.loads(raw.decode(), object_pairs_hook=_without_repeats, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -252,7 +252,7 @@ def test_given_a_service_when_a_file_is_compared_written_and_backtested_then_eac
         1,
         ["+ abroad: in the file alone", "+ large-credits: in the file alone"],
     )
-    lacking = "The service lacks or has otherwise: large-credits, abroad."
+    lacking = "Missing or different on the service: large-credits, abroad."
     assert (refused.exit_code, refused.stderr.startswith(lacking)) == (1, True)
     assert tested.exit_code == 0, tested.stderr
     heading, large, abroad, _, chart, week = tested.stdout.splitlines()[:6]

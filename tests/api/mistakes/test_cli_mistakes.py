@@ -159,7 +159,7 @@ def test_given_a_service_that_runs_when_its_port_its_directory_or_its_database_i
         database_taken = run("explain", "acht_1", "--data", str(service.data))
 
     assert [each.returncode for each in (port_taken, data_taken, database_taken)] == [2, 2, 2]
-    assert f"Port {port} is already in use on 127.0.0.1. Choose another one with --port." in port_taken.stderr
+    assert f"Port {port} is already in use on 127.0.0.1. Choose a different port with --port." in port_taken.stderr
     assert "is in use by another clearhold process (pid " in data_taken.stderr
     assert database_taken.stderr == (
         f"{service.data / 'clearhold.duckdb'} is in use: a service has it open. "

@@ -315,7 +315,8 @@ def test_given_a_named_port_that_is_taken_when_served_then_a_sentence_and_no_sta
         service = RunningService(tmp_path / "data", "--metrics-port", port)
 
         with pytest.raises(
-            AssertionError, match=f"Port {port} is already in use on 127.0.0.1. Choose another one with --metrics-port"
+            AssertionError,
+            match=f"Port {port} is already in use on 127.0.0.1. Choose a different port with --metrics-port",
         ):
             service.start()
 
