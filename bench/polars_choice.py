@@ -8,7 +8,7 @@ DuckDB over its own table, polars over what DuckDB hands it.
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -67,7 +67,7 @@ def run(run: Run) -> Iterator[Figure]:
         yield from _figures(run, "scan of a backtest", ways, turns)
 
 
-def _figures(run: Run, name: str, ways: dict[str, Callable[[], _Cost]], turns: int) -> Iterator[Figure]:
+def _figures(run: Run, name: str, ways: Mapping[str, Callable[[], _Cost]], turns: int) -> Iterator[Figure]:
     run.say(name)
     costs: dict[str, list[_Cost]] = {way: [] for way in ways}
     for _ in range(turns):

@@ -90,7 +90,8 @@ def test_given_large_parts_when_merged_then_readers_can_pass_over_row_groups_by_
     metadata = pq.read_metadata(merged)
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     assert [group.num_rows for group in groups] == [ROWS_PER_GROUP, 90_000 - ROWS_PER_GROUP]
-    assert all(group.column(at).statistics.has_min_max for group in groups for at in range(group.num_columns))
+    statistics = [group.column(at).statistics for group in groups for at in range(group.num_columns)]
+    assert all(each is not None and each.has_min_max for each in statistics)
 
 
 def test_given_a_merge_that_is_interrupted_then_it_ends_and_nothing_is_left_of_its_file(tmp_path: Path) -> None:
