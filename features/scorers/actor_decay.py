@@ -1,7 +1,7 @@
-"""How the score of a transfer fades from its actor's: it halves every 14 days, in whole UTC days and in integers alone.
+"""The decay of a transfer's score in its actor's score: it halves every 14 days, in whole UTC days and integers alone.
 
-A score has a life: the time until one point of it is left, 14 days times its binary logarithm. So the strongest of
-several scores is the one that fades last, today and on every later day, and that one is all that need be kept.
+A score has a life: the time until one point remains, 14 days times its binary logarithm. The strongest of several
+scores is the one with the latest end of life, today and on every later day, so only that one is stored.
 
 Unit    hundredths of a day, in which the lives of the scores 1 to 100 all differ and a halving is exact
 """
@@ -18,15 +18,15 @@ LIVES: Final[tuple[int, ...]] = tuple((score ** (2 * _HALF_LIFE)).bit_length() /
 
 
 def decayed(points: int, days: int) -> int:
-    """What is left of 0-100 points after so many days, cut to whole points."""
+    """The rest of 0-100 points after ``days`` days, cut to whole points."""
     return bisect_right(LIVES, LIVES[points - 1] - days * DAY) if points else 0
 
 
 def fades_at(points: int, day: int) -> int:
-    """When one point of a score of that day is left; the later, the stronger. Points are 1-100."""
+    """When one point of a score of that day remains; the later, the stronger. Points are 1-100."""
     return day * DAY + LIVES[points - 1]
 
 
 def day_of(fades: int, points: int) -> int:
-    """The day of a score that fades then: ``fades_at`` turned round."""
+    """The day of a score from its end of life: the inverse of ``fades_at``."""
     return (fades - LIVES[points - 1]) // DAY

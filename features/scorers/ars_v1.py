@@ -1,10 +1,10 @@
-"""Agent Risk Score, ars-v1: how an on-chain agent is paid, what it says of itself, and what others say of it.
+"""Agent Risk Score, ars-v1: the payments to an on-chain agent, its own statements, and the statements of others.
 
 Unit    points 0-100, integers; None below 10 settlements
 n       the agent's settlements, ever
-Window  its newest 64 settlements of 90 days for who pays; 24 hours against its own 30 days for how often
+Window  its newest 64 settlements of 90 days for payers; 24 hours against its own 30 days for frequency
 Errors  none: all inputs have an answer; a wallet that was never screened halves the confidence
-Source  ERC-8004 (draft) for what a registry holds; FATF, Virtual Assets Red Flag Indicators (2020) for the flows
+Source  ERC-8004 (draft) for the content of a registry; FATF, Virtual Assets Red Flag Indicators (2020) for the flows
 """
 
 from typing import Final
@@ -42,13 +42,13 @@ _OFAC: Final = "OFAC SDN list, digital currency addresses; weight [P]"
 
 
 class AgentInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """All that ars-v1 may look at. None is not known: the scan index did not say it."""
+    """The inputs of ars-v1. None is unknown: the scan index did not state it."""
 
     settlements: int
     volume_cents: int = 0
     settlements_24h: int = 0
     settlements_30d: int = 0
-    recent_settlements: int = 0  # the newest 64 of 90 days, of which the next three tell
+    recent_settlements: int = 0  # the newest 64 of 90 days, the base of the next three
     distinct_payers: int = 0
     top_payer_settlements: int = 0
     self_dealing_settlements: int | None = None  # paid by the owner, or by agents of the same owner
@@ -62,7 +62,7 @@ class AgentInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     feedback_count: int | None = None
     paid_feedback_count: int | None = None  # with a payment proof that matches a settlement
     revoked_feedback_count: int | None = None
-    starred_count: int | None = None  # one tag alone: means of different tags are never put together
+    starred_count: int | None = None  # one tag alone: means of different tags are never combined
     starred_mean: int | None = None
     validation_count: int | None = None
     validation_mean: int | None = None
@@ -157,7 +157,7 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         "ARS-REG-03",
         "inactive_and_paid",
         Family.DECLARED,
-        "The agent says that it is not active and is paid all the same.",
+        "The agent declares itself inactive but receives payments.",
         _ERC_8004,
         lambda i: i.active is False and i.settlements_30d > 0,
         lambda i, _: f"The agent declares itself inactive and had {i.settlements_30d} settlements in 30 days.",
@@ -166,7 +166,7 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         "ARS-REG-04",
         "wallet_unset",
         Family.DECLARED,
-        "The agent has no wallet of its own set and is paid all the same.",
+        "The agent has no wallet set but receives payments.",
         _ERC_8004,
         lambda i: i.has_wallet is False and i.settlements_30d > 0,
         lambda i, _: f"The agent has no wallet set and had {i.settlements_30d} settlements in 30 days.",
@@ -336,5 +336,5 @@ DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)
 
 
 def is_degraded(inputs: AgentInputs) -> bool:
-    """A wallet that was never screened is a source the score leans on and does not have."""
+    """Without a screening of the wallet the score lacks one of its sources."""
     return inputs.wallet_screening is None

@@ -1,7 +1,7 @@
-"""What makes a card right, checked when it is proposed: signals, bins, caps and floors, each fault with its path.
+"""Checks a proposed card: signals, bins, caps and floors, each fault with its path.
 
 Unit    a path is one of the JSON that the author wrote, as ``signals[2].bins[0].points``
-Errors  none is raised: faults are values. Only a card without one is compiled (``features/scorers/cards.py``)
+Errors  none is raised: faults are values. Only a card without faults is compiled (``features/scorers/cards.py``)
 """
 
 import re
@@ -19,7 +19,7 @@ from clearhold.features.scorers.scorer import Scorer
 from clearhold.features.scorers.signal import Signal
 
 MOST_WEIGHED: Final = 40
-"""The most signals with points, unless the default card has more: more reasons explain nothing."""
+"""The most signals with points, unless the default card has more: further reasons explain nothing."""
 
 _PLACE: Final = re.compile(r"^(?P<sentence>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -34,7 +34,7 @@ _CODES: Final = (
 
 
 class CardFault(NamedTuple):
-    """One thing that is wrong with a card. ``sentence`` goes on from the path: "must be …"; it quotes no input."""
+    """One fault of a card. ``sentence`` continues the path: "must be …"; it quotes no input."""
 
     path: str
     sentence: str
@@ -42,7 +42,7 @@ class CardFault(NamedTuple):
 
 
 def read_card(raw: bytes) -> tuple[Scorecard | None, tuple[CardFault, ...]]:
-    """The card that JSON holds, None where it is none, and all its faults: what a file or a body is read with."""
+    """The card in JSON, None if it holds no card, and all its faults: the reader for files and request bodies."""
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
     except msgspec.ValidationError as error:
@@ -53,7 +53,7 @@ def read_card(raw: bytes) -> tuple[Scorecard | None, tuple[CardFault, ...]]:
 
 
 def faults_of(card: Scorecard) -> Iterator[CardFault]:
-    """Everything that is wrong with a card; one of a wrong shape, which no JSON decodes to, has that fault alone."""
+    """All faults of a card; for a card of a wrong shape, which no JSON decodes to, that fault alone."""
     try:
         msgspec.convert(msgspec.to_builtins(card), Scorecard)
     except msgspec.ValidationError as error:
@@ -172,7 +172,7 @@ def _weighed_count(card: Scorecard) -> int:
 
 
 def _hard_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[CardFault]:
-    """What goes to a person does so under every card: a hard signal fires wherever it does by default."""
+    """A hard signal sends to a person under every card: it fires wherever it does by default."""
     listed = {each.id: (index, each.bins) for index, each in enumerate(card.signals)}
     for signal in default.scorer.signals.values():
         if not signal.hard:

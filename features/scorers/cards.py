@@ -1,4 +1,4 @@
-"""Every scorer, and cards made ready to score."""
+"""All scorers, and cards compiled for scoring."""
 
 from functools import lru_cache
 from typing import Any, Final
@@ -25,14 +25,14 @@ MOST_COMPILED: Final = 512
 
 @lru_cache(maxsize=MOST_COMPILED)
 def compile_card(card: Scorecard, *, version: str | None = None) -> CompiledCard[Any]:
-    """A card without faults (``card_check.py``), ready to score; the same content under the same version is made once.
+    """A card without faults (``card_check.py``), ready to score; equal content under one version is compiled once.
 
-    ``version`` is that of the policy which brings the card, as in scorecard-v3; None stands for the scorer's own.
+    ``version`` is the version of the card's policy, as in scorecard-v3; None stands for the scorer's own.
     """
     scorer = SCORERS[card.scorer]
     return CompiledCard(scorer, card, score_version(scorer, version))
 
 
 def score_version(scorer: Scorer[Any], version: str | None) -> str:
-    """What scores name their card by: ``trs-v1`` for the default, ``trs-v1+scorecard-v3`` for a tenant's third."""
+    """The card's name in scores: ``trs-v1`` for the default, ``trs-v1+scorecard-v3`` for a tenant's third."""
     return scorer.version if version is None else f"{scorer.version}+{version}"

@@ -1,10 +1,10 @@
-"""What the counterparty scorer looks at."""
+"""The inputs of the counterparty scorer."""
 
 import msgspec
 
 
 class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """All that crs-v1 may look at. None is not measured, or never happened."""
+    """The inputs of crs-v1. None is not measured, or never happened."""
 
     transfers: int
     transfers_60d: int = 0

@@ -1,4 +1,4 @@
-"""Counterparty Risk Score, crs-v1: what came back, who else deals with it, how long it is known, and where it is.
+"""Counterparty Risk Score, crs-v1: returns, the entities that share the account, the age of the relation, the country.
 
 Unit    points 0-100, integers; None below 3 transfers with the counterparty
 n       the program's transfers with the counterparty, ever
@@ -33,7 +33,7 @@ _FFIEC: Final = "FFIEC BSA/AML Examination Manual, appendix F (several accounts,
 
 
 def is_hard(country_lists: str | None) -> bool:
-    """Whether a hard signal fires: all that is measured of a counterparty below the floor."""
+    """Whether a hard signal fires: below the floor nothing else of a counterparty is measured."""
     lists = country_lists or ""
     return CALL_FOR_ACTION in lists or COMPREHENSIVELY_SANCTIONED in lists
 

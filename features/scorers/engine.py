@@ -1,7 +1,7 @@
 """The one scorecard engine: signals are measured, their bins give points, and caps and limits take some away.
 
 Unit    points 0-100, integers; None below the card's floor, because unscored is not clear
-Errors  none: all inputs have an answer, and the same inputs always the same one. A card is checked before it comes
+Errors  none: all inputs have an answer, and equal inputs have equal answers. A card is checked before it comes
         here (``features/scorers/card_check.py``)
 """
 
@@ -40,7 +40,6 @@ class WeighedSignal(Generic[Inputs]):
         self.least: int = edges[0] if edges else signal.least
 
     def points_of(self, measured: int) -> int | None:
-        """The points of a measure of ``least`` or more."""
         return self.points[bisect_right(self.edges, measured)] if self.edges else measured
 
 
@@ -48,19 +47,19 @@ Fired = tuple[Signal[Inputs], int, int]
 """A signal that fired, its measure and its points."""
 
 _Measured = tuple[Callable[[Inputs], int | None], int, WeighedSignal[Inputs]]
-"""What measures a signal, the least measure that is anything, and the signal."""
+"""The function that measures a signal, the least measure that counts, and the signal."""
 
 _Group = tuple[Callable[[Inputs], object] | None, tuple[_Measured[Inputs], ...]]
 
 Weighed = tuple[int | None, bool, int, list[Fired[Inputs]], list[Reason]]
-"""A score before its reasons are worded: points, whether a hard signal fired, n, what fired, and what was taken away.
+"""A score before its reasons are worded: points, whether a hard signal fired, n, fired signals, and deductions.
 
 Below the floor there are no points, and hard signals alone are measured.
 """
 
 
 class CompiledCard(Generic[Inputs]):
-    """A card that scores. ``version`` is what its scores are said to be given by."""
+    """A card that scores. ``version`` is the version of its scores."""
 
     def __init__(self, scorer: Scorer[Inputs], card: Scorecard, version: str) -> None:
         self.scorer, self.card, self.version = scorer, card, version
@@ -106,16 +105,16 @@ class CompiledCard(Generic[Inputs]):
         return Score(version=self.version, value=value, n=n, confidence=confidence, reasons=reasons)
 
     def fired(self, inputs: Inputs) -> list[Reason]:
-        """Every reason that the signals give, whether there is enough for a score or not; no caps."""
+        """Every reason that the signals give, even without enough data for a score; no caps."""
         kind = ONE_KIND.name if self._kind_of is None else self._kind_of(inputs)
         return _reasons(inputs, _measure(self._groups_of[kind], inputs))
 
     def bins_of(self, signal_id: str) -> tuple[Bin, ...]:
-        """The bins that the card gives a signal; none for one that it does not name."""
+        """The bins of a signal on the card; empty for a signal without points."""
         return next((each.bins for each in self.card.signals if each.id == signal_id), ())
 
     def amount_edges(self, inputs: Inputs) -> Iterator[int]:
-        """Every amount in cents from which on a signal may give other points than just below it."""
+        """Every amount in cents at which a signal's points may change."""
         for each in self.weighed.values():
             if each.signal.edges is not None:
                 yield from each.signal.edges(inputs, each.edges)
@@ -124,7 +123,7 @@ class CompiledCard(Generic[Inputs]):
         return confidence_of(n, degraded=degraded) if self._whole is None else round(n / self._whole, 2)
 
     def _add_up(self, inputs: Inputs, fired: list[Fired[Inputs]]) -> tuple[int, list[Reason]]:
-        """The points before the limits, and the reasons of all that is taken away, by the limits too."""
+        """The points before the limits, and the reasons of all deductions, including the limits."""
         total, by_family = 0, dict[Family | None, int]()
         for signal, _, points in fired:
             total += points
@@ -149,7 +148,7 @@ class CompiledCard(Generic[Inputs]):
                 yield Reason(id=each.id, signal=each.name, weight=-shared, hard=False, sentence=each.sentence(shared))
 
     def _groups(self, kind: InputKind, *, only_hard: bool) -> tuple[_Group[Inputs], ...]:
-        """The groups with the signals that count in a kind, without those that have none."""
+        """The groups with the signals that count in a kind, without empty groups."""
         weighed = self.weighed
         compiled = []
         for group in self.scorer.groups:

@@ -1,15 +1,15 @@
-"""What the entity scorer looks at."""
+"""The inputs of the entity scorer."""
 
 import msgspec
 
 
 class EntityInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """All that ers-v1 may look at. None is not measured: the bank has not said it."""
+    """The inputs of ers-v1. None is not measured: the bank has not stated it."""
 
     transfers_90d: int
-    transfer_score: int = 0  # of the transfer that counts most today
+    transfer_score: int = 0  # of the transfer with the most points today
     transfer_score_days: int = 0  # its age
-    transfer_identity_points: int = 0  # how much of it the entity's identity and returns had given
+    transfer_identity_points: int = 0  # its points from the entity's identity and returns
     transfer_returns_points: int = 0
     verification_status: str | None = None
     pep_status: str | None = None

@@ -1,4 +1,4 @@
-"""Entity Risk Score, ers-v1: the entity's strongest recent transfer, and what is known of the entity itself.
+"""Entity Risk Score, ers-v1: the entity's strongest recent transfer, and the facts known of the entity itself.
 
 Unit    points 0-100, integers; None below 5 transfers in 90 days
 n       the entity's transfers of 90 days
@@ -37,7 +37,7 @@ def _is_stale(i: EntityInputs) -> bool:
 
 
 def is_hard(verification_status: str | None) -> bool:
-    """Whether a hard signal fires: all that is measured of an entity below the floor."""
+    """Whether a hard signal fires: below the floor nothing else of an entity is measured."""
     return verification_status == _DENIED
 
 
@@ -165,7 +165,7 @@ _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         "ERS-RET-04",
         "account_probing",
         Family.RETURNS,
-        "Returns that tell whether an account exists, from two or more counterparties in 30 days.",
+        "Returns that reveal whether an account exists, from two or more counterparties in 30 days.",
         f"{_NACHA} (administrative returns: R02, R03, R04 and R20); count [P]",
         lambda i: i.probed_counterparties_30d >= PROBED_FLOOR,
         lambda i, _: (
@@ -179,7 +179,7 @@ _OVERLAPS: Final = (
         "ERS-CAP-03",
         "identity_counted_once",
         Family.IDENTITY,
-        "What the entity's identity gave to that transfer's score counts once.",
+        "The points for the entity's identity in that transfer's score count once.",
         PROPOSED,
         lambda i: decayed(i.transfer_identity_points, i.transfer_score_days),
         lambda points: f"{points} points for the entity's identity are already in that transfer's score.",
@@ -188,7 +188,7 @@ _OVERLAPS: Final = (
         "ERS-CAP-04",
         "returns_counted_once",
         Family.RETURNS,
-        "What the entity's returns gave to that transfer's score counts once.",
+        "The points for the entity's returns in that transfer's score count once.",
         PROPOSED,
         lambda i: decayed(i.transfer_returns_points, i.transfer_score_days),
         lambda points: f"{points} points for the entity's returns are already in that transfer's score.",

@@ -1,10 +1,10 @@
-"""Program Risk Score, prs-v1: the program's key risk indicators that stand at watch or in breach.
+"""Program Risk Score, prs-v1: the program's key risk indicators at watch or in breach.
 
 Unit    points 0-100, integers; None below 3 measured indicators
 n       the indicators that are measured; the confidence is their share of all that are defined
 Window  each indicator's own
 Errors  none
-Source  named with each indicator; an indicator's own lines decide what is watch and what is breach
+Source  named with each indicator; the indicator's lines define watch and breach
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What every score shares: confidence, caps of families, the limits 0 and 100, and the order of reasons.
+"""The common part of all scores: confidence, caps of families, the limits 0 and 100, and the order of reasons.
 
 Unit    points, integers; confidence 0-1
 Source  all [P], proposed here; credibility n / (n + k) is Buehlmann's
@@ -17,13 +17,13 @@ PROPOSED: Final = "[P]"
 
 
 def cap_reason(reason_id: str, family: Family, most: int, total: int) -> Reason:
-    """What a family's cap takes away of its points."""
+    """The deduction by a family's cap."""
     sentence = f"Signals of the family {family.value} count for at most {most} points ({total} in all)."
     return Reason(id=reason_id, signal=f"cap_{family.value}", weight=most - total, hard=False, sentence=sentence)
 
 
 def limit_reason(prefix: str, total: int) -> Reason | None:
-    """The reason that brings the points of all reasons within 0 and 100; None when they are. ``prefix`` is as TRS."""
+    """The reason that brings the points within 0 and 100; None when they already are. ``prefix`` is as TRS."""
     if total > CEILING:
         sentence = f"Points above {CEILING} are cut ({total} in all)."
         return Reason(id=f"{prefix}-CAP-99", signal="ceiling", weight=CEILING - total, hard=False, sentence=sentence)

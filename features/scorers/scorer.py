@@ -1,4 +1,4 @@
-"""What a scorer is beside its card: its signals, the families that a card may cap, and what its scores rest on."""
+"""A scorer without its card: its signals, the families that a card may cap, and the observations behind its scores."""
 
 from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -10,7 +10,7 @@ Inputs = TypeVar("Inputs")
 
 
 class InputKind(NamedTuple):
-    """One kind of inputs, with the signals that look at it: the transfers of a rail, or the attempts."""
+    """One kind of inputs, with the signals that read it: the transfers of a rail, or the attempts."""
 
     name: str = ""
     rail: str | None = None  # None is any
@@ -26,7 +26,7 @@ ONE_KIND: Final = InputKind()
 class Scorer(NamedTuple, Generic[Inputs]):
     """One scorer.
 
-    ``observations`` gives n and whether it is enough, from the inputs, the card's floor and its floor of the program.
+    ``observations`` gives n and whether n suffices, from the inputs, the card's floor and its floor of the program.
     ``whole`` is the n at which the confidence is 1, of a scorer whose confidence is a share; others have n / (n + 20).
     """
 
@@ -42,7 +42,7 @@ class Scorer(NamedTuple, Generic[Inputs]):
 
     @property
     def name(self) -> str:
-        """The word that a card names it by, such as trs."""
+        """The scorer's name on a card, such as trs."""
         return self.version[: self.version.index("-")]
 
     @property

@@ -1,6 +1,6 @@
-"""Signals: what a scorer measures, before any points. A card says what a measure is worth.
+"""Signals: the measures of a scorer, before any points. A card gives the points of a measure.
 
-A signal is one row of ``docs/reasons.md``; its id, meaning and source are written once, where it is measured. Cards are
+A signal is one row of ``docs/reasons.md``; its id, meaning and source are written once, beside its measure. Cards are
 data of ``features/core/scorecards.py``.
 """
 
@@ -21,9 +21,9 @@ CARD_ONLY: Final = frozenset({Rail.CARD.value})
 
 
 class Signal(NamedTuple, Generic[Inputs]):
-    """One thing to look at. ``measure`` gives an integer, a check 1 or 0; None is not measured, and has no points.
+    """One signal. ``measure`` gives an integer, a check 1 or 0; None is not measured, and has no points.
 
-    The sentence, the meaning if there is nothing to add, is only built when the signal is shown.
+    The sentence is only built when the signal is shown; without one the meaning is shown.
     """
 
     id: str
@@ -35,14 +35,14 @@ class Signal(NamedTuple, Generic[Inputs]):
     sentence: Callable[[Inputs, int], str] | None = None
     unit: str = ""  # of the measure; empty for a check
     hard: bool = False
-    least: int = 1  # where bins may begin: a measure below it is nothing to see, and never worth points
-    rises: bool = True  # more is worse, so that points must not fall, nor begin under the 0 of nothing at all
-    mitigates: bool = False  # speaks for whom is scored, so that points must not be over 0
+    least: int = 1  # where bins may begin: a lower measure never has points
+    rises: bool = True  # more is worse, so that points must not fall, nor begin under 0
+    mitigates: bool = False  # speaks for the scored subject, so that points must not be over 0
     worked_out: bool = False  # the measure is the points, and no card sets them
     rails: frozenset[str] = ANY_RAIL
-    of_attempts: bool = False  # looks at attempts too: what it finds is there although no money moved
+    of_attempts: bool = False  # reads attempts too: its finding holds although no money moved
     edges: Callable[[Inputs, Sequence[int]], Iterable[int]] | None = None
-    """The amounts in cents from which on the measure may differ, or may pass one of the edges of the card's bins."""
+    """The amounts in cents from which the measure may differ, or may pass one of the edges of the card's bins."""
 
     def reason(self, inputs: Inputs, measured: int, points: int) -> Reason:
         sentence = self.meaning if self.sentence is None else self.sentence(inputs, measured)
@@ -57,9 +57,9 @@ class SignalGroup(NamedTuple, Generic[Inputs]):
 
 
 class Overlap(NamedTuple, Generic[Inputs]):
-    """Points of a family that another score, which is added whole, holds already: they are taken away again.
+    """Points of a family that are already in another score, which is added whole: they are subtracted.
 
-    ``points`` are those that the other score holds.
+    ``points`` are the points in the other score.
     """
 
     id: str

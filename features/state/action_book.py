@@ -1,6 +1,6 @@
-"""The actions of one program, or of one tenant, that are not final yet, and the ids of those that are.
+"""The actions of one program, or of one tenant, that are not final yet, and the ids of the final ones.
 
-A final action is no more than its id here: whoever shows it reads its rows.
+A final action is only an id here: readers use its rows.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from clearhold.features.windows.id_index import IdIndex, key_of
 
 
 class ActionState(msgspec.Struct, kw_only=True):
-    """An action as it stands."""
+    """The present state of an action."""
 
     id: str
     alert_id: str | None
@@ -36,7 +36,6 @@ class ActionBook:
         return self._known.get(key_of(action_id)) is not None
 
     def get(self, action_id: str) -> ActionState | None:
-        """The action while it is not final."""
         return self._waiting.get(action_id)
 
     def waiting(self, of_type: ActionType) -> tuple[ActionState, ...]:
@@ -44,7 +43,7 @@ class ActionBook:
         return tuple(action for action in self._waiting.values() if action.type is of_type)
 
     def put(self, action: ActionState) -> None:
-        """Keep a new action, or a changed one; a final one is let go."""
+        """Store a new or changed action; a final one is forgotten, except for its id."""
         self._known.put(key_of(action.id), 1)
         if action.status in FINAL:
             self._waiting.pop(action.id, None)

@@ -1,5 +1,5 @@
-"""What a program remembers of on-chain agents beside their entities: the index's newest word on each, who held which
-wallet when, which payers are agents' wallets, what wallets were screened as, and the exact amounts of settlements.
+"""A program's memory of on-chain agents beside their entities: the index's newest statement on each, the holders of
+wallets over time, payers that are agents' wallets, screenings of wallets, and exact amounts of settlements.
 
 Unit    instants in microseconds; ``units`` are millionths of a US dollar
 Bounds  an agent costs some hundred bytes, a screened wallet 15, a settlement 8
@@ -32,7 +32,7 @@ class Holding(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """What a wallet's newest profile says; the day is counted since the epoch, 0 for none or one before it."""
+    """The newest profile of a wallet; the day is counted since the epoch, 0 for none or one before it."""
 
     screening: str | None
     verification: str | None
@@ -40,7 +40,7 @@ class Screened(NamedTuple):
 
 
 class AgentFacts(InMemory):
-    """The index's newest word on one agent. ``body_digest`` tells an item that says nothing new."""
+    """The index's newest statement on one agent. ``body_digest`` detects a repeated item."""
 
     body_digest: int = -1
     order: int = ALWAYS_HELD
@@ -87,14 +87,14 @@ class AgentBook:
         return min(self.pending.values(), default=None)
 
     def note_status(self, row: int, settled_at: int, *, is_pending: bool) -> None:
-        """Remember a settlement for as long as it is not final."""
+        """Remember a settlement until it is final."""
         if is_pending:
             self.pending[row] = settled_at
         else:
             self.pending.pop(row, None)
 
     def begin_import(self, import_id: str) -> None:
-        """Count anew what is new."""
+        """Begin the counts of new objects again."""
         self.import_id = import_id
         self.new_transfers = self.new_counterparties = self.new_agent_counterparties = 0
         self.skipped = {}
@@ -103,15 +103,15 @@ class AgentBook:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
     def holders_at(self, wallet: str, at: int) -> list[int]:
-        """The agents whose wallet it was at an instant."""
+        """The agents that held the wallet at an instant."""
         return [each.actor for each in self._holdings.get(wallet, ()) if each.since <= at < each.until]
 
     def holders(self, wallet: str) -> list[int]:
-        """The agents whose wallet it is."""
+        """The agents that hold the wallet."""
         return [each.actor for each in self._holdings.get(wallet, ()) if each.until == STILL_HELD]
 
     def assign(self, actor: int, wallet: str | None, *, since: int, released_at: int) -> None:
-        """Give an agent its wallet, and take the one it had away from ``released_at`` on."""
+        """Give an agent its wallet, and end its previous one at ``released_at``."""
         facts = self.facts[actor]
         former = facts.wallet
         if former is not None:
@@ -124,7 +124,7 @@ class AgentBook:
             self._holdings[wallet] = (*self._holdings.get(wallet, ()), Holding(since, STILL_HELD, actor))
 
     def link(self, counterparty: int, actor: int) -> bool:
-        """Remember that a payer is an agent's wallet; True when it was nobody's before."""
+        """Remember that a payer is an agent's wallet; True when it had no agent before."""
         former = self.linked.get(counterparty)
         if former == actor:
             return False
@@ -135,16 +135,14 @@ class AgentBook:
         return former is None
 
     def own_parties(self, actor: int) -> list[int]:
-        """The counterparties that are the agent's wallets."""
         return self._own_parties.get(actor, [])
 
     def is_hit(self, actor: int) -> bool:
-        """Whether an agent's wallet is on a sanctions list."""
         facts = self.facts.get(actor)
         return facts is not None and facts.screening == HIT
 
     def screened(self, wallet: str) -> Screened | None:
-        """What a wallet's newest profile says; None for a wallet without one."""
+        """The newest profile of a wallet; None without one."""
         code = self._screened.get(key_of(wallet))
         if code is None:
             return None
@@ -152,7 +150,7 @@ class AgentBook:
         return Screened(SCREENINGS[code & _MASK], verification, code >> (_SCREENING_BITS + _VERIFICATION_BITS))
 
     def screen(self, wallet: str, screened: Screened) -> bool:
-        """Store what a profile says; False when it is what was stored."""
+        """Store a profile's statement; False when it is already stored."""
         code = SCREENINGS.index(screened.screening) | VERIFICATIONS.index(screened.verification) << _SCREENING_BITS
         code |= screened.day << (_SCREENING_BITS + _VERIFICATION_BITS)
         key = key_of(wallet)
@@ -169,7 +167,7 @@ class AgentBook:
         self.count_settlement(actor, units, 1)
 
     def count_settlement(self, actor: int, units: int, sign: int) -> None:
-        """Count it in, or with -1 out again."""
+        """Count a settlement, or with -1 subtract it."""
         facts = self.facts[actor]
         facts.settlements += sign
         facts.units += sign * units

@@ -1,9 +1,9 @@
-"""The alerts of one program: those that wait, those that are decided, and the alert that a later finding belongs to.
+"""The alerts of one program: waiting and decided ones, and the alert that a later finding belongs to.
 
-An alert is found by its id, or by its subject and an instant: it covers its window from the first finding on, and late
-findings from as far before it. While it can change it is held unpacked; once it is decided and its window is over it is
-laid to rest. Of a closed one no more is kept than an appeal and a late finding need, from the next tick on. Texts are
-large: they are packed, all but those that were written last, which are likely to be written again.
+An alert is found by its id, or by its subject and an instant: its window begins with the first finding and covers late
+findings for the same time before it. An alert that can change is stored unpacked; a decided one whose window is over
+rests. From the next tick on, a closed alert keeps only the fields that an appeal and a late finding need. Texts are
+large: they are packed, except the newest, which are likely to be written again.
 
 Unit    instants in microseconds; windows are taken by the transfers' own time
 """
@@ -28,7 +28,7 @@ from clearhold.features.windows.slices import in_slices
 TALLIED: Final = 16
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
 
-_ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in one as a transfer in the hold band
+_ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in such an alert in the hold band
 _DECODER: Final = msgspec.msgpack.Decoder(AlertState)
 _TEXTS_DECODER: Final = msgspec.msgpack.Decoder(Texts)
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
@@ -74,10 +74,10 @@ class AlertBook:
         self._tallies: dict[str, list[tuple[int, int]]] = {}
         self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
         self._labels = IdIndex()  # ids of the labels that people recorded
-        self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that still stands
+        self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that is not dishonoured
         self.disputes_won: set[int] = set()  # rows of transfers whose newest decided dispute the holder won
         self.disputes_lost: set[int] = set()
-        self.disputes_waiting: dict[str, bool] = {}  # by id of a transfer that is not known yet: whether it was won
+        self.disputes_waiting: dict[str, bool] = {}  # by id of an unknown transfer: whether it was won
         self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class AlertBook:
         return None if alert_id is None else self.get(alert_id)
 
     def newest_alert(self, subject: str) -> AlertState | None:
-        """The alert on the subject that was opened last."""
+        """The newest alert on the subject."""
         alert_id = self._windows.newest(subject)
         return None if alert_id is None else self.get(alert_id)
 
@@ -123,7 +123,7 @@ class AlertBook:
             self._closed.append(alert.id)
 
     def set_texts(self, alert: AlertState, texts: Texts) -> None:
-        """Replace the texts of an alert; the texts that were replaced longest ago are packed for it."""
+        """Replace the texts of an alert; the oldest unpacked texts are packed to make room."""
         kind = _kind_of(alert)
         if kind not in self._packer:
             self._packer.add(kind, _ENCODE(texts))
@@ -135,11 +135,11 @@ class AlertBook:
             self._pack_texts(self._loose.pop(next(iter(self._loose))))
 
     def open_window(self, subject: str, after: int, alert: AlertState) -> None:
-        """Let later findings within the window join the alert, in place of an older one that covers them too."""
+        """Later findings within the window join the alert, in place of an older one that covers them too."""
         self._windows.open(subject, after, alert.ends_at, alert.id)
 
     def overdue(self, now: int) -> Iterator[AlertState]:
-        """The waiting alerts whose due time has passed and that were not escalated yet, in order of their due times."""
+        """The waiting alerts past their due time that were not escalated yet, in order of due time."""
         due = self._due
         while due and due[0][0] <= now:
             due_at, alert_id = heappop(due)
@@ -148,9 +148,9 @@ class AlertBook:
                 yield alert
 
     def rest(self, upto: int) -> None:
-        """Lay to rest the alerts that are decided and whose windows have ended by ``upto``.
+        """Lay to rest the decided alerts whose windows have ended by ``upto``.
 
-        Those that were closed since the last time let go of what nothing asks for again.
+        Alerts closed since the last call drop the fields that are not needed again.
         """
         for alert_id in self._closed:
             self._loose.pop(alert_id, None)
@@ -180,7 +180,7 @@ class AlertBook:
     def tally(
         self, detector: str, subject_type: SubjectType, subject_id: str, *, at: int, row: int, within_us: int
     ) -> int:
-        """Count a transfer once, and return how many the time before it holds, itself included; ``TALLIED`` at most."""
+        """Count a transfer once, and return the count of the time before it, itself included; ``TALLIED`` at most."""
         tally = self._tallies.setdefault(key_of_subject(detector, subject_type, subject_id), [])
         if (at, row) not in tally:
             insort(tally, (at, row))
@@ -197,7 +197,7 @@ class AlertBook:
         return True
 
     def note_alerted(self, row: int, *, in_hold: bool) -> None:
-        """Remember that an alert which a person decides has the transfer, and whether as one in the hold band."""
+        """Remember that an alert which a person decides has the transfer, and whether in the hold band."""
         if row >= len(self._alerted):
             self._alerted.extend(bytes(row + 1 - len(self._alerted)))
         self._alerted[row] = max(self._alerted[row], _IN_HOLD if in_hold else _ALERTED)
@@ -280,7 +280,7 @@ class AlertBook:
 
 
 def _kind_of(alert: AlertState) -> str:
-    """What its texts are packed as: the detector, or ``rule`` for all rules, of which there is no end."""
+    """The kind of its texts for packing: the detector, or ``rule`` for all rules, whose number is unlimited."""
     return alert.detector.partition(":")[0]
 
 

@@ -1,4 +1,4 @@
-"""One alert as a program keeps it, and the window that it covers."""
+"""One alert in a program's memory, and its window."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 
 
 class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
-    """One alert as it stands. ``severity``, ``hard`` and ``in_hold`` are those of its most severe finding."""
+    """The present state of one alert. ``severity``, ``hard`` and ``in_hold`` are those of its most severe finding."""
 
     id: str
     detector: str
@@ -49,7 +49,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     last_at: int
     packed_transfers: bytes  # ``newest_transfers`` in a quarter of the bytes
     disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
-    stored_texts: bytes | Texts | int  # packed, or not, or the number of texts at rest; empty when it was let go
+    stored_texts: bytes | Texts | int  # packed, or not, or the number of texts at rest; empty once dropped
 
     @property
     def waits(self) -> bool:
@@ -58,7 +58,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
 
     @property
     def newest_disposition_id(self) -> str | None:
-        """The newest decision on it; None while there is none."""
+        """The newest decision on it, if any."""
         decisions = self.disposition_ids[self.appeal_of is not None :]
         return decisions[-1] if decisions else None
 
@@ -76,7 +76,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
             self.packed_transfers = packed_ids((*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:])
 
     def trim(self) -> None:
-        """Forget what nothing asks a closed alert for again; the store has it."""
+        """Drop the fields that a closed alert does not need again; the store has them."""
         self.policy_version = self.dedupe_key = self.alert_sha256 = ""
         self.recommendation = self.closed_at = self.due_at = self.escalated_at = None
         self.opened_at = self.ends_at = self.last_at = self.hits = self.cents = 0
@@ -85,7 +85,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
 
 
 def packed_ids(ids: tuple[str, ...]) -> bytes:
-    """Ids as an alert keeps them."""
+    """Ids in the form that an alert stores."""
     return _ENCODE(ids)
 
 

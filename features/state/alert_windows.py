@@ -1,4 +1,4 @@
-"""The windows of a program's alerts by their subjects: which alert a finding belongs to. None is ever removed.
+"""The windows of a program's alerts by subject: the alert that a finding belongs to. Windows are never removed.
 
 Unit    instants in microseconds; a window takes 32 bytes: the instants that it lies between, both excluded, and its
         alert's id
@@ -41,7 +41,7 @@ class AlertWindows:
         windows.extend((after, until, upper - _SIGN, lower - _SIGN))
 
     def newest_over(self, subject: str, at: int) -> str | None:
-        """The alert whose window was opened last of those that cover an instant."""
+        """The newest of the alerts whose windows cover an instant."""
         windows = self._windows.get(subject)
         if windows is not None:
             for place in range(len(windows) - _WORDS, -1, -_WORDS):
@@ -50,7 +50,7 @@ class AlertWindows:
         return None
 
     def newest(self, subject: str) -> str | None:
-        """The alert whose window was opened last."""
+        """The alert with the newest window."""
         windows = self._windows.get(subject)
         return None if windows is None else _alert_id(windows, len(windows) - _WORDS)
 

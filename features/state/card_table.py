@@ -1,6 +1,6 @@
-"""The cards of a program: the number of each card id, what attempts are counted under, and whose cards were seen.
+"""The cards of a program: the number of each card id, the key that counts attempts, and the cards of each actor.
 
-Attempts are counted per card; where the bank names none per account, else per actor (ruling 36). A key is one number
+Attempts are counted per card; where the bank names no card per account, else per actor (ruling 36). A key is one number
 for all three, so that the series of a card need one table: 3 x card, 3 x account + 1, 3 x actor + 2.
 """
 
@@ -74,7 +74,7 @@ class CardTable:
     def only_key(self, actor: int, *, account: int) -> int:
         """The key of an attempt that names no card: the actor's only card; ``NOBODY`` when it has several.
 
-        Where no card of the actor was seen it is ``account`` (-1 for none), else its only account, else the actor.
+        Without a known card of the actor it is ``account`` (-1 for none), else its only account, else the actor.
         """
         actor = self._joined.get(actor, actor)
         cards, accounts = self._seen[_CARD].get(actor, {}), self._seen[_ACCOUNT].get(actor, {})
@@ -85,7 +85,7 @@ class CardTable:
         return card_key(-1, account, actor)
 
     def join(self, former: int, actor: int) -> None:
-        """Give one actor the cards and accounts of another, which turned out to be the same, from now on.
+        """Give one actor the cards and accounts of another that is the same party, from now on.
 
         >>> cards = CardTable()
         >>> cards.enter(1, card_key(0, -1, -1))

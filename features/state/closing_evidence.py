@@ -1,11 +1,11 @@
-"""What became of the alerts of one program that were closed without a person, or could have been, by detector.
+"""The later history of the alerts of one program that were closed without a person, or could have been, by detector.
 
 An alert belongs here when it was opened as closable: the policy closed it, or only the list of closable detectors, or
-the tier, stood against that. It is bad as soon as one of its transfers is labelled bad, and ok when at least one is
+the tier, prevented that. It is bad as soon as one of its transfers is labelled bad, and ok when at least one is
 labelled ok, that label has matured, and none is bad. Its review is the first decision of a person.
 
 Window  a label ok matures 60 days after its transfer; reviews are recent for 30 days, (t - 30 d, t]
-Cost    an event costs the same whatever came before; sums are kept, never counted anew
+Cost    an event costs the same whatever came before; sums are updated, never recounted
 """
 
 from array import array
@@ -75,7 +75,7 @@ class ClosingEvidence:
         self._ok.append(0)
 
     def add_transfer(self, alert_id: str, row: int) -> None:
-        """Take in a transfer of a closable alert, once; of another alert nothing is remembered."""
+        """Take in a transfer of a closable alert, once; transfers of other alerts are ignored."""
         alert = self._numbers.get(key_of(alert_id))
         if alert is None or alert in self._alerts_of(row):
             return
@@ -87,7 +87,7 @@ class ClosingEvidence:
             self._count(alert, label, 1)
 
     def review(self, alert_id: str, at: int, *, overturned: bool) -> None:
-        """Count the first decision of a person on a closable alert; ``overturned`` when that was not to close it."""
+        """Count the first decision of a person on a closable alert; ``overturned`` when it was not a close."""
         alert = self._numbers.get(key_of(alert_id))
         if alert is None or self._flags[alert] & _REVIEWED:
             return
@@ -112,7 +112,7 @@ class ClosingEvidence:
             heappush(self._maturing, (matures_at, row))
 
     def pass_time(self, now: int) -> None:
-        """Let labels mature and reviews grow old."""
+        """Mature labels and age reviews."""
         while self._maturing and self._maturing[0][0] <= now:
             row = heappop(self._maturing)[1]
             if self._labels.get(row) == _PROVISIONAL:
@@ -123,7 +123,7 @@ class ClosingEvidence:
             self.tallies[detector].recent_overturned -= overturned
 
     def take_turned_bad(self) -> frozenset[str]:
-        """The detectors of which an alert that the policy had closed turned bad since this was last called."""
+        """The detectors with an alert that the policy had closed and that turned bad since the last call."""
         turned_bad = frozenset(self._turned_bad)
         self._turned_bad.clear()
         return turned_bad
@@ -144,7 +144,7 @@ class ClosingEvidence:
                 self._count(alert, label, 1)
 
     def _count(self, alert: int, label: int, change: int) -> None:
-        """Add a labelled transfer to its alert, or take it away, and bring the detector's tally up to date."""
+        """Add a labelled transfer to its alert, or take it away, and update the detector's tally."""
         detector = self._names[self._detectors[alert]]
         tally = self.tallies[detector]
         was_labelled, was_bad = self._is_labelled(alert), self._bad[alert] > 0

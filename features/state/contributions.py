@@ -1,10 +1,10 @@
-"""What one transfer adds to the figures that a program keeps of all its transfers."""
+"""The contribution of one transfer to the figures over all transfers of a program."""
 
 import msgspec
 
 
 class KriContribution(msgspec.Struct, frozen=True, gc=False):
-    """What the key risk indicators count; ``leaving_cents`` is what it paid the counterparty, -1 for none."""
+    """The part for key risk indicators; ``leaving_cents`` went to the counterparty, -1 for none."""
 
     counts: tuple[int, ...]
     leaving_cents: int
@@ -12,7 +12,7 @@ class KriContribution(msgspec.Struct, frozen=True, gc=False):
 
 
 class DayContribution(msgspec.Struct, frozen=True, gc=False):
-    """What one transfer adds to its day."""
+    """The part for the transfer's day."""
 
     day: int
     cents: int  # 0 for an attempt, and where the amount in US dollars is not known

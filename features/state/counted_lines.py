@@ -1,8 +1,8 @@
-"""The reporting thresholds under which a program's windows count amounts, and since when each of them is counted.
+"""The reporting thresholds under which a program's windows count amounts, and their starts.
 
-A threshold that comes into force is counted from seven days before, the longest window that is counted under it; one
-that is no longer in force goes on being counted, because a transfer of its time may still be measured or corrected. So
-a transfer is counted under a threshold by its amount and its own time alone, and leaves what it entered.
+A new threshold is counted from seven days before, the longest window that is counted under it; a threshold no longer in
+force is counted on, because a transfer of its time may still be measured or corrected. So the thresholds that count a
+transfer depend on its amount and its own time alone, and it leaves the same windows that it entered.
 """
 
 from collections.abc import Iterable
@@ -20,14 +20,14 @@ class CountedLines:
         self._latest = ALWAYS
 
     def zones(self, cents: int, at: int) -> tuple[int, ...]:
-        """The thresholds under which a transfer of that amount and time is counted."""
+        """The thresholds that count a transfer of that amount and time."""
         zones = self._lines.zones(cents)
         if at > self._latest:
             return zones
         return tuple(line for line in zones if at > self._after[line])
 
     def add(self, cents: Iterable[int], *, since: int) -> tuple[int, ...]:
-        """Count under further thresholds that are in force since an instant; those that were not counted before."""
+        """Count under further thresholds in force since an instant; returns the new ones."""
         new = tuple(line for line in cents if line not in self._after)
         after = since if since == ALWAYS else since - DAYS_7
         self._after.update(dict.fromkeys(new, after))
@@ -36,7 +36,7 @@ class CountedLines:
         return new
 
     def after(self, line: int) -> int:
-        """The instant after which transfers are counted under a threshold."""
+        """The instant after which a threshold counts transfers."""
         return self._after[line]
 
     def dump(self) -> Any:

@@ -1,7 +1,7 @@
-"""What a program counts by UTC day, kept as integers that each change of a transfer, an alert or an event adds to.
+"""A program's counts by UTC day, as integers that each change of a transfer, an alert or an event adds to.
 
-A transfer adds to the day of its own time what ``contribution_of`` says. When it changes, or is labelled, or an alert
-takes it up, its former contribution is taken off and its new one added, so that the sums are exact at any moment.
+A transfer adds ``contribution_of`` to its day. When it changes, or is labelled, or enters an alert, its former
+contribution is subtracted and its new one added, so that the sums are always exact.
 
 Cost    the same an event whatever came before; a day is one array, and a transfer one byte
 """
@@ -43,7 +43,7 @@ _RESULTS: Final = tuple(EventResult)
 _NUMBER_OF: Final = {result: number for number, result in enumerate(_RESULTS)}
 
 _CLEAR, _UNSCORED_BAND, _BAND_COUNT = 0, 3, 4
-# The byte of a transfer: its band as it landed, its label, and whether an alert took it up.
+# The byte of a transfer: its band at landing, its label, and whether it is in an alert.
 _FIRST_BAND, _LABEL, _ALERTED = 0b11, 0b1100, 0b10000
 _LABELS: Final = {LabelValue.BAD: 0b0100, LabelValue.OK: 0b1000}
 _LABELLED_BAD: Final = _LABELS[LabelValue.BAD]
@@ -51,7 +51,7 @@ _LONGEST_WAIT: Final = 2**32 - 1
 
 
 def contribution_of(record: TransferRecord, returned: ReturnState | None, flags: int) -> DayContribution:
-    """The contribution of a transfer as it is stored, with its return and its byte."""
+    """The contribution of a stored transfer, with its return and its byte."""
     stands = record.moved and returned is not None and returned.counts
     return DayContribution(
         day=record.at // DAY_US,
@@ -80,17 +80,17 @@ class DayTallies:
         self._flags = bytearray()  # by row of a transfer
 
     def add_transfer(self, record: TransferRecord, returned: ReturnState | None) -> None:
-        """Count a transfer that was just scored for the first time."""
+        """Count a transfer after its first scoring."""
         flags = _band(record.score)
         self._flags.append(flags)
         self._count(contribution_of(record, returned, flags), 1)
 
     def contribution(self, row: int, record: TransferRecord, returned: ReturnState | None) -> DayContribution:
-        """What the transfer of that row adds, if this is its record and its return."""
+        """The contribution of the transfer of that row with this record and this return."""
         return contribution_of(record, returned, self._flags[row])
 
     def replace(self, before: DayContribution, after: DayContribution) -> None:
-        """Count a transfer as it is after a change."""
+        """Count a transfer after a change."""
         if before != after:
             self._count(before, -1)
             self._count(after, 1)
@@ -104,13 +104,13 @@ class DayTallies:
         self._set_flags(row, self._flags[row] | _ALERTED, record, returned)
 
     def count_alert(self, opened_at: int, *, closed: bool) -> None:
-        """Count an alert that was opened, and whether the policy closed it there and then."""
+        """Count an opened alert, and whether the policy closed it at once."""
         day = self._day(opened_at // DAY_US)
         day[_ALERTS] += 1
         day[_AUTO_CLOSED] += closed
 
     def count_review(self, at: int, *, overturned: bool) -> None:
-        """Count a decision of a person where there was a draft."""
+        """Count a decision of a person on an alert with a draft."""
         day = self._day(at // DAY_US)
         day[_REVIEWS] += 1
         day[_OVERTURNS] += overturned
@@ -150,7 +150,7 @@ class DayTallies:
         return day_totals(figures, waits, self._events_of(sums))
 
     def _within(self, first_day: int, upto_day: int) -> Iterable[int]:
-        """The days to look at: no more than there are, and no more than the period has."""
+        """The days to sum: only days with counts, and only days of the period."""
         if upto_day - first_day <= len(self._days):
             return range(first_day, upto_day)
         return tuple(day for day in {*self._days, *self._waits} if first_day <= day < upto_day)

@@ -1,7 +1,7 @@
-"""What the bank states of an entity.
+"""The bank's statements on an entity.
 
-Of the words and flags few combinations occur, so each combination is in memory once, and so is an instant that a
-profile states twice. Names are not looked up among those of others: nearly every entity has its own.
+Words and flags have few combinations, so each combination is in memory once, and so is an instant that a profile states
+twice. Names are not shared: nearly every entity has a different one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ import msgspec
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.windows.series import ALWAYS
 
-_COMBINATIONS: Final = 4_096  # of words and flags that are remembered, to share them
+_COMBINATIONS: Final = 4_096  # of words and flags that are remembered for sharing
 
 
 class ProfileWords(msgspec.Struct, frozen=True, gc=False):
@@ -36,7 +36,7 @@ _STATED: Final = (*ProfileWords.__struct_fields__, "name", "last_screened_at", "
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):
     """The bank's newest statement of each field of an entity, known at an instant; one never stated is None.
 
-    ``order`` is the entity's own time of the statement, by which an older one is told from a newer.
+    ``order`` is the entity's own time of the statement, which separates older statements from newer ones.
     """
 
     known_at: int
@@ -48,7 +48,7 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, known_at: int, order: int, stated: Iterable[Any]) -> "EntityProfile":
-        """From what ``stated`` gives, or gave before it was dumped."""
+        """From the fields of ``stated``, or of its dump."""
         *fields, name, screened_at, created_at = stated
         words = _words(*(tuple(field) if isinstance(field, list) else field for field in fields))
         once: dict[Any, Any] = {}
@@ -62,7 +62,7 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
 
 
 def stated_by(snapshot: EntitySnapshot) -> Iterator[Any]:
-    """The same fields of a snapshot; None for what it does not state."""
+    """The same fields of a snapshot; None for an unstated field."""
     return (getattr(snapshot, field) for field in _STATED)
 
 

@@ -1,7 +1,7 @@
-"""What the key risk indicators count of a program's accounts and entities: balances, overdrafts, freezes, decisions on
-entities, and when each entity was screened last.
+"""The counts of the key risk indicators over a program's accounts and entities: balances, overdrafts, freezes,
+decisions on entities, and the newest screening of each entity.
 
-Window  30 days of events; what is older is dropped as it is measured, and now never goes back
+Window  30 days of events; older ones are dropped at a measurement, and now never goes back
 Unit    instants in microseconds; 16 bytes an entity, 40 an account with a balance
 """
 
@@ -26,7 +26,7 @@ Order = tuple[int, int]
 
 
 class Balances:
-    """What each account holds by its newest snapshot."""
+    """The balance of each account by its newest snapshot."""
 
     __slots__ = ("_cents", "_events", "_numbers", "_updates")
 
@@ -37,7 +37,7 @@ class Balances:
         self._events = array("q")
 
     def set(self, account_id: str, cents: int, order: Order) -> None:
-        """Store what a snapshot states, unless a newer one was stored."""
+        """Store a snapshot's balance, unless a newer one is stored."""
         key = key_of(account_id)
         number = self._numbers.get(key)
         if number is None:
@@ -50,7 +50,7 @@ class Balances:
             self._updates[number], self._events[number] = order
 
     def cents(self, account_id: str) -> int | None:
-        """What the account holds; None when the bank has stated nothing of it."""
+        """The balance of the account; None when the bank has stated none."""
         number = self._numbers.get(key_of(account_id))
         return None if number is None else self._cents[number]
 
@@ -77,7 +77,7 @@ class KriFacts:
         self._screened = array("q")  # by actor
 
     def reserve_cents(self) -> int | None:
-        """What the reserve account holds; None without one, or when the bank has stated no balance of it."""
+        """The balance of the reserve account; None without one, or when the bank has stated none."""
         return None if self.reserve_account_id is None else self.balances.cents(self.reserve_account_id)
 
     def overdraft(self, account_id: str, at: int) -> None:
@@ -100,7 +100,7 @@ class KriFacts:
         self._screened[actor] = screened_at
 
     def forget_before(self, now: int) -> None:
-        """Drop what has left the window of 30 days."""
+        """Drop the events before the window of 30 days."""
         oldest = now - DAYS_30
         self._overdrafts = {account: at for account, at in self._overdrafts.items() if at > oldest}
         self._freezes = {each for each in self._freezes if each[0] > oldest}
@@ -160,5 +160,5 @@ class KriFacts:
 
 
 def _reach(column: "array[int]", actor: int, missing: int) -> None:
-    """Make room for the actor; those before it that have nothing yet are ``missing``."""
+    """Make room for the actor; earlier actors without a value get ``missing``."""
     column.extend([missing] * (actor + 1 - len(column)))

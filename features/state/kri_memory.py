@@ -1,6 +1,6 @@
-"""What a program remembers of its snapshots: those that were requested, and when its indicators were over their lines.
+"""A program's memory of its snapshots: the requested ones, and when its indicators were over their lines.
 
-A breach lasts as long as its detector finds it with less than a day between two findings. An indicator that goes back
+A breach lasts as long as less than a day lies between two findings of its detector. An indicator that goes back
 and forth over its line is therefore in one breach, and 180 days hold no more than 180 of them.
 
 Unit    instants in microseconds
@@ -15,7 +15,7 @@ REMEMBERED_US: Final = 180 * DAY_US
 
 
 class Breach(NamedTuple):
-    """The breach of now: whether it has just begun, and when those before it in 180 days began, oldest first."""
+    """The present breach: whether it has just begun, and the starts of earlier ones in 180 days, oldest first."""
 
     is_new: bool
     earlier: tuple[int, ...]

@@ -1,8 +1,8 @@
-"""What the key risk indicators count of a program's transfers, over the 30 and the 60 days that end now.
+"""The counts of the key risk indicators over a program's transfers, of the 30 and the 60 days that end now.
 
-The rows of all transfers stand in order of their own time, and each window has a place in them: what is behind it has
-left the window. A transfer is counted as its record stands: when the record changes, its old contribution is taken
-away and the new one added. Measuring moves the windows up, and each transfer leaves each window once.
+The rows of all transfers are sorted by their own time, and each window has a position in them: earlier rows have left
+the window. A transfer counts by its record: when the record changes, its old contribution is subtracted and the new one
+added. Measuring advances the windows, and each transfer leaves each window once.
 
 Window  half-open, (now - w, now]; now never goes back, and is never before a transfer's own time
 Unit    amounts in US cents, exact below 2^64; 4 bytes a transfer, 8 a counterparty
@@ -35,17 +35,17 @@ from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 from clearhold.features.windows.string_table import StringTable
 
-RCK: Final = "RCK"  # a bounced check, presented again as a debit
+RCK: Final = "RCK"  # a returned check, presented again as a debit
 
-# What is counted, by its place among the counts; the first three over 60 days, the others over 30.
-ACH_DEBITS: Final = 0  # that the program sent; entries of no amount, prenotes, are in none of these three
+# Indexes of the counts; the first three are over 60 days, the others over 30.
+ACH_DEBITS: Final = 0  # sent by the program; entries of no amount, prenotes, are in none of these three
 RCK_DEBITS: Final = 1
 ACH_CREDITS: Final = 2
 AUTHORIZATIONS: Final = 3
 DECLINES: Final = 4
 FRAUD_DECLINES: Final = 5
-COMPARABLE: Final = 6  # with a rail or a country that the program's declaration speaks of
-OUTSIDE: Final = 7  # of those, with one that it does not name
+COMPARABLE: Final = 6  # with a rail or a country that the program's declaration covers
+OUTSIDE: Final = 7  # of these, with an undeclared one
 SCORED: Final = 8
 IN_HOLD: Final = 9
 _COUNTS: Final = 10
@@ -75,7 +75,7 @@ _SCORED: Final = ((SCORED,), (SCORED, IN_HOLD))
 _COUNTED_BY: Final = attrgetter(
     "cents", "counterparty", "country", "sec_code", "class_id", "ach_type", "score", "moved"
 )
-"""What a transfer is counted by beside its own time, which stays; of authorizations by status and reason as well."""
+"""The fields that count a transfer, beside its fixed own time; authorizations count by status and reason as well."""
 
 
 class KriWindows:
@@ -102,7 +102,7 @@ class KriWindows:
         self._rows = array("I")
         self._newest_at = ALWAYS
         self._tails = [0, 0]  # of 60 days and of 30: the first row inside
-        self._upto = ALWAYS  # the instant that the windows end at
+        self._upto = ALWAYS  # the end of the windows
         self._counts = [0] * _COUNTS
         self._compared_with: Declared | None = None  # the declaration that these were compared with
         self._compared: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -118,7 +118,7 @@ class KriWindows:
         return self._cents_of[self.most_paid_party()] if self._cents_of else 0
 
     def most_paid_party(self) -> int:
-        """The index of that counterparty; one was paid, whenever there are cents."""
+        """The index of that counterparty, if there are cents."""
         return int(np.frombuffer(self._cents_of, np.uint64).argmax())
 
     def add(self, row: int, record: TransferRecord) -> None:
@@ -134,19 +134,19 @@ class KriWindows:
         self._change(self.contribution(record), 1, at)
 
     def change(self, before: TransferRecord | TransferBrief, after: TransferRecord) -> None:
-        """Count a transfer whose record changed as it stands now; nearly always that changes nothing."""
+        """Count a transfer by its changed record; nearly always that changes nothing."""
         if before.class_id in _AUTHORIZED_CLASSES or _COUNTED_BY(before) != _COUNTED_BY(after):
             self.replace(self.contribution(before), after)
 
     def replace(self, before: KriContribution, record: TransferRecord) -> None:
-        """Count a transfer whose record changed as it stands now; ``before`` is what it contributed until then."""
+        """Count a transfer by its changed record; ``before`` was its contribution."""
         after = self.contribution(record)
         if after != before:
             self._change(before, -1, record.at)
             self._change(after, 1, record.at)
 
     def advance(self, now: int) -> int:
-        """Move the windows up to now, and return the instant that they end at."""
+        """Advance the windows to now, and return their end."""
         now = self._upto = max(now, self._upto, self._newest_at)
         rows, last = self._rows, len(self._rows)
         for window, tail in enumerate(self._tails):
@@ -159,17 +159,16 @@ class KriWindows:
         return now
 
     def rows_from(self, at: int) -> "array[int]":
-        """The rows of the transfers whose own time is not before an instant."""
+        """The rows of transfers whose own time is at or after an instant."""
         if at > self._newest_at:
             return array("I")
         return self._rows[bisect_right(self._rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
 
     def contribution_of(self, row: int) -> KriContribution:
-        """What a transfer contributes as its record stands."""
         return self.contribution(self._transfers.glance(row))
 
     def contribution(self, record: TransferRecord | TransferBrief) -> KriContribution:
-        """The same, of the record itself."""
+        """The contribution of a transfer with this record."""
         class_id, ach_type, moved, cents = record.class_id, record.ach_type, record.moved, record.cents
         texts = self._strings.texts
         counts = self._against_declared(class_id, record.country, record.at)
@@ -186,7 +185,7 @@ class KriWindows:
         return KriContribution(counts, 0, -1)
 
     def _against_declared(self, class_id: int, country: int, at: int) -> tuple[int, ...]:
-        """How the rail and the country compare with the declaration of that time, worked out once for each pair."""
+        """The comparison of rail and country with the declaration of that time, computed once for each pair."""
         declared = self._declared_at(at)
         if declared is not self._compared_with:
             self._compared_with, self._compared = declared, {}
@@ -197,7 +196,7 @@ class KriWindows:
         return counts
 
     def _change(self, contribution: KriContribution, sign: int, at: int) -> None:
-        """Change the windows that an instant lies in."""
+        """Change the windows around an instant."""
         if at > self._upto - DAYS_30:
             for kind in contribution.counts:
                 self._counts[kind] += sign
@@ -239,9 +238,9 @@ class KriWindows:
 
 
 def _against(rail: str, country: str | None, declared: Declared) -> tuple[int, ...]:
-    """How a rail and a country compare with a declaration; one that declares neither rails nor countries says nothing.
+    """The comparison of a rail and a country with a declaration; without declared rails and countries it is empty.
 
-    A country that was not delivered compares with nothing, and neither do rails or countries that were not declared.
+    An undelivered country is not compared, and neither are undeclared kinds.
     """
     known = [(rail, declared.rails)] if declared.rails else []
     if declared.countries and country is not None:

@@ -20,7 +20,7 @@ _NAME: Final = "name:"
 
 
 class CounterpartyDetails(NamedTuple):
-    """The details of a counterparty that a match goes by; all None when a transfer names none."""
+    """The details that match a counterparty; all None when a transfer names none."""
 
     id: str | None
     routing: str | None
@@ -28,7 +28,7 @@ class CounterpartyDetails(NamedTuple):
     name: str | None
 
     def keys(self, cents: int) -> list[Key]:
-        """The keys that the counterparty is looked up under, each with the amount."""
+        """The keys of the counterparty, each with the amount."""
         keys: list[Key] = []
         if self.id:
             keys.append((f"id:{self.id}", cents))
@@ -85,7 +85,7 @@ class OpenPreflights:
         return best.preflight_id
 
     def expire(self, at: int) -> None:
-        """Remove the pre-flights that are too old to match a transfer that can still land, as the log's time passes."""
+        """Remove the pre-flights that are too old for any transfer that can still land, as the log's time passes."""
         while self._by_age and self._by_age[0][0] < at - 2 * MATCH_WINDOW_US:
             preflight = self._open.get(self._by_age.popleft()[1])
             if preflight is not None:

@@ -1,7 +1,7 @@
-"""An account's first owner: what the account did as an actor of its own becomes the entity's (ruling 37).
+"""An account's first owner: the account's history as an actor becomes the entity's (ruling 37).
 
-From the log entry on that tells the owner, every question is answered as if the entity had been the actor all along;
-scores already given stay until they are given again. A later change of owner touches later transfers only. Alerts stay
+From the log entry that states the owner, every question is answered as if the entity had been the actor from the
+beginning; earlier scores stay until the next scoring. A later change of owner affects later transfers only. Alerts stay
 with their subjects, and card attempts with their cards.
 
 Cost  once, of the account's own history; stored transfers are not rewritten but read through ``ProgramState.merged``
@@ -21,10 +21,10 @@ _HISTORY: Final = tuple(slot for slot in Actor.__struct_fields__ if slot not in 
 
 
 class OwnerLearnt(NamedTuple):
-    """What came of a word on an account's owner."""
+    """The result of a statement on an account's owner."""
 
-    is_stored: bool  # False when a newer word was known, or none was said
-    given_history: Actor | None  # the entity that the account's history joined just now
+    is_stored: bool  # False when a newer statement is stored, or no owner was stated
+    given_history: Actor | None  # the entity that the account's history has just joined
 
 
 NOTHING_LEARNT: Final = OwnerLearnt(is_stored=False, given_history=None)
@@ -33,7 +33,7 @@ NOTHING_LEARNT: Final = OwnerLearnt(is_stored=False, given_history=None)
 def set_first_owner(
     program: ProgramState, account_id: str, entity_id: str | None, order: tuple[int, int]
 ) -> OwnerLearnt:
-    """Store an account's owner as told; the first one takes over the account's history."""
+    """Store the stated owner of an account; the first one takes over the account's history."""
     if entity_id is None:
         return NOTHING_LEARNT
     is_first = program.accounts.owner_of(account_id) is None
@@ -63,7 +63,7 @@ def _merge(program: ProgramState, account: Actor, entity: Actor) -> None:
 
 
 def merged(mine: Any, theirs: Any) -> Any:
-    """Two histories of one kind as one: series, and series by a key."""
+    """The merge of two histories of one kind: series, and series by a key."""
     if theirs is None or mine is None:
         return mine if theirs is None else theirs
     if isinstance(mine, (EventTimes, AmountSeries, Edges)):

@@ -16,7 +16,7 @@ UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the ba
 
 
 class Actor(InMemory):
-    """An entity, or an account whose owner is not known (ruling 37), with its history.
+    """An entity, or an account without a known owner (ruling 37), with its history.
 
     ``earlier_profiles`` are in time order: a transfer is scored with the profile known at its own time.
     """
@@ -35,7 +35,6 @@ class Actor(InMemory):
 
     @classmethod
     def new(cls, actor_id: str, index: int, *, is_account: bool) -> "Actor":
-        """One without a history."""
         return cls(actor_id, index, is_account, AmountSeries())
 
     @property
@@ -169,11 +168,11 @@ class CounterpartyBook:
         return party
 
     def unlisted(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty:
-        """The counterparty that is known by this name and account only."""
+        """The counterparty known by this name and account only."""
         return self.get_or_add(_unlisted_id(name, routing, last4))
 
     def known(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
-        """Whom a transfer with these details would land with; None for somebody new."""
+        """The counterparty that a transfer with these details would land with; None for a new one."""
         return self.match(name, routing, last4) or self._by_id.get(_unlisted_id(name, routing, last4))
 
     def merge(
@@ -192,7 +191,7 @@ class CounterpartyBook:
     def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
         """By routing number and last four; else by name, unless both carry account details that differ (ruling 10).
 
-        A namesake without details, as a card's merchant, does not stand for one whose account is another.
+        A namesake without details, such as a card's merchant, does not match a counterparty with another account.
         """
         holders = self._of_account(routing, last4) if routing and last4 else ()
         if holders and (holders[0].routing, holders[0].last4) == (routing, last4):
@@ -206,7 +205,7 @@ class CounterpartyBook:
     def sharing(
         self, routing: str | None, last4: str | None, also: KnownCounterparty | None = None
     ) -> list[KnownCounterparty]:
-        """The counterparties that carry this account now, with the one that is about to."""
+        """The counterparties that carry this account now, and the one about to."""
         if not routing or not last4:
             return []
         parties = self._of_account(routing, last4)
@@ -274,7 +273,6 @@ def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:
 
 
 def _account(routing: str, last4: str) -> str:
-    """An account as the text of a lookup."""
     return f"{routing}\x00{last4}"
 
 

@@ -1,4 +1,4 @@
-"""Which counterparties an account or a name stands for, by the key of its text: 20 bytes each, for good."""
+"""The counterparties of an account or a name, by the key of its text: 20 bytes each, never removed."""
 
 from array import array
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ _SEVERAL: Final = -1
 
 
 class PartyLookup:
-    """Indexes of counterparties by text, in the order in which they came. Nearly every text stands for one.
+    """Indexes of counterparties by text, in order of arrival. Nearly every text has one.
 
     >>> lookup = PartyLookup()
     >>> lookup.put("acme supplies", [7])
     >>> lookup.put("harbor goods", [3, 9])
-    >>> list(lookup.get("acme supplies")), list(lookup.get("harbor goods")), list(lookup.get("nobody"))
+    >>> list(lookup.get("acme supplies")), list(lookup.get("harbor goods")), list(lookup.get("unknown"))
     ([7], [3, 9], [])
     """
 
@@ -23,7 +23,7 @@ class PartyLookup:
 
     def __init__(self) -> None:
         self._numbers = IdIndex()  # by text: its number in the array
-        self._only = array("i")  # ``_SEVERAL`` for a text that does not stand for exactly one
+        self._only = array("i")  # ``_SEVERAL`` for a text without exactly one index
         self._several: dict[int, list[int]] = {}
 
     def get(self, text: str) -> Sequence[int]:
@@ -34,7 +34,7 @@ class PartyLookup:
         return self._several[number] if only == _SEVERAL else (only,)
 
     def put(self, text: str, indexes: list[int]) -> None:
-        """Replace what a text stands for."""
+        """Replace the indexes of a text."""
         key = key_of(text)
         number = self._numbers.get(key)
         if number is None:

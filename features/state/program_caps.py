@@ -1,6 +1,6 @@
 """The caps of one program: those in force, and every change that was ever approved.
 
-Two people change a cap, so there are few changes; those of a program are numbered together, from ``limits-v1`` on.
+Two people change a cap, so changes are few; the changes of a program are numbered together, from ``limits-v1`` on.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class ProgramCaps:
         return f"{_PREFIX}{len(self.history) + 1}"
 
     def put(self, change: CapVersion) -> None:
-        """Put a cap in force, or out of force where it is None."""
+        """Put a cap in force, or remove it where it is None."""
         self.history.append(change)
         self._newest[change.kind] = change
         self._in_force.pop(change.kind, None)

@@ -1,4 +1,4 @@
-"""The program-wide series that measuring reads, which belong to no single party, and the program's declaration."""
+"""The program-wide series for measurements, which belong to no single party, and the program's declaration."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, ki
 
 
 class Declared(NamedTuple):
-    """The program's declared figures, in the form in which the vector carries them."""
+    """The program's declared figures, in the form of the vector."""
 
     monthly_volume_cents: int | None
     rails: str
@@ -24,7 +24,7 @@ class Declared(NamedTuple):
 
 
 class ProgramSeries(InMemory):
-    """The program-wide series that the vector reads, beside the baseline."""
+    """The program-wide series for the vector, beside the baseline."""
 
     amounts: AmountSeries
     originated: AmountSeries

@@ -1,8 +1,8 @@
-"""Alerts at rest: decided, and with a window that is over. All of them are packed; none is changed where it lies.
+"""Alerts at rest: decided, with a window that is over. All of them are packed and never changed in place.
 
-An alert that the policy closed rests with its texts, because a person may still decide it, and that writes them again.
-The texts are packed apart, so that reading an alert does not unpack them. An alert that is woken leaves what was packed
-of it behind; few are.
+An alert that the policy closed rests with its texts, because a person may still decide it, which writes them again. The
+texts are packed separately, so that reading an alert does not unpack them. A woken alert leaves its packed bytes
+behind; few alerts wake.
 
 Unit    a closed alert takes about 70 bytes and 15 of its index; one with texts 400 more
 """
@@ -46,19 +46,18 @@ class RestingAlerts:
         return alert
 
     def texts(self, number: int) -> Texts:
-        """The texts that have a number."""
         texts: Texts = _TEXTS_DECODER.decode(self._texts.get(number))
         return texts
 
     def lay(self, alert: AlertState, texts: Texts | None) -> None:
-        """Let an alert rest; its id is its key and not packed."""
+        """Store an alert at rest; its id is its key and not packed."""
         stored: bytes | int = b"" if texts is None else self._texts.add(_ENCODE(texts))
         number = self._alerts.add(_ENCODE(msgspec.structs.replace(alert, id="", stored_texts=stored)))
         self._numbers.put(key_of(alert.id), number)
         self.count += 1
 
     def wake(self, alert_id: str) -> None:
-        """Let an alert rest no more; nothing for one that does not rest."""
+        """Wake an alert, if it rests."""
         if alert_id in self:
             self._numbers.put(key_of(alert_id), _AWAKE)
             self.count -= 1

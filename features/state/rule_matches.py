@@ -1,11 +1,11 @@
-"""Which transfers each rule that is counted matched before: a rule that logs, or one in testing.
+"""The transfers that each counted rule matched before: a rule that logs, or one in testing.
 
-A rule is known by its digest, so that another text of it is counted anew. What a rule matched is forgotten when it is
-no longer in force in that mode: it then comes back only with a new start.
+A rule is known by its digest, so that a changed text is counted from zero. The matches of a rule are forgotten when it
+is no longer in force in that mode: it can then only return with a new start.
 
 Unit    rows of the table of transfers
-Cost    four bytes for a transfer that matched as it landed, whose row is the highest so far: most do; some sixty bytes
-        for one that matched first when it changed
+Cost    four bytes for a transfer that matches at landing, with the highest row so far, as most do; some sixty bytes
+        for one that first matches at a change
 """
 
 from array import array
@@ -20,7 +20,7 @@ _ROWS_AT_ONCE: Final = 16_384
 
 
 class RuleMatches:
-    """The rows that matched as they landed stand in order; those that matched first when they changed, beside them."""
+    """Rows that matched at landing are sorted; rows that first matched at a change are beside them."""
 
     __slots__ = ("_later", "_rows")
 
@@ -43,7 +43,7 @@ class RuleMatches:
         return True
 
     def keep(self, mode: RuleMode, hashes: Collection[str]) -> None:
-        """Forget what was matched in a mode by rules other than these, which are in force now."""
+        """Forget the matches in a mode of all rules except these, which are in force now."""
         kept = {_key(mode, sha256) for sha256 in hashes}
         for key in [key for key in self._rows if key.startswith(f"{mode}:") and key not in kept]:
             del self._rows[key]

@@ -1,8 +1,8 @@
-"""A program's memory of scores: the last score of each actor, and the transfers that an entity's score comes from.
+"""A program's memory of scores: the last score of each actor, and the transfers behind an entity's score.
 
-The four strongest transfer scores of an entity are stored, each until its transfer is scored again. All scores fade at
-the same rate, so their order never changes with time, and the same four are stored whatever order they arrive in. Only
-when four are scored lower one after the other, the fifth is not known again until the next transfer.
+The four strongest transfer scores of an entity are stored, each until its transfer is scored again. All scores decay at
+the same rate, so their order never changes with time, and the same four are stored in any order of arrival. Only when
+four are scored lower one after the other, the fifth stays unknown until the next transfer.
 
 Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in microseconds
 """
@@ -29,7 +29,7 @@ _MARK: Final = 0x100
 
 
 Strong = tuple[int, int, int, int]
-"""The transfer score that counts most today, its day, and its points of identity and of returns."""
+"""The transfer score with the most points today, its day, and its points of identity and of returns."""
 
 NO_TRANSFER: Final[Strong] = (0, 0, 0, 0)
 NOT_STORED: Final = (-1, False)
@@ -70,7 +70,7 @@ class LastScores:
         return stored != code
 
     def stays_unscored(self, index: int, *, hard: bool, mark: bool = False) -> bool:
-        """True for a subject that is stored as unscored, and as hard or not, already; the mark is stored beside it."""
+        """True for a subject already stored as unscored, and as equally hard; the mark is stored beside it."""
         code = _HARD if hard else 0
         if self._codes[index] & ~_MARK != code:
             return False
@@ -78,12 +78,12 @@ class LastScores:
         return True
 
     def value(self, index: int) -> int | None:
-        """The newest score; None for a subject that is unscored."""
+        """The newest score; None for an unscored subject."""
         code = self._codes[index] & _VALUE if index < len(self._codes) else 0
         return code - 1 if code else None
 
     def looked_up(self, by_score: "np.ndarray[Any, Any]", count: int) -> "np.ndarray[Any, Any]":
-        """Of the first subjects what a table has for each newest score: first for the unscored, then for 0 to 100."""
+        """For the first ``count`` subjects the entry of a table at the newest score: first unscored, then 0 to 100."""
         places = np.zeros(count, np.uint16)
         known = np.frombuffer(self._codes, np.uint16)[:count]
         np.bitwise_and(known, _VALUE, out=places[: known.size])
@@ -101,7 +101,7 @@ class LastScores:
 
 
 class StrongestTransfers:
-    """The transfers of each actor whose scores fade last, in no order."""
+    """The strongest transfers of each actor, in no order."""
 
     __slots__ = ("_entries", "_shares")
 
@@ -139,7 +139,7 @@ class StrongestTransfers:
         return [_ROW_MASK - (entry & _ROW_MASK) for entry in entries if entry]
 
     def drop(self, index: int, row: int) -> None:
-        """Remove a transfer that is scored again, or that has another actor now."""
+        """Remove a transfer that is scored again, or that now has another actor."""
         for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
             if self._entries[slot] & _ROW_MASK == _ROW_MASK - row:
                 self._entries[slot] = 0
@@ -163,7 +163,7 @@ class StrongestTransfers:
         self._shares[slot] = identity << 8 | returns
 
     def best(self, index: int) -> Strong:
-        """The strongest; of equally strong ones the higher, which is older, then the one that landed first."""
+        """The strongest; of equally strong ones the higher, which is older, then the first that landed."""
         first = index * STRONGEST
         entries = self._entries[first : first + STRONGEST]
         entry = max(entries) if entries else 0
@@ -194,7 +194,7 @@ class ScoreMemory:
         self._account_changes: dict[int, int] = {}
 
     def set_account_changed(self, counterparty: int, at: int) -> None:
-        """Store that a counterparty arrived with other account details than were known."""
+        """Store that a counterparty arrived with changed account details."""
         self._account_changes[counterparty] = max(at, self._account_changes.get(counterparty, at))
 
     def account_changed_at(self, counterparty: int) -> int | None:

@@ -1,6 +1,6 @@
-"""Packs texts of a kind that resemble each other: the first one is the sample that all others are packed against.
+"""Packs similar texts of a kind: the first one is the sample that all others are packed against.
 
-An alert's texts are four kilobytes, of which most stands in every alert of its detector. Against a sample they take 600
+An alert's texts are four kilobytes, most of it the same in every alert of its detector. Against a sample they take 600
 bytes instead of 1,700, and less time.
 """
 
@@ -14,7 +14,7 @@ _SAMPLE_BYTES: Final = 6_144
 
 
 class TextPacker:
-    """Samples by kind. What is packed names its sample by number, in its first byte.
+    """Samples by kind. Packed bytes name their sample by number, in the first byte.
 
     >>> packer = TextPacker()
     >>> packed = packer.pack("greeting", b"good morning")

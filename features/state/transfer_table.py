@@ -55,7 +55,7 @@ class TransferRecord(NamedTuple):
 
 
 class TransferBrief(NamedTuple):
-    """The fields of a record that tell what kind of a transfer it is of, read in less time."""
+    """The fields of a record that describe the kind of transfer, read in less time."""
 
     cents: int
     at: int
@@ -71,7 +71,7 @@ class TransferBrief(NamedTuple):
 
 
 def priced(cents: int) -> int | None:
-    """US cents as a record keeps them: None when they are not known."""
+    """US cents from a record: None when unknown."""
     return None if cents == UNPRICED else cents
 
 
@@ -85,18 +85,17 @@ class ReturnState(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """True for a return with a code that still stands."""
+        """True for a return with a code that is not dishonoured."""
         return self.code is not None and not self.undone
 
 
 def return_of(dumped: Any) -> ReturnState:
-    """Load one from a dump."""
     code, *others = dumped
     return ReturnState(shared(code), *others)
 
 
 class Counted(NamedTuple):
-    """What a transfer contributes to the windows from ``known_at`` on; kept for transfers that changed later."""
+    """The contribution of a transfer to the windows from ``known_at`` on; stored for transfers that changed later."""
 
     known_at: int
     cents: int | None
@@ -110,7 +109,6 @@ class Counted(NamedTuple):
 
 
 def counted_of(dumped: Any) -> Counted:
-    """Load one from a dump."""
     *fields, attempts, state = dumped
     kinds = tuple(SeriesKind(kind) for kind in attempts)
     return Counted._make((*fields, kinds, None if state is None else return_of(state)))
@@ -127,10 +125,10 @@ _ACTOR: Final = 5
 _RAW_OFFSET: Final = 6
 _WIDTH: Final = 20
 _NO_DAY: Final = 0
-_NO_DAY_AT_ALL: Final = -1  # an instant within a day, which stands beside the table
+_NO_DAY_AT_ALL: Final = -1  # an instant within a day, stored beside the table
 
 Kind = tuple[int, int, int, int, int, int, int, bool]
-"""Status, country, SEC code, currency, card reason, rail and direction, ACH type, and whether it moved: few of each."""
+"""Status, country, SEC code, currency, card reason, class, ACH type, and whether it moved, each with few values."""
 
 
 class MovedColumns(NamedTuple):
@@ -158,7 +156,7 @@ def _day_of(effective_at: int, at: int) -> int:
 
 
 def _effective_at(day: int, at: int) -> int:
-    """The instant of which ``_day_of`` made a day."""
+    """The inverse of ``_day_of``."""
     if day == _NO_DAY:
         return NO_INSTANT
     return (at // DAY_US + (day // 2 if day & 1 else -day // 2)) * DAY_US
@@ -173,7 +171,7 @@ class TransferTable:
         self._records = NarrowTable(_WIDTH, head=_AT_A_GLANCE)
         self._kinds: list[Kind] = []
         self._kind_numbers: dict[Kind, int] = {}
-        self._instants: dict[int, int] = {}  # by row, what is effective at another time than a day's beginning
+        self._instants: dict[int, int] = {}  # by row, effective instants other than a day's beginning
         self._rows = IdIndex()
         self._hours: list[tuple[int, int]] = []  # the newest hours in which transfers landed, and the first row of each
         self._last_lookup = ("", key_of(""))
@@ -216,17 +214,16 @@ class TransferTable:
         )
 
     def cents(self, row: int) -> int | None:
-        """The US cents of a transfer, None when they are not known."""
+        """The US cents of a transfer, None when unknown."""
         return priced(self._records.number(row, _CENTS))
 
     def at(self, row: int) -> int:
-        """A transfer's own time."""
         return self._records.number(row, _AT)
 
     def moved_in_a_day(self, now: int) -> MovedColumns:
         """The transfers of the 24 hours up to now that moved money.
 
-        No transfer is later than its landing, so they are among those that landed since; those are read in blocks.
+        No transfer is later than its landing, so they are among the landings since; those are read in blocks.
         """
         place = bisect_left(self._hours, ((now - HOURS_24) // HOUR_US, -1))
         first = self._hours[place][1] if place < len(self._hours) else len(self)
@@ -247,7 +244,6 @@ class TransferTable:
         return self._records.number(row, _RAW_OFFSET)
 
     def raw_offsets(self, rows: Iterable[int]) -> list[int]:
-        """The same of several transfers."""
         return [self._records.number(row, _RAW_OFFSET) for row in rows]
 
     def sides(self, row: int) -> tuple[int, int]:
@@ -262,7 +258,7 @@ class TransferTable:
         self._records.write(row, self._numbers_of(row, record))
 
     def _numbers_of(self, row: int, record: TransferRecord) -> tuple[int, ...]:
-        """The record as a row of numbers; what is none of them is stored beside."""
+        """The record as a row of numbers; other values are stored beside."""
         cents, at, raw_offset = record.cents, record.at, record.raw_offset
         day = _day_of(record.effective_at, at)
         if day == _NO_DAY_AT_ALL:

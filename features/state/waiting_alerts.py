@@ -1,6 +1,6 @@
-"""When the alerts were opened that wait in the review band, and those that are held or wait in the hold band.
+"""The opening times of alerts that wait in the review band, and of alerts that are held or wait in the hold band.
 
-Both are in order, so that a percentile of their ages is one look, however many wait.
+Both are sorted, so that a percentile of their ages is one look, however many wait.
 
 Unit    instants in microseconds; an alert can be among both
 """
@@ -22,10 +22,10 @@ class WaitingAlerts:
     def __init__(self) -> None:
         self.review: array[int] = array("q")
         self.hold: array[int] = array("q")
-        self._kinds: dict[str, int] = {}  # by alert: which of the two have it
+        self._kinds: dict[str, int] = {}  # by alert: which of the two contain it
 
     def note(self, alert: AlertState) -> None:
-        """Count an alert as it stands now."""
+        """Count an alert by its present state."""
         now, before = _kinds_of(alert), self._kinds.get(alert.id, 0)
         if now == before:
             return
@@ -41,7 +41,7 @@ class WaitingAlerts:
 
 
 def p90_of(opened: "array[int]") -> int | None:
-    """When the alert was opened whose age is the 90th percentile by nearest rank; None when none waits."""
+    """The opening time of the alert at the 90th percentile of ages by nearest rank; None without waiting alerts."""
     rank = -(-len(opened) * _PERCENT // 100)
     return opened[len(opened) - rank] if opened else None
 

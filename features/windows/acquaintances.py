@@ -1,7 +1,7 @@
-"""Which nodes have dealt with each other, and how often a node deals with a new one.
+"""The pairs of nodes that have dealt with each other, and how often a node deals with a new one.
 
-Two nodes are acquainted by their first transfer in the log that moved money when it was first seen, from that
-transfer's own time on. What happens to that transfer later does not undo the acquaintance.
+Two nodes are acquainted by their first transfer in the log that moved money when first seen, from that transfer's own
+time on. Later changes of that transfer do not undo the acquaintance.
 
 Source  new relationships of quiet accounts: FFIEC BSA/AML manual, appendix F (activity unlike the customer's own);
         the form of the measure is proposed here
@@ -44,20 +44,20 @@ class Acquaintances:
     def __init__(self) -> None:
         self._numbers = IdIndex(_KEY_BYTES)  # by pair: the number of its first transfer in the two arrays
         self._at = array("q")
-        self._rows = array("i")  # ``_FORGOTTEN`` for a meeting that another node has now
+        self._rows = array("i")  # ``_FORGOTTEN`` for a meeting that moved to another node
         self._of_payer = _Meetings()
         self._of_payee = _Meetings()
         self.rare = Edges()
 
     def meet(self, payer: int, payee: int, at: int, row: int, *, is_rare: bool) -> None:
-        """Record a transfer that moved money when it was first seen."""
+        """Record a transfer that moved money when first seen."""
         if is_rare:
             self.rare.add_edge(at, row, NOBODY)
         if NOBODY not in (payer, payee) and self._first(payer, payee) is None:
             self._remember(payer, payee, (at, row))
 
     def merge_node(self, old: int, new: int, *, paid: set[int], payers: set[int]) -> None:
-        """Let one node have met whom another met, of two meetings with one node the earlier one.
+        """Move the meetings of one node to another, with the earlier of two meetings with the same node.
 
         ``paid`` and ``payers`` are the nodes that the old one may have met.
         """
@@ -78,7 +78,7 @@ class Acquaintances:
         return None if number is None or row == _FORGOTTEN else (self._at[number], row)
 
     def _forget(self, payer: int, payee: int) -> tuple[int, int] | None:
-        """The meeting that is forgotten, if there was one."""
+        """The forgotten meeting, if there was one."""
         number, first = self._numbers.get(_key_of(payer, payee)), self._first(payer, payee)
         if number is not None and first is not None:
             self._rows[number] = _FORGOTTEN
@@ -101,10 +101,10 @@ class Acquaintances:
     def novelty(
         self, payer: int, payee: int, at: int, *, but: int, known_since: int | None, counts: bool = True
     ) -> Novelty:
-        """The novelty of the transfer ``but`` at ``at``; a node without acquaintances is any other number.
+        """The novelty of the transfer ``but`` at ``at``; any unused number is a node without acquaintances.
 
-        The counts need 90 days of history: they are None when the program is known for less. They hold the transfer
-        itself unless it ``counts`` for nothing.
+        The counts need 90 days of history: they are None for a program known for less. They include the transfer itself
+        unless ``counts`` is False.
         """
         first = self._first(payer, payee) if payer >= 0 and payee >= 0 else None
         is_known = first is not None and first[0] <= at
@@ -116,7 +116,7 @@ class Acquaintances:
         return Novelty(is_new, self._of_payer.count(payer, at) + also, self._of_payee.count(payee, at) + also, met_at)
 
     def met_between(self, node: int, after: int, upto: int) -> int:
-        """How often a node paid or was paid by another for the first time in (after, upto]."""
+        """How often a node first paid, or was first paid by, another node in (after, upto]."""
         return self._of_payer.between(node, after, upto) + self._of_payee.between(node, after, upto)
 
     def rare_in_90d(self, at: int, *, but: int) -> int:
@@ -143,7 +143,7 @@ class Acquaintances:
 
 
 class _Meetings:
-    """The instants at which each node met others. Most nodes met one, whose instant stands in an array of all nodes.
+    """The instants at which each node met others. Most nodes met one; its instant is in an array of all nodes.
 
     >>> meetings = _Meetings()
     >>> for at in (3, 5):
@@ -202,8 +202,6 @@ class _Meetings:
 
 
 def _key_of(payer: int, payee: int) -> bytes:
-    """Of the pair, for ``IdIndex``, whose keys are spread evenly: both steps let two nodes' bits reach the leading
-    ones, however their numbers follow from each other.
-    """
+    """The key for ``IdIndex``, whose keys are spread evenly: both steps carry the bits of both nodes to the front."""
     spread = (payer << _HALF | payee) * _SPREAD % _PAIRS
     return ((spread ^ spread >> _HALF) * _SPREAD % _PAIRS).to_bytes(_KEY_BYTES, "big")

@@ -25,7 +25,7 @@ FLOOR: Final = 5
 _MEDIAN_PERCENT: Final = 50
 _P95_PERCENT: Final = 95
 _FEW: Final = 256
-_UNPRICED: Final = 65_535  # stands for the bucket of a transfer whose amount in US dollars is not known
+_UNPRICED: Final = 65_535  # the bucket of a transfer without a known amount in US dollars
 
 Counts = dict[int, int]
 
@@ -131,7 +131,7 @@ class Baseline:
         return self._read(class_id, of_class, of_all)
 
     def _difference(self, first: int, last: int, class_id: int) -> tuple[Counts, Counts]:
-        """What turns the cursor's histograms into those of [first, last): of the class, and of all."""
+        """The change from the cursor's histograms to those of [first, last): of the class, and of all."""
         of_class: Counts = {}
         of_all: Counts = {}
         for start, stop, sign in ((self._first, first, -1), (first, self._first, 1), (last, len(self._buckets), -1)):
@@ -217,7 +217,7 @@ def _tally(counts: Counts, buckets: npt.NDArray[np.uint16], sign: int) -> None:
 
 
 def _values(histogram: Histogram, n: int, difference: Counts) -> BaselineValues:
-    """Read the quantiles of the histogram with a difference put in and taken out again."""
+    """Read the quantiles of the histogram with a difference added and subtracted again."""
     for bucket, change in difference.items():
         histogram.add(bucket, change)
     median, p95 = histogram.buckets_at((rank_of(_MEDIAN_PERCENT, n), rank_of(_P95_PERCENT, n)))

@@ -1,6 +1,6 @@
-"""Facts with amounts as two columns, instants and running sums of the amounts; a few as one string of bytes.
+"""Facts with amounts as two columns, instants and running sums of the amounts; few facts as one string of bytes.
 
-Most parties have a handful of transfers. Two arrays take 224 bytes to keep one or two of them, such a string 49 to 65.
+Most parties have a handful of transfers. Two arrays take 224 bytes for one or two of them, such a string 49 to 65.
 
 The sums of an array take four bytes each, until one of them passes $42.9 million.
 
@@ -34,7 +34,7 @@ Stored = tuple["array[int] | None", "array[int] | bytes"]
 
 
 def stored(times: Sequence[int], sums: Sequence[int]) -> Stored:
-    """Two columns in the form that their length asks for.
+    """Two columns in the form for their length.
 
     >>> stored([10, 20], [500, 1_200])[0], columns_of(stored([10, 20], [500, 1_200])[1])
     (None, ((10, 20), (500, 1200)))
@@ -54,7 +54,7 @@ def from_bytes(times: bytes, sums: bytes) -> Stored:
 
 
 def to_bytes(times: "array[int] | None", sums: "array[int] | bytes") -> tuple[bytes, bytes]:
-    """The bytes of two arrays with eight bytes a number, whatever the form."""
+    """The bytes of two arrays with eight bytes a number, in either form."""
     if times is None and isinstance(sums, bytes):
         middle = len(sums) // 2
         return sums[:middle], sums[middle:]
@@ -68,7 +68,7 @@ def columns_of(few: "bytes | array[int]") -> tuple[tuple[int, ...], tuple[int, .
 
 
 def with_fact(few: "bytes | array[int]", at: int, cents: int) -> tuple[int, "array[int] | None", "array[int] | bytes"]:
-    """A string with one more fact: where it is now, and both columns in the form that their length asks for.
+    """A string with one more fact: its index, and both columns in the form for their length.
 
     >>> with_fact(NO_FACTS, 10, 500)[0], columns_of(with_fact(NO_FACTS, 10, 500)[2])
     (0, ((10,), (500,)))
@@ -100,7 +100,7 @@ def amount_at(sums: Sequence[int], index: int) -> int:
 
 
 def enter(times: MutableSequence[int], sums: MutableSequence[int], at: int, cents: int) -> int:
-    """Put a fact behind all that are older, or as old and not larger; where it is now."""
+    """Insert a fact after all older ones, and of one instant after all smaller or equal ones; returns its index."""
     index = len(times)
     if index and (at < times[-1] or (at == times[-1] and cents < amount_at(sums, index - 1))):
         first, last = bisect_left(times, at), bisect_right(times, at)

@@ -8,7 +8,7 @@ from clearhold.features.windows.slices import Slice, in_slices
 
 
 class EdgesByNode:
-    """The edges of each node in one direction. Nodes are numbered from 0, so a list has them in less than a dict."""
+    """The edges of each node in one direction. Nodes are numbered from 0, so a list takes less memory than a dict."""
 
     __slots__ = ("_edges",)
 
@@ -33,7 +33,6 @@ class EdgesByNode:
         self._edges[node] = edges
 
     def pop(self, node: int) -> Edges | None:
-        """Take the edges of a node away."""
         edges = self.get(node)
         if edges is not None:
             self._edges[node] = None
@@ -47,7 +46,7 @@ class EdgesByNode:
 class Graph:
     """Even nodes are actors, odd ones counterparties.
 
-    ``alone`` has the transfers whose other side is not known: no window counts them, evidence names them.
+    ``alone`` has the transfers with an unknown other side: no window counts them, evidence names them.
 
     >>> from clearhold.features.windows.edges import node_of_actor, node_of_counterparty
     >>> graph = Graph()
@@ -94,7 +93,7 @@ class Graph:
         self.into[target].remove_edge(at, row, known_at=known_at)
 
     def neighbours(self, node: int) -> tuple[set[int], set[int]]:
-        """The nodes that it ever paid, and those that ever paid it."""
+        """The nodes that it ever paid, and the nodes that ever paid it."""
         paid, payers = self.out.get(node), self.into.get(node)
         return (set() if paid is None else paid.others_ever(), set() if payers is None else payers.others_ever())
 

@@ -4,7 +4,7 @@ Amounts below 256 cents have a bucket each; above, every power of two is cut int
 within 0.4 % of any amount in it. Counts are integers: adding and removing in any order ends in the same state.
 
 Unit    cents
-Window  none of its own; whoever owns it adds on entry and removes on expiry
+Window  no window; the owner adds on entry and removes on expiry
 """
 
 from bisect import bisect_left
@@ -26,7 +26,7 @@ def bucket_of(cents: int) -> int:
 
 
 def middle_of(bucket: int) -> int:
-    """The amount that stands for a bucket."""
+    """The representative amount of a bucket."""
     if bucket < _EXACT_BELOW:
         return bucket
     shift = (bucket >> _PER_OCTAVE_LOG2) - 1

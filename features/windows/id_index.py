@@ -1,9 +1,9 @@
 """A map from keys of 80 bits to small integers that keeps every key for good in about 15 bytes.
 
 Linear hashing: keys lie in buckets by their leading bits, a bucket is one string of bytes that is searched whole, and
-whenever there are more keys than the buckets should hold, the next bucket in turn is split in two. So no key costs much
-more than another to put in, and a search costs the same among a thousand keys and among ten million, but for what the
-machine's caches hold. A bucket's keys are kept without the whole bytes that are the same in all of them.
+when the keys exceed the capacity of the buckets, the next bucket is split in two. So every insertion costs about the
+same, and a search costs the same among a thousand keys and among ten million, except for the machine's caches. A
+bucket's keys are stored without the leading bytes that all of them share.
 
 Errors  none; keys are hashes, taken as unique: of a billion ids any two share 80 bits with a chance below 10^-6
 Source  Litwin, "Linear hashing: a new tool for file and table addressing" (1980)
@@ -41,10 +41,10 @@ class IdIndex:
         self._key_bytes = key_bytes
         self._buckets = [b""]
         self._count = 0
-        self._room = _KEYS_PER_BUCKET  # for so many keys
-        self._depth = 0  # leading bits that tell the bucket
-        self._mask = 0  # of as many bits
-        self._split = 0  # the buckets before it are split: one more bit tells theirs
+        self._room = _KEYS_PER_BUCKET  # the number of keys before the next split
+        self._depth = 0  # leading bits that select the bucket
+        self._mask = 0  # with that number of bits
+        self._split = 0  # the buckets before it are split: one more bit selects theirs
 
     def __len__(self) -> int:
         return self._count
@@ -80,7 +80,7 @@ class IdIndex:
             self._split_next()
 
     def _split_next(self) -> None:
-        """One more leading bit tells apart those that stay from those that go into a new bucket."""
+        """Split a bucket by one more leading bit into the keys that stay and the keys of a new bucket."""
         left_out, bit = divmod(self._depth, _BYTE_BITS)
         bucket, width, bit = self._buckets[self._split], self._key_bytes - left_out + _VALUE_BYTES, 1 << bit
         also_left_out = (self._depth + 1) // _BYTE_BITS - left_out
@@ -92,7 +92,7 @@ class IdIndex:
         self._see_fill()
 
     def _see_fill(self) -> None:
-        """The number of buckets tells how many bits tell them apart."""
+        """Derive the number of leading bits from the number of buckets."""
         self._room = _KEYS_PER_BUCKET * len(self._buckets)
         self._depth = len(self._buckets).bit_length() - 1
         self._mask = (1 << self._depth) - 1
@@ -112,7 +112,7 @@ class IdIndex:
 
 
 def _whole(bucket: bytes, kept: bytes, at: int) -> int:
-    """Where the key begins that was found at ``at`` or before; -1 when it was found only across others."""
+    """The start of the key found at ``at`` or before; -1 when the match only spans two keys."""
     record_bytes = len(kept) + _VALUE_BYTES
     while at > 0 and at % record_bytes:
         at = bucket.rfind(kept, 0, at + len(kept) - 1)

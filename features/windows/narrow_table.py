@@ -1,8 +1,8 @@
-"""Rows of whole numbers that take no more bytes than their numbers need.
+"""Rows of whole numbers that take only the bytes that their numbers need.
 
-The newest rows stand in a block whose numbers have eight bytes each. When the block is full, each of its columns
-becomes distances from its smallest number, in as few bytes as the largest distance needs. A number that is changed
-later and does not fit makes its column wider, in that block alone.
+The newest rows are in a block with eight bytes a number. When the block is full, each column becomes distances from its
+smallest number, in as few bytes as the largest distance needs. A later change that does not fit widens its column, in
+that block alone.
 
 Unit    numbers of 64 bits with a sign; 1, 2, 4 or 8 bytes a number, and about three bytes a row for its block
 Cost    reading a row is one unpacking and an addition a number; a full block is measured once
@@ -27,17 +27,17 @@ _LAYOUTS_CACHED: Final = 4_096
 Numbers = npt.NDArray[np.int64]
 Unpack = Callable[[bytearray, int], tuple[Any, ...]]
 DumpedBlock = tuple[list[int], str, bytes]
-"""Of each column its base, the types of all columns, and the rows."""
+"""The base of each column, the types of all columns, and the rows."""
 
 
 @lru_cache(_LAYOUTS_CACHED)
 def _reader(codes: str, offset: int = 0) -> Unpack:
-    """Reads some columns of a row that lie behind so many bytes."""
+    """A reader of some columns of a row, ``offset`` bytes after its start."""
     return struct.Struct(f"<{offset}x{codes}").unpack_from
 
 
 class _Layout:
-    """How a row of a block lies in its bytes."""
+    """The layout of a block's rows in bytes."""
 
     __slots__ = ("codes", "columns", "head", "pack", "pack_into", "size", "unpack_from")
 
@@ -54,7 +54,7 @@ _layout: Final = lru_cache(_LAYOUTS_CACHED)(_Layout)
 
 
 class NarrowTable:
-    """Rows that are numbered as they are added, with a fixed number of columns; those of the head are read together.
+    """Rows numbered as they are added, with a fixed number of columns; the head's columns are read together.
 
     >>> table = NarrowTable(2, head=1)
     >>> for number in range(600):
@@ -119,7 +119,7 @@ class NarrowTable:
             distances = map(sub, numbers, self._bases[block])
             layout.pack_into(self._blocks[block], (row & _PLACE) * layout.size, *distances)
         except struct.error:
-            if layout is self._open:  # not even 64 bits take it
+            if layout is self._open:  # 64 bits are too few
                 raise
             self._widen(block, row & _PLACE, numbers)
 
@@ -138,7 +138,7 @@ class NarrowTable:
         self._store(block, {column: self._numbers(block, column) for column in range(len(self._open.codes))})
 
     def _widen(self, block: int, place: int, numbers: Sequence[int]) -> None:
-        """Replace a row of which the block cannot take a number."""
+        """Replace a row with a number that does not fit into the block."""
         codes, changed = self._layouts[block].codes, dict[int, Numbers]()
         for column, (code, base, number) in enumerate(zip(codes, self._bases[block], numbers, strict=True)):
             if not 0 <= number - base < _ABOVE[code]:
@@ -149,7 +149,7 @@ class NarrowTable:
         layout.pack_into(self._blocks[block], place * layout.size, *map(sub, numbers, bases))
 
     def _store(self, block: int, changed: dict[int, Numbers]) -> None:
-        """Give a block other numbers in some columns, which take as many bytes as they need."""
+        """Replace some columns of a block, in as many bytes as they need."""
         former = np.frombuffer(self._blocks[block], _dtype(self._layouts[block].codes))
         codes, bases = list(self._layouts[block].codes), self._bases[block]
         for column, numbers in changed.items():
@@ -166,7 +166,6 @@ class NarrowTable:
         self._blocks[block] = bytearray(rows.tobytes())
 
     def dump(self) -> Iterator[DumpedBlock]:
-        """The blocks, one by one."""
         for bases, layout, block in zip(self._bases, self._layouts, self._blocks, strict=True):
             yield bases, layout.codes, bytes(block)
 

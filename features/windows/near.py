@@ -1,4 +1,4 @@
-"""What a search for edges near an instant found."""
+"""The result of a search for edges near an instant."""
 
 from array import array
 from bisect import bisect_right
@@ -15,7 +15,7 @@ class Near(msgspec.Struct, frozen=True, gc=False):
     others: "array[int]"
 
     def distinct(self, after: int, also: int | None = None) -> int:
-        """How many different nodes the edges after ``after`` lead to; ``also`` counts as one of them."""
+        """The number of different nodes of the edges after ``after``; ``also`` counts as one of them."""
         others = set(self.others[bisect_right(self.times, after) :])
         if also is not None:
             others.add(also)

@@ -6,9 +6,9 @@ import msgspec
 
 
 class Novelty(msgspec.Struct, frozen=True, gc=False):
-    """Whether the pair is new, and the acquaintances of payer and payee in 90 days, this one counted; None: unknown.
+    """Whether the pair is new, and the acquaintances of payer and payee in 90 days, this one included; None: unknown.
 
-    ``met_at`` is when the two met; None when they have not, or are not known.
+    ``met_at`` is the instant of their first meeting; None without one, or when unknown.
     """
 
     is_new_pair: bool | None

@@ -1,4 +1,4 @@
-"""Texts by number, packed sixteen at a time: texts that resemble each other take less together than each alone.
+"""Texts by number, packed sixteen at a time, because similar texts take less together than alone.
 
 Cost    reading a text unpacks its block
 """
@@ -21,7 +21,7 @@ _DECODER: Final = msgspec.msgpack.Decoder(list[bytes])
 
 
 class PackedBlocks:
-    """Texts in the order in which they were added. Each block is packed against the first one, when that is asked for.
+    """Texts in the order of addition. Each block is packed against the first one, if ``against_first``.
 
     >>> blocks = PackedBlocks(against_first=False)
     >>> numbers = [blocks.add(b"text %d" % number) for number in range(40)]

@@ -32,18 +32,18 @@ class Ends(NamedTuple):
     target: int
     at: int
     cents: int
-    row: int  # its own, NOBODY when it is not in the graph
+    row: int  # its own, -1 when it is not in the graph
 
 
 class GraphPath(NamedTuple):
-    """Rows of the transfers that come before, oldest first, and the smallest amount with the transfer itself."""
+    """Rows of the preceding transfers, oldest first, and the smallest amount, the transfer itself included."""
 
     rows: tuple[int, ...]
     least_cents: int
 
     @property
     def hops(self) -> int:
-        """The transfer itself counted; 0 without any before it."""
+        """The number of transfers, itself included; 0 without preceding ones."""
         return len(self.rows) + 1 if self.rows else 0
 
 
@@ -68,7 +68,7 @@ class _Search:
                 self.layers(other, hop_at, hop_cents, longer, seen | {other})
 
     def returns(self, node: int, at: int, cents: int, rows: tuple[int, ...], seen: frozenset[int]) -> bool:
-        """True when there is a chain that began where the transfer ends."""
+        """True for a chain that began where the transfer ends."""
         ends = self.ends
         for row, other, hop_at, hop_cents in self._hops(node, ends.at - WITHIN_US, at, cents):
             if other == ends.target:
@@ -85,7 +85,7 @@ class _Search:
         return False
 
     def _hops(self, node: int, after: int, upto: int, cents: int) -> list[tuple[int, int, int, int]]:
-        """Edges into the node that carry what the next hop carried on: row, payer, instant, cents."""
+        """Edges into the node that carry the money of the next hop: row, payer, instant, cents."""
         edges = self.graph.into.get(node)
         if edges is None or self.looks <= 0:
             return []
@@ -110,7 +110,7 @@ def longest_chain(graph: Graph, ends: Ends, cents_of: CentsOf) -> GraphPath:
 
 
 def way_back(graph: Graph, ends: Ends, cents_of: CentsOf) -> tuple[int, ...]:
-    """Rows of a chain that began at the transfer's target within 7 days; empty when there is none."""
+    """Rows of a chain that began at the transfer's target within 7 days; empty without one."""
     if ends.target == NOBODY or ends.target not in graph.out:
         return ()
     search = _Search(graph, ends, cents_of)
@@ -119,7 +119,7 @@ def way_back(graph: Graph, ends: Ends, cents_of: CentsOf) -> tuple[int, ...]:
 
 
 def middles(graph: Graph, ends: Ends) -> int:
-    """How many payers of the target, the source among them, one third had paid before they paid on, in 7 days."""
+    """How many payers of the target, the source included, one third party had paid before they paid on, in 7 days."""
     edges = graph.into.get(ends.target)
     if edges is None or ends.source not in graph.into:
         return 0
@@ -151,7 +151,7 @@ def middles(graph: Graph, ends: Ends) -> int:
 
 
 def _pays_as_usual(graph: Graph, node: int, ends: Ends) -> bool:
-    """A busy payer, such as a payroll or cash, is no scatterer while it pays fewer than three usual weeks' payees."""
+    """A busy payer, such as payroll or cash, is no scatterer below the payees of three usual weeks."""
     edges = graph.out.get(node)
     usual = None if edges is None else edges.usual_week(ends.at)
     if edges is None or usual is None:

@@ -1,7 +1,7 @@
-"""How many payments in a row, each before the next and within two hours of it, ended at a node before an instant.
+"""The number of payments in a row, each before the next and within two hours of it, that end at a node.
 
-Bounds   ``MOST_HOPS`` hops; a node that was paid more than ``HUB_FROM`` times in the two hours is a hub and is not
-         looked behind, so a search looks at no more than 73 nodes, and nearly always at one
+Bounds   ``MOST_HOPS`` hops; a node that was paid more than ``HUB_FROM`` times in the two hours is a hub, whose payers
+         are not followed, so a search reads at most 73 nodes, and nearly always one
 Source   FFIEC BSA/AML manual, appendix F (funds that pass through several accounts quickly); the figures are proposed
          here
 """

@@ -1,7 +1,7 @@
-"""The newest instant of each of a busy node's other sides: distinct parties of a window without looking at its edges.
+"""The newest instant of each of a busy node's other sides: distinct parties of a window without reading its edges.
 
-An index is built from the edges of one window when it is first needed, and kept as edges enter. What has left the
-window is thrown away when it is as much as what is in it, so an index is never much larger than its window.
+An index is built from the edges of one window when first needed, and updated as edges enter. Sides outside the window
+are dropped when they are as many as those inside, so an index is never much larger than its window.
 """
 
 from array import array
@@ -53,7 +53,7 @@ class Recency:
             insort(instants, at)
 
     def prune(self, since: int) -> None:
-        """Forget what lies at or before ``since``, when it is worth the work."""
+        """Forget the sides at or before ``since``, when that is worth the work."""
         gone = bisect_right(self._instants, since)
         if gone > _LEAST_PRUNED and 2 * gone > len(self._instants):
             del self._instants[:gone]

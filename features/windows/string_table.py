@@ -4,9 +4,9 @@ from typing import Final
 
 
 class StringTable:
-    """Short strings by number, in the order in which they were first seen; 0 is none.
+    """Short strings by number, in the order in which they were first seen; 0 stands for None.
 
-    A program may use at most 65,535 different strings; later ones are read as none.
+    A program may use at most 65,535 different strings; later ones are read as None.
 
     >>> words = StringTable()
     >>> words.number("ach"), words.number("wire"), words.number("ach"), words.number(None)

@@ -1,4 +1,4 @@
-"""What is usual for one side: the median of its distinct parties a week.
+"""The usual week of one side: the median of its distinct parties a week.
 
 Unit    distinct parties a week, the mean of the middle two rounded up
 Window  the completed weeks before the one of the instant, Monday 00:00 UTC to Monday 00:00 UTC, at most the newest 12
@@ -34,7 +34,7 @@ def start_of(week: int) -> int:
 
 
 def weeks_before(first_week: int, week: int) -> range:
-    """The completed weeks that a usual week of ``week`` is taken over."""
+    """The completed weeks that define the usual week of ``week``."""
     return range(max(first_week, week - USUAL_WEEKS), week)
 
 
@@ -51,7 +51,7 @@ def median_of(counts: Iterable[int]) -> int | None:
 
 
 def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int | None:
-    """The median over so many weeks, of few meetings with parties, oldest first.
+    """The median over ``weeks`` weeks of few meetings with parties, oldest first.
 
     >>> usual_of_few(array("q", [0, 1, DAYS_7, 2 * DAYS_7]), array("i", [4, 5, 4, 4]), 3)
     1

@@ -1,4 +1,4 @@
-"""The amount signals of trs-v1: amounts shaped to stay unseen, and amounts far from the usual.
+"""The amount signals of trs-v1: amounts chosen to avoid reports, and amounts far from the usual.
 
 Unit    cents; counts over the window that each feature names
 Source  named at each signal; [P] is proposed here, to be tuned on labels
@@ -34,9 +34,9 @@ _REPEATED_PARTS: Final = 10
 
 
 def _structures(v: FeatureVector) -> bool:
-    """Several amounts just under a reporting line; the transfer must be one of them. 3 in 24 h, 4 in 7 d: [P].
+    """Several amounts just under a reporting line, this transfer among them. 3 in 24 h, 4 in 7 d: [P].
 
-    Wages and rents that the same payee is paid again, once at a time, were not split to stay under the line [P].
+    Wages and rents that are paid to the same payee regularly were not split to stay under the line [P].
     """
     if v.pair_regular:
         return False
@@ -67,8 +67,8 @@ def is_spike(v: FeatureVector) -> bool:
 def _spike_percent(v: FeatureVector) -> int | None:
     """An amount over the program's 95th percentile, in percent of the usual one, rounded up.
 
-    Of an entity without a usual amount of its own it says no more than that the amount is large for the program, which
-    a large first transfer with a counterparty says already: one fact has one reason.
+    For an entity without a usual amount the signal would only say that the amount is large for the program, which a
+    large first transfer with a counterparty already says: one fact has one reason.
     """
     amount, p95 = v.amount_cents, v.program_p95_cents
     if p95 is None or amount is None or amount <= p95 or v.program_median_cents is None:
@@ -106,7 +106,7 @@ def _usual(v: FeatureVector) -> tuple[int, int]:
 
 
 def _repeated_count(v: FeatureVector) -> int | None:
-    """The same amount again and again; 5 in 24 h within 10 %: a vendor preset."""
+    """The same amount repeatedly; 5 in 24 h within 10 %: a vendor preset."""
     return None if v.amount_cents is None or v.pair_regular else v.repeated_amount_count_24h
 
 
@@ -123,7 +123,7 @@ def _round_count(v: FeatureVector) -> int | None:
 
 
 def _micro_count(v: FeatureVector) -> int | None:
-    """Many micro-entries that no debit follows; $1: Nacha's definition, 10 in 24 h: [P]."""
+    """Many micro-entries without a debit after them; $1: Nacha's definition, 10 in 24 h: [P]."""
     if v.amount_cents is None or v.amount_cents >= MICRO_BELOW_CENTS or v.entity_forward_debits_24h:
         return None
     return max(v.entity_micro_entries_24h, v.program_micro_entries_24h)
@@ -218,6 +218,7 @@ POINTS: Final = (
     points_from(ROUND.id, (ROUND_COUNT, 6)),
     points_from(MICRO.id, (MICRO_COUNT, 12)),
 )
-"""Of the default card. Structuring keeps points that no label speaks for, since 31 USC 5324 bars it and no labelled
-world has it; where many amounts lie just under a line by chance, more of them would hide what is bad (decision 0053).
+"""Of the default card. Structuring keeps points without support by labels, since 31 USC 5324 bars it and no labelled
+data set has it; where many amounts lie just under a line by chance, more points would hide bad transfers (decision
+0053).
 """

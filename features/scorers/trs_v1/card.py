@@ -1,4 +1,4 @@
-"""The card signals of trs-v1: trying out card numbers.
+"""The card signals of trs-v1: card testing.
 
 Unit    attempts, declined ones too
 Source  named at each signal; [P] is proposed here, to be tuned on labels
@@ -24,7 +24,7 @@ MIX_FACTOR: Final = 2
 
 
 def _tests_a_card(v: FeatureVector) -> bool:
-    """One card tried again and again: 3 declines or 5 attempts under $5 in 1 h [P]."""
+    """One card tried repeatedly: 3 declines or 5 attempts under $5 in 1 h [P]."""
     return (v.card_declines_1h or 0) >= CARD_DECLINES or (v.card_small_count_1h or 0) >= CARD_SMALL_COUNT
 
 
@@ -35,7 +35,7 @@ def _tests_many_cards(v: FeatureVector) -> bool:
 
 
 def _is_declined_for_fraud(v: FeatureVector) -> bool:
-    """More fraud declines than the program is used to: 10 % of 100 attempts in 24 h, twice the share of 30 d [P]."""
+    """More fraud declines than usual for the program: 10 % of 100 attempts in 24 h, twice the share of 30 d [P]."""
     n, fraud = v.program_card_attempts_24h, v.program_card_fraud_declines_24h
     n_30d, fraud_30d = v.program_card_attempts_30d, v.program_card_fraud_declines_30d
     return n >= MIX_ATTEMPTS and fraud * 100 >= MIX_PERCENT * n and fraud * n_30d >= MIX_FACTOR * fraud_30d * n

@@ -1,4 +1,4 @@
-"""The flow signals of trs-v1: the shapes that money makes between payers and payees.
+"""The flow signals of trs-v1: the shapes of money flows between payers and payees.
 
 Unit    distinct nodes, hops and cents, taken from a bounded part of the graph (``docs/features.md``)
 Source  named at each signal; [P] is proposed here, to be tuned on labels
@@ -32,7 +32,7 @@ HOME_COUNTRY: Final = "US"
 
 
 def may_fire(v: FeatureVector) -> bool:
-    """False when no signal of this module can fire, as for most transfers, which leave after one look."""
+    """False when no signal of this module can fire, as for most transfers: one look decides it."""
     return not (
         v.entity_in_cents_48h < PASSED_ON_FROM_CENTS
         and v.fan_in_count_24h < FAN_COUNT
@@ -47,15 +47,15 @@ def may_fire(v: FeatureVector) -> bool:
 
 
 def _fans_in(v: FeatureVector) -> bool:
-    """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its own usual week [P]."""
+    """Many payers of one side: 5 in 24 h (Tazama) or 8 in 7 days [P], and 3 times its usual week [P]."""
     usual = v.fan_in_usual_week
     return _unusual(v.fan_in_count_24h, FAN_COUNT, usual) or _unusual(v.fan_in_count_7d, FAN_COUNT_LONG, usual)
 
 
 def _fans_out(v: FeatureVector) -> bool:
-    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its own usual week [P].
+    """Many payees of one side: 5 in 8 h (Tazama) or 8 in 24 h [P], and 3 times its usual week [P].
 
-    Who pays wages fans out by design on few days, which no usual week shows: so 3 of the payees must be new [P].
+    An employer fans out by design on few days, which no usual week shows: so 3 of the payees must be new [P].
     """
     usual, new = v.fan_out_usual_week, v.fan_out_new_count_24h
     if not _unusual(v.fan_out_count_8h, FAN_COUNT, usual) and not _unusual(v.fan_out_count_24h, FAN_COUNT_LONG, usual):
@@ -110,14 +110,14 @@ def _gathers_and_scatters(v: FeatureVector) -> bool:
 def _sends_on(v: FeatureVector) -> bool:
     """Received, then sent on: $1,000, 48 h, 80 %, and a fifth of the peak left [P].
 
-    Money of payers known for 60 days that goes to a payee paid before is payroll or treasury. That it happens again
-    and again is no excuse: a mule does so too.
+    Money of payers known for 60 days that goes to a payee paid before is payroll or treasury. Repetition is no excuse:
+    a mule repeats it too.
     """
     return _passes_through(v) and not _is_usual_business(v)
 
 
 def _is_funnel(v: FeatureVector) -> bool:
-    """Many payers, sent on at once, and one thing more: young (90 days [P]), a stranger, another country (FinCEN)."""
+    """Many payers, sent on at once, and one more mark: young (90 days [P]), a stranger, another country (FinCEN)."""
     if not _passes_through(v):
         return False
     usual = v.gathered_usual_week
@@ -137,7 +137,7 @@ def _hops(v: FeatureVector) -> int | None:
 
 
 def _passed_on_line_cents(v: FeatureVector) -> int:
-    """The least outgoing cents that count as passing on what came in."""
+    """The least outgoing cents that count as passing on the received money."""
     return -(-v.entity_in_cents_48h * PASSED_ON_PERCENT // 100)
 
 
@@ -150,7 +150,7 @@ def _passed_on_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 
 
 def _passes_through(v: FeatureVector) -> bool:
-    """The balance is measured only where money is sent on. Money that left before any came was its own."""
+    """The balance is measured only where money is sent on. Money that left before any came was the entity's own."""
     peak, left = v.entity_peak_cents_48h, v.entity_left_cents_48h
     if peak is None or left is None or not pays(v) or v.entity_in_cents_48h < PASSED_ON_FROM_CENTS:
         return False
@@ -172,7 +172,7 @@ def _usually(who: str, verb: str, usual_week: int | None) -> str:
 
 
 def _marks_of_a_mule(v: FeatureVector) -> list[str]:
-    """A program that declared no country is at home in the United States; an unknown country is no other one."""
+    """A program without declared countries is at home in the United States; an unknown country never differs."""
     marks = []
     if v.entity_age_days is not None and v.entity_age_days <= YOUNG_DAYS:
         marks.append(f"the entity is {v.entity_age_days} days old")
@@ -289,7 +289,7 @@ POINTS: Final = (
     points_when(ROUND_TRIP.id, 25),
     points_from(LAYERING.id, (LAYERING_HOPS, 15), (4, 20), (5, 25), (6, 30)),
 )
-"""Of the default card. Fans and what is spread and collected have none: on labelled transfers they were no more often
-bad than all others (decision 0053). Their detectors open alerts whatever the points. To pass money on, or on through
-several hands, is half of a strong shape: many honest entities do so, and something else has to come with it.
+"""Of the default card. Fans, and money spread and collected, have none: on labelled transfers they were no more often
+bad than others (decision 0053). Their detectors open alerts whatever the points. Passing money on, alone or through
+several hands, is half of a strong shape: many honest entities do so, and a further signal is needed.
 """

@@ -1,7 +1,7 @@
-"""The geography and declared signals of trs-v1: where the money goes, and the countries and rails declared.
+"""The geography and declared signals of trs-v1: the country of the money, and the declared countries and rails.
 
-Comprehensive sanctions are a list of their own (OFAC country programs), beside the two of FATF, of which the second
-asks for attention, not for refusal. No declaration, or no country delivered, is not measured: no points.
+Comprehensive sanctions are a separate list (OFAC country programs), beside the two of FATF, of which the second asks
+for attention, not for refusal. Without a declaration, or a delivered country, nothing is measured: no points.
 
 Source  the lists of the thresholds in force (``docs/policies.md``); [P] is proposed here, to be tuned on labels
 """
@@ -72,7 +72,7 @@ OTHER_COUNTRY: Final = Signal[FeatureVector](
     "TRS-DEC-01",
     "country_outside_declared",
     Family.DECLARED,
-    "The counterparty's country is not among those that the program declared.",
+    "The program did not declare the counterparty's country.",
     "[P]",
     _is_other_country,
     lambda v, _: f"The counterparty is in {v.counterparty_country}, which the program did not declare.",
@@ -82,7 +82,7 @@ OTHER_RAIL: Final = Signal[FeatureVector](
     "TRS-DEC-02",
     "rail_outside_declared",
     Family.DECLARED,
-    "The rail is not among those that the program declared.",
+    "The program did not declare the rail.",
     "[P]",
     _is_other_rail,
     lambda v, _: f"The rail {v.rail} is not one that the program declared.",

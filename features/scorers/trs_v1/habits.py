@@ -1,10 +1,10 @@
-"""The signals of trs-v1 that hold a transfer against its entity's own habit, within hours and on every rail.
+"""The signals of trs-v1 that compare a transfer with its entity's own habits, within hours and on every rail.
 
 Unit    percent, and counts over the window that each feature names; of an entity with at least 10 earlier transfers
 Source  named at each signal; figures [P] were set on labelled transfers, see ``docs/detection.md``
 
-A signal here is ordinary alone: cards are used at night, and who is paid for the first time is seldom a thief. They
-count because they come together when an account is taken over, a mule passes money on, or a refund is made up.
+A signal here is ordinary alone: cards are used at night, and a new payee is seldom a thief. The signals count because
+they come together when an account is taken over, a mule passes money on, or a refund is invented.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _DAYS_30: Final = 30
 
 
 def _is_known(v: FeatureVector) -> bool:
-    """It has a habit that it can be held against."""
+    """The entity has habits to compare with."""
     return v.entity_prior_transfers >= KNOWN_FROM
 
 
@@ -59,7 +59,7 @@ def _new_over_program(v: FeatureVector) -> int | None:
 
 
 def _seldom_new(v: FeatureVector) -> int | None:
-    """Of 100 transfers of the entity in 90 days, those with parties that were not new on its side of this one."""
+    """Of 100 transfers of the entity in 90 days, the number with known parties on its side of this one."""
     new = v.payer_new_payees_90d if pays(v) else v.payee_new_payers_90d
     if not v.pair_first_time or new is None or v.entity_n_90d < SELDOM_FROM:
         return None
@@ -81,7 +81,7 @@ def _in_an_hour(v: FeatureVector) -> int | None:
 
 
 def _is_usual_day(v: FeatureVector) -> bool:
-    """Who pays wages moves much on few days: one of five weeks was as busy as the last 6 hours."""
+    """An employer moves much on few days: one day of five weeks was as busy as the last 6 hours."""
     busiest, lately = v.entity_busiest_day_count_35d, v.velocity_count_6h
     return busiest is not None and lately is not None and lately <= busiest
 
@@ -108,7 +108,7 @@ def _in_and_out(v: FeatureVector) -> int | None:
 
 
 def _comes_back(v: FeatureVector) -> bool:
-    """About what was paid the other way within a day; where less is kept than a fifth, somebody's cut is."""
+    """About the amount of the payment the other way within a day; a difference over a fifth looks like a mule's cut."""
     paid, amount = v.pair_other_way_cents_24h, v.amount_cents
     if not paid or amount is None or not _is_known(v):
         return False
@@ -127,7 +127,7 @@ def _quick_hops(v: FeatureVector) -> int | None:
 
 
 def _came_before(v: FeatureVector) -> int | None:
-    """What came in within two hours in percent of what leaves now."""
+    """The money received within two hours, in percent of the money leaving now."""
     if not v.amount_cents or v.entity_received_cents_2h is None or not pays(v) or not _is_known(v):
         return None
     return min(MOST_PERCENT, 100 * v.entity_received_cents_2h // v.amount_cents)
@@ -140,7 +140,7 @@ def _came_before_edges(v: FeatureVector, percents: Sequence[int]) -> Iterator[in
 
 
 def _may_be_quick(v: FeatureVector) -> bool:
-    """False when nothing came in within hours, and nobody new was met."""
+    """False when nothing came in within hours, and no party is new."""
     return bool(
         v.entity_received_count_6h
         or v.entity_received_cents_2h
@@ -154,7 +154,7 @@ OVER_OWN: Final = Signal[FeatureVector](
     "TRS-AMT-07",
     "amount_over_own",
     Family.AMOUNT,
-    "The amount beside what nine of ten of the entity's amounts are within.",
+    "The amount beside the 90th percentile of the entity's amounts.",
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _over_own,
     lambda v, _: (
@@ -228,7 +228,7 @@ NEW_OVER_OWN: Final = Signal[FeatureVector](
     "TRS-CPY-07",
     "new_pair_over_own",
     Family.RELATIONSHIP,
-    "A first payment between two sides, beside what nine of ten of the entity's amounts are within.",
+    "A first payment between two sides, beside the 90th percentile of the entity's amounts.",
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _new_over_own,
     lambda v, _: (
@@ -269,7 +269,7 @@ NEW_PARTIES: Final = Signal[FeatureVector](
     "TRS-CPY-09",
     "new_parties_in_hours",
     Family.RELATIONSHIP,
-    "Several parties within 6 h with whom the entity had never dealt.",
+    "Several parties within 6 h that are new to the entity.",
     "FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
     _new_parties,
     lambda _, count: f"{counted(count, 'counterparty')} of the last 6 hours were new to this entity.",
@@ -279,7 +279,7 @@ IN_AND_OUT: Final = Signal[FeatureVector](
     "TRS-FLO-09",
     "in_and_out_in_hours",
     Family.FLOW,
-    "Money comes in and leaves again, time and again within 6 h, cards too.",
+    "Money comes in and leaves again repeatedly within 6 h, cards too.",
     "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     _in_and_out,
     lambda v, _: f"Received {v.entity_received_count_6h} and made {v.entity_paid_count_6h} payments in 6 hours.",
@@ -312,7 +312,7 @@ CAME_BEFORE: Final = Signal[FeatureVector](
     "TRS-FLO-12",
     "received_just_before",
     Family.FLOW,
-    "What the entity received within the 2 h before it pays, beside what it pays.",
+    "The money received in the 2 h before a payment, beside the payment.",
     "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     _came_before,
     lambda v, _: f"Received {money(v.entity_received_cents_2h or 0)} in the 2 hours before this payment.",

@@ -1,4 +1,4 @@
-"""The history signal of trs-v1: a long clean past takes points away, and never a hard signal.
+"""The history signal of trs-v1: a long clean past subtracts points, but never removes a hard signal.
 
 Source  [P], proposed here, to be tuned on labels
 """

@@ -1,6 +1,6 @@
 """The identity signals of trs-v1: the bank's data on the entity, as known at the transfer's time.
 
-Money of a denied entity always goes to a person. Of attempts, which move nothing, only those of a denied entity count.
+Money of a denied entity always goes to a person. Attempts, which move nothing, count only for a denied entity.
 
 Source  named at each signal; [P] is proposed here, to be tuned on labels
 """

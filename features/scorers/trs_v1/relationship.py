@@ -1,4 +1,4 @@
-"""The relationship signals of trs-v1: strangers, and accounts that several hands use.
+"""The relationship signals of trs-v1: new counterparties, and accounts that several entities use.
 
 Source  named at each signal; [P] is proposed here, to be tuned on labels
 """
@@ -22,12 +22,12 @@ _ACCOUNT_RAILS: Final = frozenset({Rail.ACH.value, Rail.WIRE.value, Rail.REALTIM
 
 
 def _is_small_first(v: FeatureVector) -> bool:
-    """A stranger (Tazama 030), whose amount is not large for the program."""
+    """A stranger (Tazama 030) with an amount that is not large for the program."""
     return v.counterparty_first_time is True and not is_large_first(v)
 
 
 def is_large_first(v: FeatureVector) -> bool:
-    """A first transfer with the counterparty, and as large as few are on the program ($2,500 and p95: [P])."""
+    """A first transfer with the counterparty, of an amount that is large for the program ($2,500 and p95: [P])."""
     if v.counterparty_first_time is not True or v.rail not in BUT_CARD:
         return False
     line = _first_time_line_cents(v)
@@ -46,7 +46,7 @@ def _first_time_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 
 
 def _rare_pair_permille(v: FeatureVector) -> int | None:
-    """How rare it is in the program that two quiet sides meet, rounded up; of 100 transfers and more [P]."""
+    """How rare a meeting of two quiet sides is in the program, rounded up; of 100 transfers and more [P]."""
     n = _paired_count(v)
     if not v.pair_first_time or n < RARE_PAIR_FLOOR or not is_rare_pair(v):
         return None
@@ -54,7 +54,7 @@ def _rare_pair_permille(v: FeatureVector) -> int | None:
 
 
 def _paired_count(v: FeatureVector) -> int:
-    paired = v.program_paired_count_90d  # None in vectors that were kept before it was measured
+    paired = v.program_paired_count_90d  # None in vectors stored before it was measured
     return v.program_transfers_90d if paired is None else paired
 
 
@@ -91,7 +91,7 @@ ACCOUNT_CHANGED: Final = Signal[FeatureVector](
     "TRS-CPY-03",
     "counterparty_account_changed",
     Family.RELATIONSHIP,
-    "A known name under other account details.",
+    "A known name with other account details.",
     "FinCEN FIN-2016-A003 (changed payment instructions); weight [P]",
     lambda v: v.counterparty_account_changed,
     lambda _v, _: "This counterparty's account details differ from those it was paid under before.",
@@ -100,7 +100,7 @@ BURST: Final = Signal[FeatureVector](
     "TRS-CPY-04",
     "new_counterparty_burst",
     Family.RELATIONSHIP,
-    "At least 5 counterparties in 24 h whom the program had never dealt with.",
+    "At least 5 counterparties in 24 h that are new to the program.",
     "[P]",
     lambda v: v.entity_new_counterparties_24h,
     lambda _, count: f"{counted(count, 'counterparty')} of the last 24 hours were new to the program.",

@@ -1,4 +1,4 @@
-"""The returns signals of trs-v1: ACH entries that came back, and money that leaves before they can.
+"""The returns signals of trs-v1: returned ACH entries, and money that leaves before a return.
 
 Source  named at each signal; [P] is proposed here, to be tuned on labels
 """
@@ -53,7 +53,7 @@ def _returned_percent(v: FeatureVector) -> int | None:
 
 
 def _redebit_days(v: FeatureVector) -> int | None:
-    """Debiting again whoever just said no (Nacha, reinitiation of entries); 5 days [P]."""
+    """A new debit after the receiver refused one (Nacha, reinitiation of entries); 5 days [P]."""
     days = v.counterparty_stop_return_days
     return days if days is not None and _sends_debit(v) else None
 
@@ -71,7 +71,7 @@ def _floats(v: FeatureVector) -> bool:
 
 
 def _float_line_cents(v: FeatureVector) -> int:
-    """The least fast outgoing cents that count as spending what was pulled."""
+    """The least cents sent on fast rails that count as spending the pulled money."""
     return -(-v.entity_pulled_cents_2bd * FLOAT_PERCENT // 100)
 
 

@@ -2,7 +2,7 @@
 
 Unit    points 0-100, integers; None below the floor and without an amount in US dollars: unscored is not clear
 n       the entity's earlier transfers from the card's floor on, else the program's transfers of 90 days
-Errors  none: every FeatureVector has an answer, and the same vector always the same one
+Errors  none: every FeatureVector has an answer, and equal vectors have equal answers
 Source  measures and triggers are named beside each signal, a family a file; caps and floors are [P], to be tuned
 """
 
@@ -59,7 +59,7 @@ def _kind_of(vector: FeatureVector) -> str:
 
 
 def _observations(vector: FeatureVector, floor: int, program_floor: int) -> tuple[int, bool]:
-    """Without an amount in US dollars nothing says how much is moved, and there is no score (ruling 38)."""
+    """Without an amount in US dollars the moved money is unknown, and there is no score (ruling 38)."""
     prior, of_program = vector.entity_prior_transfers, vector.program_n_90d
     is_priced = vector.amount_cents is not None
     if prior >= floor or of_program is None:

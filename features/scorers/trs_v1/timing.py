@@ -29,11 +29,11 @@ _DAYS_30: Final = 30
 def _is_fast(v: FeatureVector) -> bool:
     """Far more transfers, or cents, in 24 h than usual, and than on the busiest day of the five weeks before.
 
-    Floors of 5 and $2,500 and the factors 3 and 1.5: [P]. From 10 transfers in 30 days on the usual is the entity's own
-    mean; below, it is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's median a day
-    [P], and without such a median there is nothing to compare with. Three times the mean of all days is ordinary for an
-    entity that moves money on few days, or that pays wages. Of an entity without a usual of its own, the only transfer
-    of a day is no pace: where its amount is a spike, or large for a first one, that is its reason.
+    Floors of 5 and $2,500 and the factors 3 and 1.5: [P]. From 10 transfers in 30 days on, the usual is the entity's
+    own mean; below, that mean is blended by credibility n / (n + 20) (Buehlmann) with one transfer of the program's
+    median a day [P]; without such a median there is no comparison. Three times the mean of all days is ordinary for an
+    entity that moves money on few days, or that pays wages. For an entity without a mean, the only transfer of a day is
+    no velocity: if its amount is a spike, or large for a first transfer, that is its reason.
     """
     if v.velocity_24h_count < VELOCITY_COUNT_FLOOR and v.velocity_24h_sum_cents < VELOCITY_SUM_FLOOR_CENTS:
         return False
@@ -64,14 +64,14 @@ def _velocity_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 
 
 def _is_one_large(v: FeatureVector) -> bool:
-    """The only transfer of the day, of an entity that is held against the program: its amount has a reason already."""
+    """The only transfer of the day, of an entity that is compared with the program: its amount has a reason already."""
     if v.velocity_24h_count > 1 or v.entity_count_30d >= VELOCITY_HISTORY_FLOOR:
         return False
     return is_large_first(v) or is_spike(v)
 
 
 def _line_cents(v: FeatureVector) -> int | None:
-    """The smallest sum of 24 h that is a spike; None when nothing says what is usual or what the busiest day was."""
+    """The smallest sum of 24 h that is a spike; None when the usual or the busiest day is unknown."""
     cents, usual_count, busiest = _usual_cents(v), _usual_count(v), v.entity_busiest_day_cents_35d
     if cents is None or usual_count is None or busiest is None:
         return None
@@ -92,7 +92,7 @@ def _is_often(v: FeatureVector) -> bool:
 def _usual_count(v: FeatureVector) -> tuple[int, int] | None:
     """Transfers a day as a fraction: the numerator, and the denominator that ``_usual_cents`` shares.
 
-    None without a history of its own and without a program median.
+    None without a history and without a program median.
     """
     n = v.entity_count_30d
     if n >= VELOCITY_HISTORY_FLOOR:
@@ -103,7 +103,7 @@ def _usual_count(v: FeatureVector) -> tuple[int, int] | None:
 
 
 def _usual_cents(v: FeatureVector) -> int | None:
-    """The numerator of the usual cents a day; None without a history of its own and without a program median."""
+    """The numerator of the usual cents a day; None without a history and without a program median."""
     n = v.entity_count_30d
     if n >= VELOCITY_HISTORY_FLOOR:
         return v.entity_sum_cents_30d
@@ -113,7 +113,7 @@ def _usual_cents(v: FeatureVector) -> int | None:
 
 
 def _dormant_days(v: FeatureVector) -> int | None:
-    """A sleeping account that moves a large amount; 90 days: a vendor default, p95 and $5,000: [P]."""
+    """An inactive account that moves a large amount; 90 days: a vendor default, p95 and $5,000: [P]."""
     days, p95 = v.typology_dormant_days, v.program_p95_cents
     if days is None:
         return None
