@@ -53,7 +53,7 @@ class AlertOpener:
         self._is_in_hold = context.assessment.score.band is Band.HOLD
 
     def open_or_join(self, finding: Finding) -> None:
-        """Let the finding join the alert that covers it, or open one."""
+        """Join the alert that covers the finding, or open one."""
         routing = route(self._routing_input(finding), self._policies.policy)
         alert = self.alert_covering(finding)
         if alert is None or not self._may_join(alert, finding, routing):
@@ -62,7 +62,7 @@ class AlertOpener:
             self._join_alert(alert, finding, routing)
 
     def open_for_band(self) -> None:
-        """Open an alert on a transfer in review or hold that is in none which a person decides."""
+        """Open an alert on a transfer in review or hold that is in no alert for a person."""
         finding = band_finding(self._context)
         if finding is None or self._book.is_alerted(self._row, in_hold=self._in_hold(finding)):
             return
@@ -73,14 +73,14 @@ class AlertOpener:
         return self._context.landed.row_index
 
     def alert_covering(self, finding: Finding) -> AlertState | None:
-        """The newest alert whose window covers the finding; one on a transfer has no end."""
+        """The newest alert whose window covers the finding; the window of an alert on a transfer has no end."""
         if finding.subject.type is SubjectType.TRANSFER:
             return self._newest_of_key(subject_key(finding))[0]
         key = subject_key(finding)
         return self._book.alert_at(key, finding.at) or self._alert_that_said_so(finding, key)
 
     def _alert_that_said_so(self, finding: Finding, key: str) -> AlertState | None:
-        """The newest alert whose window is over, when the finding says nothing that was not so at its first one."""
+        """The newest alert whose window is over, if the finding adds nothing to its first one."""
         said_before = finding.said_before
         if said_before is None:
             return None
@@ -90,7 +90,7 @@ class AlertOpener:
         return alert if said_before.nothing_new(self._context, alert.first_at) else None
 
     def _newest_of_key(self, key: str) -> tuple[AlertState | None, str]:
-        """The newest alert of a dedupe key, and the key that the next one would have."""
+        """The newest alert of a dedupe key, and the key of the next one."""
         newest, free = None, key
         for number in count(2):
             alert = self._book.get(alert_id_of(self._program.id, free))
@@ -100,7 +100,7 @@ class AlertOpener:
         return newest, free
 
     def _routing_input(self, finding: Finding) -> RoutingInput:
-        """An alert on the program has no score of its own."""
+        """An alert on the program has no score."""
         on_program = finding.subject.type is SubjectType.PROGRAM
         score = self._context.assessment.score
         return RoutingInput(
@@ -146,7 +146,7 @@ class AlertOpener:
         self._note_alerted(finding, alert)
         self._program.day_tallies.count_alert(alert.opened_at, closed=is_automated)
         self._count_as_alerted()
-        if routing.is_closable:  # so it is evidence on how its detector's alerts fare without a person
+        if routing.is_closable:  # so it is evidence on its detector's alerts without a person
             self._program.closing_evidence.add_alert(alert.id, alert.detector, closed_by_policy=is_automated)
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
@@ -235,7 +235,7 @@ class AlertOpener:
             self._emit(alert_row(self._program, alert, self._position))
 
     def _is_missing(self, alert: AlertState) -> bool:
-        """True for a known transfer that a new score takes to review or hold, and that no alert has yet."""
+        """True for a known transfer without an alert that a new score takes to review or hold."""
         context = self._context
         return (
             context.assessment.score.band in DETECTOR_OF_BAND
@@ -245,7 +245,7 @@ class AlertOpener:
         )
 
     def _note_alerted(self, finding: Finding, alert: AlertState) -> None:
-        """An alert on the program has no score, and one that was decided is not changed: neither has the transfer."""
+        """An alert on the program has no score and a decided one does not change, so neither has the transfer."""
         if alert.waits and finding.subject.type is not SubjectType.PROGRAM:
             self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
 
@@ -257,7 +257,7 @@ class AlertOpener:
         return self._position.appended_at - finding.at > _HISTORY_AFTER_US
 
     def _count_transfer(self, finding: Finding, alert: AlertState) -> bool:
-        """Count the transfer in the alert; False when it was counted as it landed and is found again as it returns."""
+        """Count the transfer in the alert; False when it was counted at landing and is found again at its return."""
         if finding.detector.id not in FED_BY_RETURNS:
             return True
         return self._book.add_transfer(alert.id, self._context.landed.row_index)

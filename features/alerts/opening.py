@@ -1,7 +1,7 @@
-"""What the detectors find on one assessed transfer, which becomes alerts, and what follows from its return.
+"""Turns the findings on one assessed transfer into alerts, and applies the effects of its return.
 
-A transfer in review or hold that is in no alert gets one of its own. Which alert a finding joins or opens says
-``features/alerts/opener.py``.
+A transfer in review or hold without an alert gets one. ``features/alerts/opener.py`` decides which alert a finding
+joins or opens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -78,7 +78,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
 
 
 def run_actor_detectors(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
-    """Run the detectors of actors on a transfer that is known; a finding that an alert covers changes nothing."""
+    """Run the detectors of actors on a known transfer; a finding that an alert covers changes nothing."""
     assessment, transfer = landed.assessment, landed.transfer
     if assessment is None or transfer is None:
         return
@@ -91,7 +91,7 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, position: 
 
 
 def open_for_band(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
-    """Open the alert of a known transfer that a new score takes to review or hold, if it is in none."""
+    """Open the alert of a known transfer without one that a new score takes to review or hold."""
     assessment, transfer = landed.assessment, landed.transfer
     if assessment is None or transfer is None or assessment.score.band not in DETECTOR_OF_BAND:
         return
@@ -100,7 +100,7 @@ def open_for_band(program: ProgramState, landed: LandingResult, position: EntryP
 
 
 def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
-    """An alert that several findings of one entry changed is written once, as the last of them left it."""
+    """An alert that several findings of one entry changed is written once, in its last state."""
     newest = {row.id: row for row in rows if isinstance(row, AlertRow)}
     for row in rows:
         if not isinstance(row, AlertRow) or newest[row.id] is row:
@@ -110,8 +110,8 @@ def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:
 def _fired(assessment: Assessment) -> tuple[Reason, ...]:
     """Every reason that fires by default, whether the transfer has a score or not.
 
-    A card says what signals are worth, not what opens an alert: the detectors look for what they always do. A reason
-    has the points of the score, none where its card has none for it.
+    A card sets the points of signals, not the alerts that they open: detectors look for the same signals under every
+    card. A reason has its points in the score, 0 where the card has none for it.
     """
     score = assessment.score
     if score.value is not None and score.version == trs_v1.VERSION:
@@ -133,7 +133,7 @@ def _findings(context: DetectionContext, returned: ReturnState | None) -> Iterat
 
 
 def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bool) -> ReturnState | None:
-    """The transfer's return, if it is worth an alert: R16 always, an unauthorized one when it ``is_news``."""
+    """The transfer's return, if it needs an alert: R16 always, an unauthorized one when it ``is_news``."""
     returned = program.returned.get(landed.row_index)
     if returned is None or not (returned.code == FROZEN_RETURN_CODE or (is_news and stands_unauthorized(returned))):
         return None

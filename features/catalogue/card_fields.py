@@ -30,8 +30,17 @@ CARD_FIELDS: Final[tuple[Feature, ...]] = (
         "1 hour",
         "Card attempts, with this one; 0 on other rails.",
     ),
-    Feature("program.cardDeclines1h", "program_card_declines_1h", "integer", "count", "1 hour", "Those declined."),
-    Feature("program.cardSmall1h", "program_card_small_count_1h", "integer", "count", "1 hour", "Those of at most $5."),
+    Feature(
+        "program.cardDeclines1h", "program_card_declines_1h", "integer", "count", "1 hour", "Declined card attempts."
+    ),
+    Feature(
+        "program.cardSmall1h",
+        "program_card_small_count_1h",
+        "integer",
+        "count",
+        "1 hour",
+        "Card attempts of at most $5.",
+    ),
     Feature(
         "program.cardAttempts24h",
         "program_card_attempts_24h",
@@ -46,7 +55,7 @@ CARD_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "24 hours",
-        "Those declined for suspected fraud or failed authentication.",
+        "Card attempts declined for suspected fraud or failed authentication.",
     ),
     Feature(
         "program.cardAttempts30d",
@@ -62,6 +71,6 @@ CARD_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "30 days",
-        "Those declined for suspected fraud or failed authentication.",
+        "Card attempts declined for suspected fraud or failed authentication.",
     ),
 )

@@ -10,9 +10,13 @@ from clearhold.features.catalogue.policy_fields import POLICY_FIELDS
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
-    Feature("entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "Its other transfers."),
-    Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "Its other transfers."),
-    Feature("entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "Its other transfers."),
+    Feature(
+        "entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "The entity's other transfers."
+    ),
+    Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "The entity's other transfers."),
+    Feature(
+        "entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "The entity's other transfers."
+    ),
     Feature(
         "structuring24hCount", "structuring_count_24h", "integer", "count", "24 hours", "As structuringWindowCount."
     ),
@@ -22,9 +26,11 @@ FURTHER_FIELDS: Final = (
         "boolean",
         "",
         ALL_HISTORY,
-        "A first transfer to a name that was dealt with before under other account details.",
+        "A first transfer to a name with earlier transfers under other account details.",
     ),
-    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "Returns of its ACH debits."),
+    Feature(
+        "entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "Returns of the entity's ACH debits."
+    ),
     Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "As entity.achDebits60d."),
     Feature(
         "entity.ageDays",
@@ -32,7 +38,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "days",
         "as known then",
-        "Since its first transfer, or its creation as reported, if earlier; null when neither is known.",
+        "Since the entity's first transfer or reported creation, whichever is earlier; null without both.",
     ),
     Feature(
         "entity.medianCents90d",
@@ -56,7 +62,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "30 days",
-        "The entity's multiples of $1,000 from $5,000 on, cards apart, with this one.",
+        "The entity's multiples of $1,000 from $5,000 on, without cards, with this one.",
     ),
     Feature(
         "entity.in48hCents",
@@ -64,7 +70,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "cents",
         "48 hours",
-        "Money that came in, cards apart, with this transfer.",
+        "Money that the entity received, without cards, with this transfer.",
     ),
     Feature(
         "entity.out48hCents",
@@ -72,7 +78,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "cents",
         "48 hours",
-        "Money that left, cards apart, with this transfer.",
+        "Money that the entity sent, without cards, with this transfer.",
     ),
     *PASSING_FIELDS,
     *NETWORK_FIELDS,
@@ -82,7 +88,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "Counterparties new to the program among its newest 64 transfers of that time, with this one.",
+        "Counterparties new to the program in the entity's newest 64 transfers of that time, with this one.",
     ),
     Feature(
         "counterparty.sharedEntities30d",
@@ -106,16 +112,23 @@ FURTHER_FIELDS: Final = (
         "integer",
         "days",
         ALL_HISTORY,
-        "Whole days since the newest R07, R10, R11 or R29 on a debit that was sent to it; null without one.",
+        "Whole days since the newest R07, R10, R11 or R29 on a debit to the counterparty; null without one.",
     ),
-    Feature("entity.achDebits", "entity_ach_debits_all", "integer", "count", ALL_HISTORY, "ACH debits it sent before."),
+    Feature(
+        "entity.achDebits",
+        "entity_ach_debits_all",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "ACH debits that the entity originated before.",
+    ),
     Feature(
         "entity.pulled2bdCents",
         "entity_pulled_cents_2bd",
         "integer",
         "cents",
         "2 banking days",
-        "Cents of its originated ACH debits.",
+        "Cents of the entity's originated ACH debits.",
     ),
     Feature(
         "entity.fastOut2bdCents",
@@ -123,7 +136,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "cents",
         "2 banking days",
-        "Cents that it sent by realtime, wire and card, with this transfer.",
+        "Cents that the entity sent by realtime, wire and card, with this transfer.",
     ),
     Feature(
         "entity.microEntries24h",
@@ -131,7 +144,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "Its ACH entries under $1, with this one.",
+        "The entity's ACH entries under $1, with this one.",
     ),
     Feature(
         "program.microEntries24h",
@@ -147,7 +160,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "24 hours",
-        "The other ACH debits of $1 and more that it sent.",
+        "The entity's other originated ACH debits of $1 and more.",
     ),
     *CARD_FIELDS,
     Feature(
@@ -156,7 +169,7 @@ FURTHER_FIELDS: Final = (
         "boolean",
         "",
         "as known then",
-        "The bank's review reasons hold fraud_risk; null when nothing was said of the entity.",
+        "The bank's review reasons include fraud_risk; null without a report on the entity.",
     ),
     Feature(
         "entity.rescreenDays",
@@ -164,7 +177,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "days",
         "as known then",
-        "How often the policy has the entity's band screened; null when nothing was said of a duty to screen it.",
+        "Days between screenings of the entity's band by policy; null without a stated duty to screen.",
     ),
     Feature(
         "pair.firstTime",
@@ -172,7 +185,7 @@ FURTHER_FIELDS: Final = (
         "boolean",
         "",
         ALL_HISTORY,
-        "Payer and payee have not dealt with each other; null when one is not known.",
+        "Payer and payee have had no transfer with each other; null when one is unknown.",
     ),
     Feature(
         "payer.newPayees90d",
@@ -180,7 +193,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "Payees that are new to the payer, with this one; null in the program's first 90 days.",
+        "Payees new to the payer, with this one; null in the program's first 90 days.",
     ),
     Feature(
         "payee.newPayers90d",
@@ -188,7 +201,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "Payers that are new to the payee, with this one; null in the program's first 90 days.",
+        "Payers new to the payee, with this one; null in the program's first 90 days.",
     ),
     Feature(
         "program.rarePairs90d",
@@ -196,7 +209,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "Other transfers that made a pair of two sides with at most 3 new acquaintances each.",
+        "Other first transfers between two sides with at most 3 new acquaintances each.",
     ),
     Feature(
         "program.transfers90d", "program_transfers_90d", "integer", "count", "90 days", "The program's other transfers."
@@ -224,7 +237,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         ALL_HISTORY,
-        "R16 (account frozen, or returned by instruction of OFAC) on ACH entries sent to it.",
+        "R16 (account frozen, or returned by instruction of OFAC) on ACH entries sent to the counterparty.",
     ),
     Feature(
         "pair.regular",
@@ -241,7 +254,7 @@ FURTHER_FIELDS: Final = (
         "integer",
         "count",
         "90 days",
-        "As program.transfers90d, from the program's 90th day on, since when rare pairs are recognised.",
+        "As program.transfers90d, counted from the program's 90th day on, when rare pairs are first recognised.",
     ),
     *POLICY_FIELDS,
 )

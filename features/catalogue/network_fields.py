@@ -1,4 +1,4 @@
-"""The further fields on who pays whom: payers, payees and chains of transfers around both sides."""
+"""The further fields on payers, payees and chains of transfers around both sides."""
 
 from typing import Final
 
@@ -93,7 +93,7 @@ NETWORK_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "7 days",
-        "Payers of the receiving side that one common third had paid before.",
+        "Payers of the receiving side that one common third party had paid before.",
     ),
     Feature(
         "typology.layeringLeastCents",

@@ -11,8 +11,8 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "35 days",
-        "Most transfers in one of the 34 days before the last 24 hours, counted back; where these are 1.5 times each of"
-        " them, also in days that end with one of its newest 64 before. Null below 5 transfers and $2,500 in 24 hours.",
+        "Most transfers in one of the 34 days before the last 24 hours; if these have 1.5 times as many, also in days "
+        "that end with one of its newest 64 earlier transfers. Null below 5 transfers and $2,500 in 24 hours.",
     ),
     Feature(
         "entity.busiestDay35dCents",
@@ -20,8 +20,8 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "35 days",
-        "Most cents in one of the 34 days before the last 24 hours, counted back; where these are 1.5 times each of "
-        "them, also in days that end with one of its newest 64 before. Null below 5 transfers and $2,500 in 24 hours.",
+        "Most cents in one of the 34 days before the last 24 hours; if these have 1.5 times as many, also in days that "
+        "end with one of its newest 64 earlier transfers. Null below 5 transfers and $2,500 in 24 hours.",
     ),
     Feature(
         "entity.peak48hCents",
@@ -37,7 +37,7 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "48 hours",
-        "Last balance of received and sent money; null where entity.peak48hCents is.",
+        "Last balance of received and sent money; null where entity.peak48hCents is null.",
     ),
     Feature(
         "entity.newMoney48hCents",
@@ -45,7 +45,7 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "48 hours",
-        "Received from payers who are not known, or paid it first less than 60 days ago; null where "
-        "entity.peak48hCents is.",
+        "Received from payers that are unknown or first paid it less than 60 days ago; null where entity.peak48hCents "
+        "is null.",
     ),
 )

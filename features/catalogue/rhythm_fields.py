@@ -14,7 +14,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "90 days",
-        "Nine of ten amounts are at most this; the transfers of entity.medianCents90d.",
+        "90th percentile of the transfers of entity.medianCents90d.",
     ),
     Feature(
         "velocity1hCount",
@@ -22,7 +22,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "1 hour",
-        "The entity's before, with this transfer.",
+        "The entity's earlier transfers, with this one.",
     ),
     Feature(
         "velocity6hCount",
@@ -30,7 +30,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "6 hours",
-        "The entity's before, with this transfer.",
+        "The entity's earlier transfers, with this one.",
     ),
     Feature(
         "entity.received6hCount",
@@ -38,7 +38,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "6 hours",
-        "Payments to it before whose payer is known, cards too; the newest 64 and this transfer.",
+        "Earlier payments to the entity from known payers, with cards; the newest 64 and this transfer.",
     ),
     Feature(
         "entity.paid6hCount",
@@ -46,7 +46,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "6 hours",
-        "Payments of it before whose payee is known, cards too; the newest 64 and this transfer.",
+        "Earlier payments by the entity to known payees, with cards; the newest 64 and this transfer.",
     ),
     Feature(
         "entity.received2hCents",
@@ -54,7 +54,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "2 hours",
-        "Of the payments of entity.received6hCount, this transfer apart.",
+        "Cents of the payments of entity.received6hCount, without this transfer.",
     ),
     Feature(
         "entity.newParties6h",
@@ -62,7 +62,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "count",
         "6 hours",
-        "Payers and payees before that were new to it, with this transfer.",
+        "Earlier payers and payees that were new to the entity, with this transfer.",
     ),
     Feature(
         "entity.usualHourPercent",
@@ -70,7 +70,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "percent",
         "90 days",
-        "Of its newest 64 other transfers, those within 90 minutes of this time of day, UTC; null below 20.",
+        "Share of the entity's newest 64 other transfers within 90 minutes of this time of day, UTC; null below 20.",
     ),
     Feature(
         "pair.otherWay24hCents",
@@ -78,7 +78,7 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
         "integer",
         "cents",
         "24 hours",
-        "Of the newest payment the other way between the two, among the entity's newest 64; null without one.",
+        "Cents of the newest payment the other way between the two, in the entity's newest 64; null without one.",
     ),
     Feature(
         "typology.quickHops",

@@ -15,8 +15,8 @@ RULE_FIELDS: Final = (
         "integer",
         "cents",
         THE_TRANSFER,
-        "In US cents, at most ten billion dollars; null where the bank states no amount in US dollars, "
-        "and the transfer then is in no sum.",
+        "In US cents, at most ten billion dollars; null where the bank states no amount in US dollars: "
+        "the transfer then is in no sum.",
     ),
     Feature("rail", "rail", "string", "word", THE_TRANSFER, "ach, wire, realtime, book, intl_wire, check or card."),
     Feature(
@@ -25,7 +25,7 @@ RULE_FIELDS: Final = (
         "string",
         "word",
         THE_TRANSFER,
-        "incoming or outgoing; who originated it.",
+        "incoming or outgoing, by the side that originated it.",
     ),
     Feature("type", "type", "string", "word", THE_TRANSFER, "CREDIT or DEBIT on ach, else null."),
     Feature("status", "status", "string", "word", THE_TRANSFER, "The bank's status; null before the transfer landed."),
@@ -66,9 +66,14 @@ RULE_FIELDS: Final = (
         "as known then",
         "Whole days since the last screening; null when never screened.",
     ),
-    Feature("entity.count30d", "entity_count_30d", "integer", "count", "30 days", "Its other transfers."),
+    Feature("entity.count30d", "entity_count_30d", "integer", "count", "30 days", "The entity's other transfers."),
     Feature(
-        "velocity24hCount", "velocity_24h_count", "integer", "count", "24 hours", "The entity's, with this transfer."
+        "velocity24hCount",
+        "velocity_24h_count",
+        "integer",
+        "count",
+        "24 hours",
+        "The entity's transfers, with this one.",
     ),
     Feature(
         "velocity24hSumCents",
@@ -76,10 +81,15 @@ RULE_FIELDS: Final = (
         "integer",
         "cents",
         "24 hours",
-        "The entity's, with this transfer.",
+        "The entity's transfers, with this one.",
     ),
     Feature(
-        "entity.priorTransfers", "entity_prior_transfers", "integer", "count", ALL_HISTORY, "Its earlier transfers."
+        "entity.priorTransfers",
+        "entity_prior_transfers",
+        "integer",
+        "count",
+        ALL_HISTORY,
+        "The entity's earlier transfers.",
     ),
     Feature(
         "entity.priorReturns",
@@ -87,7 +97,7 @@ RULE_FIELDS: Final = (
         "integer",
         "count",
         ALL_HISTORY,
-        "Its earlier ACH transfers returned.",
+        "The entity's earlier ACH transfers that were returned.",
     ),
     Feature(
         "entity.achDebits60d",
@@ -95,7 +105,7 @@ RULE_FIELDS: Final = (
         "integer",
         "count",
         "60 days",
-        "Other ACH debits it sent.",
+        "The entity's other originated ACH debits.",
     ),
     Feature(
         "entity.unauthorizedReturns60d",
@@ -103,7 +113,7 @@ RULE_FIELDS: Final = (
         "integer",
         "count",
         "60 days",
-        "R05, R07, R10, R11, R29 and R51 delivered on ACH debits that it sent.",
+        "R05, R07, R10, R11, R29 and R51 delivered on ACH debits that the entity originated.",
     ),
     Feature(
         "structuringWindowCount",
@@ -130,7 +140,7 @@ RULE_FIELDS: Final = (
         "integer",
         "count",
         ALL_HISTORY,
-        "Returns among them.",
+        "Returned transfers with the counterparty.",
     ),
     Feature(
         "counterparty.priorUnauthorizedReturns",
@@ -149,10 +159,20 @@ RULE_FIELDS: Final = (
         "Transfers of the same rail and direction when at least 30, else of all; null below 5.",
     ),
     Feature(
-        "program.medianCents", "program_median_cents", "integer", "cents", "90 days", "Their median, within 0.5 %."
+        "program.medianCents",
+        "program_median_cents",
+        "integer",
+        "cents",
+        "90 days",
+        "Median of the transfers of program.n90d, within 0.5 %.",
     ),
     Feature(
-        "program.p95Cents", "program_p95_cents", "integer", "cents", "90 days", "Their 95th percentile, within 0.5 %."
+        "program.p95Cents",
+        "program_p95_cents",
+        "integer",
+        "cents",
+        "90 days",
+        "95th percentile of the transfers of program.n90d, within 0.5 %.",
     ),
     Feature(
         "program.dailyAvgCents30d",
@@ -160,7 +180,7 @@ RULE_FIELDS: Final = (
         "integer",
         "cents a day",
         "30 days",
-        "Volume over the days of them that the program exists; null in its first 7 days.",
+        "Volume over the days of the program's existence in them; null in its first 7 days.",
     ),
     Feature(
         "program.declaredMonthlyVolumeCents",

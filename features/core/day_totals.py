@@ -1,7 +1,7 @@
 """Totals of a program over whole UTC days, which add up over programs to those of a tenant.
 
-Days are counted since the epoch. A transfer, a decision and a bank event belong to the day of their own time, an alert
-to the day of its opening.
+Days are counted since the epoch. A transfer, a decision and a bank event belong to the day of their instant, an
+alert to the day of its opening.
 
 Unit    counts; amounts in US cents, waits in seconds
 """

@@ -1,4 +1,4 @@
-"""Which of the transfers near a finding belong to it, by their amounts, rails, types and statuses."""
+"""Selects the transfers that belong to a finding, by amount, rail, type and status."""
 
 from collections.abc import Callable
 from typing import Final
@@ -42,7 +42,7 @@ def in_thousands(_context: DetectionContext) -> Keep:
 
 
 def is_below(record: TransferBrief, line_cents: int) -> bool:
-    """True for an amount under the line; one without US cents is under none."""
+    """True for an amount under the line; False without US cents."""
     cents = priced(record.cents)
     return cents is not None and cents < line_cents
 

@@ -1,9 +1,9 @@
-"""Detectors of a whole program, run on each of its snapshots: an indicator over its line, which the policy states.
+"""Detectors of a whole program, run on each of its snapshots: an indicator over the policy's line.
 
-An indicator's status says breach strictly over its line; some detectors find at the line already, and two require more
-than the indicator, so that a program that moves little is not alerted for moving twice of it.
+An indicator is in breach strictly over its line; some detectors already fire at the line, and two have further
+conditions, so that a program that moves little is not alerted for moving twice as much.
 
-Errors  none: an indicator that is not measured opens no alert
+Errors  none: an unmeasured indicator opens no alert
 Source  named at each detector; [P] is proposed here, to be tuned on labels
 """
 
@@ -19,8 +19,8 @@ from clearhold.features.state.program import ProgramState
 
 VOLUME_HIGH_PERCENT: Final = 150
 RUN_RATE_FROM_DAYS: Final = 7
-# Below $10,000 a day (31 CFR 1010.311, the line of currency reports) a multiple of the usual says little; and whoever
-# moves money on fewer than 10 of 30 days, less than twice a week, has no usual day to be a multiple of.
+# Below $10,000 a day (31 CFR 1010.311, the line of currency reports) a multiple of the usual means little; and a
+# program that moves money on fewer than 10 of 30 days, less than twice a week, has no usual day to compare with.
 VELOCITY_FLOOR_CENTS: Final = 1_000_000
 VELOCITY_FLOOR_DAYS: Final = 10
 _VELOCITY_DAYS: Final = 30
@@ -32,7 +32,7 @@ OVERDRAFT: Final = "overdraft_or_freeze"
 
 
 class ProgramSnapshot(NamedTuple):
-    """A snapshot as its detectors see it: the state of the program at that instant, and its indicators."""
+    """A snapshot for detectors: the state of the program at that instant, and its indicators."""
 
     program: ProgramState
     id: str
@@ -52,7 +52,7 @@ class ProgramFinding(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A detector that holds one indicator against its line, and against nothing else."""
+    """A detector that compares one indicator with its line, without further conditions."""
 
     detector: str
     kri: KriName
@@ -128,7 +128,7 @@ _LINES: Final = (
 
 
 def program_findings(snapshot: ProgramSnapshot) -> list[ProgramFinding]:
-    """What is over its line in a snapshot; most of the time there is nothing."""
+    """The indicators over their lines in a snapshot; usually none."""
     findings = [_over(snapshot, line) for line in _LINES]
     findings += (_daily_volume(snapshot), _monthly_volume(snapshot), _account_events(snapshot))
     return [finding for finding in findings if finding is not None]
@@ -175,7 +175,7 @@ def _active_days(program: ProgramState, upto: int) -> int:
 
 
 def _monthly_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
-    """The month to date against the declaration, and after day 7 what the month comes to at its rate."""
+    """The month to date against the declaration, and after day 7 the month's projection at its present rate."""
     program, at = snapshot.program, snapshot.at
     reading = snapshot.kris.get(KriName.DECLARED_VOLUME_USE)
     declared = program.declared_at(at).monthly_volume_cents
@@ -205,7 +205,7 @@ def _monthly_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
 
 
 def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
-    """Any freeze, or as many overdrafted accounts as the line of them says."""
+    """Any freeze, or the number of overdrafted accounts at their line."""
     overdrafts = snapshot.kris.get(KriName.OVERDRAFT_EVENTS)
     freezes = snapshot.kris.get(KriName.FREEZE_EVENTS)
     if overdrafts is None or freezes is None or overdrafts.threshold is None:

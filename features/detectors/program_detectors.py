@@ -1,4 +1,4 @@
-"""The detectors of a program's figures: what each looks at, and what a person is asked about it."""
+"""The detectors of a program's figures: the indicator of each, and the question to the person who decides."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         hard_when="hard",
         window="30 d",
         review=ReviewQuestion(
-            unexplained="what brings the program over the network's rule, and since when",
+            unexplained="the cause of the rate over the network's limit, and its beginning",
             next_step="ask the program for a plan to come below the line and watch the rate until it is",
         ),
     ),
@@ -43,7 +43,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.MEDIUM,),
         window="30 d",
         review=ReviewQuestion(
-            unexplained="where the program's account numbers come from, and why so many are wrong",
+            unexplained="where the program's account numbers come from, and why a large share of them is wrong",
             next_step="ask the program how it verifies accounts before the first debit",
         ),
     ),
@@ -57,8 +57,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.MEDIUM,),
         window="30 d",
         review=ReviewQuestion(
-            unexplained="why so many of the program's debits come back, and whether few originators cause most of it",
-            next_step="ask the program for its returns by originator and for what it changes",
+            unexplained="why a large share of the program's debits comes back, and whether few originators cause it",
+            next_step="ask the program for its returns by originator and for its corrective steps",
         ),
     ),
     Detector(
@@ -75,7 +75,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         window="2 d",
         review=ReviewQuestion(
             unexplained="why the program moves so much more in a day than it usually does",
-            next_step="ask the program what has changed and look at the entities that moved most",
+            next_step="ask the program for the reason and look at the entities that moved most",
         ),
     ),
     Detector(
@@ -117,7 +117,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.MEDIUM,),
         window="30 d",
         review=ReviewQuestion(
-            unexplained="what the program buys from, or sends through, that one counterparty",
+            unexplained="the purpose of the program's payments to that one counterparty",
             next_step="ask the program for the contract behind it and look at who pays it",
         ),
     ),
@@ -132,7 +132,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         window="30 d",
         review=ReviewQuestion(
             unexplained="why the alerts of the program wait longer than their clock allows",
-            next_step="assign the oldest of them, or say what keeps them from being decided",
+            next_step="assign the oldest of them, or record why they cannot be decided",
         ),
     ),
     Detector(
@@ -146,7 +146,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         window="30 d",
         review=ReviewQuestion(
             unexplained="why money of the program is held for longer than the clock allows",
-            next_step="decide the oldest holds, or tell the program what is missing to decide them",
+            next_step="decide the oldest holds, or ask the program for the missing information",
         ),
     ),
     Detector(
@@ -159,8 +159,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.MEDIUM,),
         window="30 d",
         review=ReviewQuestion(
-            unexplained="what led to the freezes and overdrafts, and whether the accounts belong together",
-            next_step="look at the accounts and their owners and ask the program what it has done about them",
+            unexplained="the cause of the freezes and overdrafts, and whether the accounts belong together",
+            next_step="look at the accounts and their owners and ask the program for its response",
         ),
     ),
     Detector(
@@ -173,7 +173,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.MEDIUM,),
         window="30 d",
         review=ReviewQuestion(
-            unexplained="why so many of the program's customers fail verification, and where they come from",
+            unexplained="why a large share of the program's customers fails verification, and their origin",
             next_step="ask the program how these customers were found and look at the denied entities",
         ),
     ),

@@ -1,6 +1,6 @@
-"""The transfers that a finding is made of: what evidence names, so that a stranger can count again.
+"""The supporting transfers of a finding, for evidence that an outsider can count again.
 
-Window  each detector's own, up to the finding's own time; what counts is as the state has it now
+Window  each detector's, up to the finding's own time; transfers count with their present state
 Bounds  the newest ``NAMED`` are named; where a transfer's amount, type or return decides, the newest ``READ`` are read
 Errors  none: a detector without a rule here rests on the transfer alone
 """
@@ -48,7 +48,7 @@ from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import DECLINED
 
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
-"""The detectors that follow money from transfer to transfer; their evidence shows its way."""
+"""The detectors that follow money from transfer to transfer; their evidence shows its path."""
 
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
 
@@ -56,7 +56,7 @@ Support = Callable[[DetectionContext, AlertSubject, int], Places]
 
 
 def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers:
-    """The transfers that the finding is made of, with its own."""
+    """The supporting transfers of the finding, its own included."""
     rest = _RESTS.get(finding.figures.get(LIMIT, finding.detector.id))
     places = set() if rest is None else rest(context, finding.subject, finding.at)
     counted = [len(places), *_counted(context, finding)]
@@ -68,7 +68,7 @@ def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers
 
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
-    """What is counted already of transfers that are too many to be read each time."""
+    """The counts of transfers that are too many to be read each time."""
     counted = finding.figures.get(_LIMIT_COUNT)
     if isinstance(counted, int):
         yield counted
@@ -81,14 +81,14 @@ def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:
 
 
 def actor_ids_of(context: DetectionContext, resting: SupportingTransfers) -> tuple[str, ...]:
-    """The entities and accounts that moved the transfers, in the order in which they first did."""
+    """The entities and accounts that moved the transfers, in order of their first one."""
     program = context.program
     actors = dict.fromkeys(program.transfers.actors(resting.rows))
     return tuple(program.actors[actor].id for actor in actors if actor >= 0)
 
 
 _LIMIT_COUNT: Final = "limitCount"
-"""The figure that counts what a crossed cap is made of; only the newest of it are read."""
+"""The figure with the number of transfers behind a crossed cap; only the newest of them are read."""
 
 
 def _edges_at(context: DetectionContext, subject: AlertSubject) -> list[Edges]:
@@ -120,7 +120,7 @@ def _kept(program: ProgramState, places: Iterable[Place], keep: Keep) -> Places:
 
 
 def _window(span: int, keep: Callable[[DetectionContext], Keep] | None = None) -> Support:
-    """The subject's transfers of a time before the finding: the newest, or those that ``keep`` is true of."""
+    """The subject's transfers of a time before the finding: the newest, or the newest for which ``keep`` is true."""
     most = NAMED if keep is None else READ
 
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
@@ -150,7 +150,7 @@ def _both(*rests: Support) -> Support:
 
 
 def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
-    """The day's transfers with counterparties that the program met in it."""
+    """The day's transfers with counterparties that are new to the program on that day."""
     program = context.program
 
     def is_new(record: TransferBrief) -> bool:
@@ -163,7 +163,7 @@ def _of_strangers(context: DetectionContext, subject: AlertSubject, at: int) -> 
 
 
 def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
-    """What was sent to or came from the counterparties that carry the account."""
+    """The transfers to and from the counterparties that carry the account."""
     program, party = context.program, context.counterparty
     if party is None:
         return set()
@@ -177,7 +177,7 @@ def _of_account(context: DetectionContext, _subject: AlertSubject, at: int) -> P
 
 
 def _returned(span: int, codes: frozenset[str] | None) -> Support:
-    """The subject's transfers that were returned in a time before the finding, with one of the codes."""
+    """The subject's transfers returned in a time before the finding, with one of the codes."""
 
     def rest(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
         returned = context.program.returned
@@ -216,7 +216,7 @@ def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places
 
 
 def _gathered_by_middles(context: DetectionContext, _subject: AlertSubject, at: int) -> Places:
-    """What the payee was paid, and what its payers were paid by those who paid several of them."""
+    """The payments to the payee, and the payments to its payers by third parties that paid several of them."""
     program = context.program
     graph, payee = program.graph, context.transfer.nodes()[1]
     into = graph.into.get(payee)
@@ -271,7 +271,7 @@ def _debits(kind: CapKind) -> Support:
 
 
 def _sent_today(context: DetectionContext, subject: AlertSubject, at: int) -> Places:
-    """What the transfer's actor sent out on the day."""
+    """The outgoing transfers of the transfer's actor on the day."""
     places = _within(_edges_at(context, subject), period_of(CapKind.ENTITY_DAILY, at)[0] - 1, at)
     return _kept(context.program, places, lambda record: record.class_id in OUTGOING_CLASSES)
 

@@ -226,7 +226,7 @@ def _replace(
     *,
     known_at: int,
 ) -> Assessment | None:
-    """Replace what the transfer contributes to windows and tallies; its new score, if what is scored has changed."""
+    """Replace the transfer's contribution to windows and tallies; its new score, if a scored field has changed."""
     old_return, former = before.returned(), before.day_contribution()
     is_scored_alike = old_return == new_return and _SCORED_ON(before.record) == _SCORED_ON(after.record)
     counts_otherwise = _replace_contribution(before, after, known_at=known_at)

@@ -20,7 +20,7 @@ def assess(
     at: int,
     stale: bool = False,
 ) -> Assessment:
-    """Score the subject as of its own time; ``stale`` says that newer facts are missing."""
+    """Score the subject with the facts of that time; ``stale`` says that newer ones are missing."""
     vector, layering, round_trip = measure(subject, program, declared, baseline, at)
     missing = missing_at_landing(subject, vector)
     if stale:

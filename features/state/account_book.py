@@ -1,6 +1,6 @@
 """A program's accounts: their numbers, their owners, and the order of the newest statement on each.
 
-Unit    an order is the instant of an event and that at which it was stated
+Unit    an order is the instant of an event and the instant at which it was stated
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ class AccountBook:
         return len(self._numbers) + self._untransacted
 
     def number(self, account_id: str | None) -> int:
-        """The account's index in ``ids``, -1 for none; a new account gets the next one."""
+        """The account's index in ``ids``, -1 for None; a new account gets the next one."""
         if account_id is None:
             return -1
         number = self._numbers.get(account_id)
@@ -61,7 +61,7 @@ class AccountBook:
         return self._owners.get(account_id)
 
     def set_owner(self, account_id: str, entity_id: str, order: Order) -> bool:
-        """Store the owner for the transfers to come; False for an older statement than the one that is stored."""
+        """Store the owner for later transfers; False for an older statement than the stored one."""
         if order < self._owner_orders.get(account_id, order):
             return False
         self._owner_orders[account_id] = order
@@ -69,7 +69,7 @@ class AccountBook:
         return True
 
     def newest_owner_order(self, account_id: str, order: Order) -> Order:
-        """The order of the newest statement on an account's owner, or the given one when that is newer."""
+        """The order of the newest statement on an account's owner, or the given one if newer."""
         return max(order, self._owner_orders.get(account_id, order))
 
     def dump(self) -> tuple[Any, ...]:

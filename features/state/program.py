@@ -1,4 +1,4 @@
-"""The state of one program in memory: everything that its transfers are scored with.
+"""The state of one program in memory: everything that scores its transfers.
 
 ``ProgramState`` holds the parties, the windows, the open pre-flights, the alerts and the newest state of each transfer.
 One thread changes it (``features/shard``); pre-flight reads it between two entries.
@@ -47,8 +47,6 @@ UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
 
 
 class ProgramState:
-    """One program. Nothing here reads another program's state."""
-
     def __init__(self, program_id: str) -> None:
         self.id = program_id
         self.tenant_id = ""
@@ -144,7 +142,7 @@ class ProgramState:
         return is_stored
 
     def account_actor(self, account_id: str) -> Actor | None:
-        """The account as an actor of its own, if it ever was one."""
+        """The actor of an account that once had no owner, if there is one."""
         return self._account_actors.get(account_id)
 
     def mark_merged(self, account: Actor, entity: Actor) -> None:
@@ -155,14 +153,14 @@ class ProgramState:
         )
 
     def known_actor(self, actor_id: str) -> Actor | None:
-        """Whom a question means by an id: a known account's owner, else the account, else the entity; None for none."""
+        """The actor of an id in a question: a known account's owner, else the account, else the entity; else None."""
         if not self.is_account(actor_id):
             return self._entities.get(actor_id)
         owner = self.accounts.owner_of(actor_id)
         return self._account_actors.get(actor_id) if owner is None else self._entities.get(owner)
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
-        """The entity, else the account's known owner, else the account itself (ruling 37); created when it is new."""
+        """The entity, else the account's known owner, else the account itself (ruling 37); created when new."""
         owner = entity_id or (self.accounts.owner_of(account_id) if account_id else None)
         if owner:
             return self.entity_or_new(owner)
@@ -174,7 +172,7 @@ class ProgramState:
         return actor
 
     def node_of(self, counterparty: KnownCounterparty) -> int:
-        """Its node in the graph, fixed at its first transfer: that of the actor with the same id, else its own."""
+        """Its node in the graph, fixed at its first transfer: the node of the actor with the same id, else its own."""
         if counterparty.node == NOBODY:
             actor = self._actor_with_id(counterparty.id)
             own = node_of_counterparty(counterparty.index)
@@ -182,7 +180,7 @@ class ProgramState:
         return counterparty.node
 
     def node_if_landed(self, party_id: str, counterparty: KnownCounterparty | None) -> int:
-        """The node that ``node_of`` would return, without fixing it; ``NOBODY`` for one that would be new."""
+        """The node that ``node_of`` would return, without fixing it; ``NOBODY`` for a new one."""
         if counterparty is not None and counterparty.node != NOBODY:
             return counterparty.node
         actor = self.known_actor(party_id)
@@ -205,7 +203,7 @@ class ProgramState:
         return actor
 
     def _series(self) -> ProgramSeries:
-        """What measuring reads of the state."""
+        """The part of the state that measurements read."""
         return ProgramSeries(
             self.baseline.amounts,
             self.originated,

@@ -1,4 +1,4 @@
-"""Instants with amounts: how many, and how much, in a window of them.
+"""Instants with amounts: their number, and their sum, in a window.
 
 Unit    instants in microseconds, amounts in cents; running sums wrap at 2^64, so a window's sum is exact below that
 """
@@ -30,7 +30,7 @@ from clearhold.features.windows.series import ALWAYS, Series
 
 
 class AmountSeries(Series):
-    """Instants with amounts, counted and summed. Of one instant the smaller come first, however they arrived.
+    """Instants with amounts, counted and summed. Amounts of one instant are sorted, in any order of arrival.
 
     >>> amounts = AmountSeries()
     >>> for at, cents in ((10, 500), (20, 700), (30, 100)):
@@ -61,7 +61,7 @@ class AmountSeries(Series):
         return index
 
     def remove_amount(self, at: int, cents: int, *, known_at: int) -> int | None:
-        """Remove one fact of that instant and amount; its index, or None when there is none."""
+        """Remove one fact of that instant and amount; its index, or None without such a fact."""
         index = self.find(at, cents)
         if index is None:
             return None

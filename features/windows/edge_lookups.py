@@ -1,4 +1,4 @@
-"""What is derived from the edges of a node when it is first asked for: few nodes have it, and no dump."""
+"""Indexes over the edges of a node, built when first needed: few nodes have them, and no dump."""
 
 from clearhold.features.windows.recency import Recency
 from clearhold.features.windows.series import ALWAYS
@@ -6,8 +6,6 @@ from clearhold.features.windows.usual_weeks import week_of
 
 
 class EdgeLookups:
-    """What is derived from the edges of a node when it is first asked for; few nodes have it, and no dump."""
-
     __slots__ = ("firsts", "recency", "usual", "usual_since", "week_counts")
 
     def __init__(self) -> None:
@@ -34,7 +32,7 @@ class EdgeLookups:
         self._forget_week(at)
 
     def _forget_week(self, at: int) -> None:
-        """An edge of a completed week came or went."""
+        """An edge of a completed week was added or removed."""
         if at < self.usual_since:
             self.usual_since = ALWAYS
         if self.week_counts is not None:

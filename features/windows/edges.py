@@ -1,10 +1,10 @@
-"""Transfers as edges between the nodes of a program: who paid whom and when, kept for good in time order.
+"""Transfers as edges between the nodes of a program, kept for good in time order.
 
 A node is an actor or a counterparty. A counterparty that is an account or an entity of the program at its first
 transfer is the same node as that actor, so that money can be followed through it.
 
-Window  a caller's own. A search looks at the newest ``EDGES_A_NODE`` edges of a node in it, so a hub costs no more; how
-        many distinct parties a node has is exact, from an index where the edges are more than those
+Window  the caller's. A search reads the newest ``EDGES_A_NODE`` edges of a node in it, so a hub costs no more; the
+        number of distinct parties of a node is exact, from an index where the node has more edges
 Errors  none
 """
 
@@ -42,19 +42,19 @@ def _no_ends() -> "array[int]":
 class Edges(EventTimes):
     """The edges of one node in one direction, by instant and, within one instant, by the transfer's row.
 
-    A change that becomes known later leaves a note behind, so that an earlier instant still sees what was known then.
+    A change that becomes known later leaves a note, so that an earlier instant still sees the facts known then.
 
     >>> edges = Edges()
     >>> edges.add_edge(10, row=0, other=7)
     >>> edges.add_edge(20, row=1, other=9)
-    >>> list(edges.near(0, 20, but=NOBODY, as_of=20).others)
+    >>> list(edges.near(0, 20, but=-1, as_of=20).others)
     [7, 9]
     >>> edges.remove_edge(10, row=0, known_at=30)
-    >>> edges.distinct((20,), 20, but=NOBODY, also=None), edges.distinct((30,), 30, but=NOBODY, also=None)
+    >>> edges.distinct((20,), 20, but=-1, also=None), edges.distinct((30,), 30, but=-1, also=None)
     ([2], [1])
     """
 
-    # Row and other side of each edge by turns: most nodes have so few that arrays count.
+    # Row and other side of each edge by turns: most nodes have few, so the size of the arrays matters.
     _ends: "array[int]" = msgspec.field(default_factory=_no_ends)
     _notes: list[Note] | None = None
     _derived: EdgeLookups | None = None
@@ -99,7 +99,7 @@ class Edges(EventTimes):
             index += 1
 
     def absorb(self, other: EventTimes) -> None:
-        """Take over every edge of another node, with what became known of it later.
+        """Take over every edge of another node, with the changes that became known later.
 
         A transfer that went from one of the nodes to the other at an instant did not change for both together.
         """
@@ -116,7 +116,7 @@ class Edges(EventTimes):
         self._notes = [(*edge, change) for edge, change in sorted(changes.items()) if change] or None
 
     def others_ever(self) -> set[int]:
-        """The nodes at the other side of the edges, those of edges that were removed included."""
+        """The nodes at the other side of the edges, including removed edges."""
         return {*self.others, *(note[3] for note in self._notes or ())}
 
     def rename(self, old: int, new: int, *, at_rows: Iterable[tuple[int, int]] | None = None) -> None:
@@ -133,7 +133,7 @@ class Edges(EventTimes):
             self._notes = [(*note[:3], new if note[3] == old else note[3], note[4]) for note in self._notes]
 
     def newest_places(self, after: int, upto: int, most: int) -> Iterator[tuple[int, int]]:
-        """Instant and row of the newest edges in (after, upto] as they stand today, oldest first."""
+        """Instant and row of the newest edges in (after, upto] as of today, oldest first."""
         last = bisect_right(self.times, upto)
         first = max(bisect_right(self.times, after, 0, last), last - most)
         return zip(self.times[first:last], self._ends[2 * first : 2 * last : 2], strict=True)
@@ -175,7 +175,7 @@ class Edges(EventTimes):
         return Near(times[first:last], ends[2 * first : 2 * last : 2], ends[2 * first + 1 : 2 * last : 2])
 
     def distinct(self, spans: tuple[int, ...], upto: int, *, but: int, also: int | None) -> list[int]:
-        """How many different nodes the edges of each (upto - span, upto] lead to, shortest span first, with ``also``.
+        """The number of different nodes of the edges in each (upto - span, upto], shortest span first, with ``also``.
 
         Exact, as known at ``upto`` and without the transfer ``but``.
         """
@@ -205,7 +205,7 @@ class Edges(EventTimes):
     def usual_week(self, at: int) -> int | None:
         """The median of distinct nodes a week over the completed weeks before ``at``, as known at ``at``.
 
-        None until a week is completed. The result is kept until the week is over, but of few edges.
+        None until a week is completed. The result is kept until the week is over, except for few edges.
         """
         if self.revised_at > at:
             return self._usual_week_then(at)
@@ -232,7 +232,7 @@ class Edges(EventTimes):
         return derived.usual
 
     def firsts_of(self, others: "set[int]", at: int, *, but: int) -> dict[int, int]:
-        """The first instants of the edges that lead to those nodes, as known at ``at``."""
+        """The first instants of the edges to those nodes, as known at ``at``."""
         if self.revised_at > at:
             then = reversed(self._edges_then(ALWAYS, at, but))
             return {other: instant for instant, _, other in then if other in others}
@@ -247,7 +247,7 @@ class Edges(EventTimes):
         return self._edges_then(after, upto, but)
 
     def _distinct_of_many(self, spans: tuple[int, ...], upto: int, also: int | None) -> list[int]:
-        """From the index; what lies after ``upto``, a few edges that arrived out of order, is taken out again."""
+        """From the index; edges after ``upto``, the few that arrived out of order, are subtracted."""
         since, times, ends = upto - spans[-1], self.times, self._ends
         derived = self._derived = self._derived or EdgeLookups()
         recency = derived.recency
@@ -273,12 +273,12 @@ class Edges(EventTimes):
         return counts
 
     def _distinct_then(self, spans: tuple[int, ...], upto: int, but: int, also: int | None) -> list[int]:
-        """By looking at all edges of the longest span."""
+        """From all edges of the longest span."""
         edges = self.edges_between(upto - spans[-1], upto, but=but)
         return [len({other for at, _, other in edges if at > upto - span} | {also}) - (also is None) for span in spans]
 
     def _parties_of(self, weeks: range, kept: dict[int, int]) -> dict[int, int]:
-        """Different nodes of each of these weeks; ``kept`` has those of some of them."""
+        """The number of different nodes in each of these weeks; ``kept`` has some of them."""
         times, ends, upto, counts = self.times, self._ends, start_of(weeks.start), dict[int, int]()
         last = bisect_left(times, upto)
         for week in weeks:

@@ -1,9 +1,9 @@
 """Time-ordered facts that answer "how many in (t - w, t]" for any t; ``amount_series.py`` adds how much.
 
-A window is two binary searches and a subtraction of running sums, so it is exact for a transfer that arrives in
-order, for one that arrives late and for a pre-flight, and its cost does not grow with the history. A late fact is
-inserted where it belongs. A fact that changes later (a rejection, another amount) is changed in place and leaves a
-revision behind: a window that ends before the change became known is still measured with what was known then.
+A window is two binary searches and a subtraction of running sums, so it is exact for a transfer that arrives in order,
+for one that arrives late and for a pre-flight, and its cost does not grow with the history. A late fact is inserted in
+its place. A fact that changes later (a rejection, another amount) is changed in place and leaves a revision: a window
+that ends before the change became known is still measured with the facts known then.
 
 Unit    instants in microseconds
 """
@@ -26,7 +26,7 @@ Revision = tuple[int, int, int, int]  # known at, instant of the fact, change of
 
 
 class Series(InMemory):
-    """What series of every kind have in common: windows over ``times``, and what became known of them later."""
+    """The common part of all series: windows over ``times``, and the revisions that became known later."""
 
     _revisions: list[Revision] | None = None
     revised_at: int = ALWAYS
@@ -62,7 +62,7 @@ class Series(InMemory):
         return self.count(ALWAYS, upto)
 
     def previous(self, upto: int, *, skip: int) -> int | None:
-        """The instant of the newest fact at or before ``upto``, as known then, passing over ``skip`` of them."""
+        """The instant of the newest fact at or before ``upto``, as known then, after skipping ``skip`` of them."""
         times = self.times
         index = bisect_right(times, upto) - 1
         if self.revised_at > upto:
@@ -85,14 +85,14 @@ class Series(InMemory):
         self.revised_at = max(self.revised_at, known_at)
 
     def _revised_after(self, upto: int) -> Iterator[Revision]:
-        """The revisions that became known after ``upto``, newest first: few, however many there ever were."""
+        """The revisions that became known after ``upto``, newest first: few, however long the history."""
         for revision in reversed(self._revisions or ()):
             if revision[0] <= upto:
                 return
             yield revision
 
     def _unrevised(self, after: int, upto: int) -> tuple[int, int]:
-        """What to add to a measure that ends at ``upto`` to undo the changes that became known after it."""
+        """The addition to a measure that ends at ``upto`` that undoes the changes known only later."""
         count = cents = 0
         for _, at, count_change, cents_change in self._revised_after(upto):
             if after < at <= upto:
@@ -101,7 +101,7 @@ class Series(InMemory):
         return count, cents
 
     def _nth(self, times: Iterator[int], upto: int, skip: int, *, newest: bool) -> int | None:
-        """Walk over the facts as they were known at ``upto``, from one end, and pass over ``skip`` of them."""
+        """Walk over the facts known at ``upto``, from one end, and skip ``skip`` of them."""
         later = Counter[int]()
         for _, at, count, _ in self._revised_after(upto):
             if at <= upto:
@@ -150,7 +150,7 @@ class EventTimes(Series):
     times: "array[int]" = msgspec.field(default_factory=_no_instants)
 
     def add(self, at: int, *, known_at: int | None = None) -> int:
-        """Insert a fact; ``known_at`` is given when it became known only later than its own instant."""
+        """Insert a fact; ``known_at`` is given when it became known later than its own instant."""
         index = self._insert(at)
         if known_at is not None:
             self.revise(known_at, at, 1, 0)
@@ -165,7 +165,7 @@ class EventTimes(Series):
         self.revise(known_at, at, -1, 0)
 
     def absorb(self, other: "EventTimes") -> None:
-        """Take over every fact of another series, with what became known of it later."""
+        """Take over every fact of another series, with its revisions."""
         self.times = array("q", merge(self.times, other.times))
         self._absorb_revisions(other)
 

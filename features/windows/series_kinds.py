@@ -1,7 +1,7 @@
-"""The further series that a transfer enters by its kind and amount, on top of those that every transfer enters.
+"""The further series that a transfer enters by its kind and amount, beside the series of every transfer.
 
-Each kind has a series of its own, kept for an actor, a card or the whole program. Most transfers enter one or two, so
-a party has only the series that it needs.
+Each kind is a separate series of an actor, a card or the whole program. Most transfers enter one or two, so a party has
+only the series that it needs.
 """
 
 from collections.abc import Mapping
@@ -58,8 +58,8 @@ AMOUNT_KINDS: Final = frozenset(
     }
 )
 OUTGOING_PARTS: Final = ((SeriesKind.RECEIVED, -1), (SeriesKind.PULLED, 1), (SeriesKind.OTHER_INCOMING, -1))
-"""What to add to all transfers of an actor for those with direction outgoing: without what was received, but with the
-debits that pulled it in.
+"""The change from all transfers of an actor to its outgoing ones: without received ones, but with the debits that
+pulled money in.
 """
 _FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
@@ -67,7 +67,7 @@ _FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.C
 class SeriesByKind(InMemory):
     """The series of each kind that a party, a card or the program has, in the order in which they began.
 
-    Nearly all have one or two. The first has fields of its own, and a tuple of the others takes half as much as a dict.
+    Nearly all have one or two. The first has separate fields, and a tuple of the others takes half as much as a dict.
 
     >>> by_kind = SeriesByKind()
     >>> by_kind.update({SeriesKind.ROUND: EventTimes(), SeriesKind.FAST: AmountSeries()})
@@ -77,7 +77,7 @@ class SeriesByKind(InMemory):
 
     _kind: SeriesKind | None = None  # of the first
     _series: KindSeries | None = None
-    _others: tuple[Any, ...] = ()  # kind and series by turns
+    _others: tuple[Any, ...] = ()  # kind and series alternate
 
     def get(self, kind: SeriesKind) -> Any:
         if kind is self._kind:
@@ -92,13 +92,13 @@ class SeriesByKind(InMemory):
         return [(self._kind, self._series), *zip(others, others, strict=True)]
 
     def update(self, others: Mapping[SeriesKind, KindSeries]) -> None:
-        """Put these in the place of those of their kinds."""
+        """Replace the series of these kinds."""
         pairs = iter({**dict(self.items()), **others}.items())
         self._kind, self._series = next(pairs, (None, None))
         self._others = tuple(part for pair in pairs for part in pair)
 
     def dump(self) -> list[tuple[str, tuple[object, ...]]]:
-        """Kind and series of each, the kinds by their names."""
+        """Kind and series of each, the kinds by name."""
         return [(kind, series.dump()) for kind, series in self.items()]
 
     def load(self, dumped: Any) -> None:
@@ -134,10 +134,9 @@ _BY_TYPE: Final = {
 
 
 def kinds_of(rail: str, direction: str, ach_type: str | None, cents: int | None) -> tuple[SeriesKind, ...]:
-    """The series of its actor that a transfer enters when it moves; ``cents`` are US cents, None when not known.
+    """The series of its actor that a transfer enters when it moves; ``cents`` are US cents, None when unknown.
 
-    Without an amount it is no micro-entry; and a debit of which nobody knows that it is one of $1 counts like those
-    that are not.
+    A transfer without an amount is no micro-entry; a debit without one counts like debits other than micro-entries.
     """
     kinds = _BY_TYPE[rail, direction, ach_type]
     if cents is None:
@@ -169,7 +168,7 @@ def attempt_kinds(cents: int | None, status: str | None, reason: str | None) -> 
 
 
 def enter(by_kind: SeriesByKind, kind: SeriesKind, at: int, cents: int, *, known_at: int | None) -> None:
-    """Add a transfer to the series of one kind, which is created when it is the first."""
+    """Add a transfer to the series of one kind, which is created by the first."""
     series = by_kind.get(kind)
     if series is None:
         series = _empty(kind)
