@@ -3,7 +3,8 @@
 rows ─▶ gathered for a moment ─▶ a worker thread ─▶ committer ─▶ its thread ─▶ taken on the event loop
 
 Unit    seconds
-Errors  UnavailableError when the commit of a confirmed row takes too long
+Errors  UnavailableError when the commit of a confirmed row takes too long. Rows that cannot be written are tried again
+        after a pause; a row that cannot be taken is logged, and its delivery waits for the next start
 """
 
 import asyncio
@@ -12,6 +13,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import structlog
+
+from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
 from clearhold.store.tables.row_tables import RowTables, row_tables, rows_of
@@ -20,6 +24,11 @@ CONFIRMED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."
 TAKEN_AT_ONCE: Final = 200
 """Rows between two pauses for requests: well under a millisecond's work."""
+
+FIRST_PAUSE_S: Final = 0.5
+LONGEST_PAUSE_S: Final = 15.0
+
+log = structlog.get_logger()
 
 WebhookRow = WebhookAttemptRow | WebhookDeliveryRow
 
@@ -34,6 +43,7 @@ class RowExchange:
         self._take = take
         self._commit: Commit | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_stopping = False
         self._unwritten: list[WebhookRow] = []
         self._writing: asyncio.Task[None] | None = None
         self._committed: deque[WebhookRow] = deque()
@@ -45,7 +55,8 @@ class RowExchange:
         self._loop, self._commit = asyncio.get_running_loop(), commit
 
     async def stop(self) -> None:
-        """Wait for the commit of all written rows, and take them."""
+        """Wait for the commit of all written rows, and take them; a write that fails now is the last."""
+        self._is_stopping = True
         await _end_of(self._writing)
         self._loop = None
         await _end_of(self._taking)
@@ -81,9 +92,19 @@ class RowExchange:
             raise UnavailableError(NOT_CONFIRMED, ErrorCode.NOT_CONFIRMED) from None
 
     async def _write_all(self) -> None:
+        failures = 0
         while self._unwritten:
             rows, self._unwritten = self._unwritten, []
-            await asyncio.to_thread(self._write_rows, rows)
+            try:
+                await asyncio.to_thread(self._write_rows, rows)
+                failures = 0
+            except Exception as error:
+                failures += 1
+                self._unwritten = [*rows, *self._unwritten]
+                log.exception("webhook_rows_not_written", rows=len(self._unwritten), error=str(error))
+                if self._is_stopping:
+                    return
+                await asyncio.sleep(pause_after(failures, FIRST_PAUSE_S, LONGEST_PAUSE_S))
 
     def _write_rows(self, rows: Sequence[WebhookRow]) -> None:
         """On a worker thread."""
@@ -101,7 +122,10 @@ class RowExchange:
         while self._committed:
             for _ in range(min(len(self._committed), TAKEN_AT_ONCE)):
                 row = self._committed.popleft()
-                self._take(row)
+                try:
+                    self._take(row)
+                except Exception:
+                    log.exception("webhook_row_not_taken", endpoint_id=row.endpoint_id)
                 for future in self._confirmations.pop(_name_of(row), ()):
                     if not future.done():
                         future.set_result(None)
