@@ -25,6 +25,7 @@ from clearhold.api.policies.service import PolicyService
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
+from clearhold.store.control.versions import Versions
 from clearhold.store.duck.policies import PolicyTable
 
 _TAG: Final = "policies"
@@ -108,7 +109,8 @@ async def activate_policy(
 def _policies(resources: Resources) -> PolicyService:
     stores = resources.stores
     return PolicyService(
-        registry=stores.registry,
+        policies=stores.registry.tenancy.policies,
+        versions=Versions(stores.registry, clock=stores.clock),
         table=PolicyTable(stores.database),
         programs=ProgramService(stores.registry.tenancy),
         actions=action_service(resources),

@@ -4,7 +4,7 @@ Errors  NotFoundError for a policy or program that is not this tenant's; Conflic
         activation that is under way, or one without effect
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -32,10 +32,12 @@ from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant
 from clearhold.features.core.principal import Principal
-from clearhold.features.policy.bodies import CHALLENGER, RULES, SCORECARD, SHADOW, RulesBody, decode_body, prefix_of
+from clearhold.features.policy.bodies import RULES, RulesBody, decode_body, prefix_of
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
-from clearhold.store.control.registry import Registry
+from clearhold.store.control.policies import Policies
 from clearhold.store.control.rules import reached_rules_in
+from clearhold.store.control.version_kinds import is_policy
+from clearhold.store.control.versions import Versions
 from clearhold.store.duck.policies import PolicyTable, ProgramVersion
 
 log = structlog.get_logger()
@@ -46,21 +48,29 @@ UNKNOWN_POLICY: Final = "Unknown policy on this tenant."
 
 class PolicyService:
     def __init__(
-        self, *, registry: Registry, table: PolicyTable, programs: ProgramService, actions: ActionService
+        self,
+        *,
+        policies: Policies,
+        versions: Versions,
+        table: PolicyTable,
+        programs: ProgramService,
+        actions: ActionService,
     ) -> None:
-        self._registry, self._table, self._programs, self._actions = registry, table, programs, actions
+        self._policies, self._versions, self._table = policies, versions, table
+        self._programs, self._actions = programs, actions
 
     async def create(self, principal: Principal, request: NewPolicy, effect_id: str | None) -> Policy:
         """A new version, not in force yet."""
         program_id = None
         if request.program_id is not None:
             program_id = self._programs.read(principal, str(request.program_id)).id
-        created = await self._registry.create_policy(
+        created = await self._versions.create(
             principal,
-            version=request.version,
+            prefix_of(request.version),
+            decode_body(request.version, request.body),
             program_id=program_id,
-            body=decode_body(request.version, request.body),
             effect_id=effect_id,
+            version=request.version,
         )
         log.info("policy_created", tenant_id=principal.tenant_id, version=created.version, operator=principal.operator)
         return to_policy(created)
@@ -104,7 +114,7 @@ class PolicyService:
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
         """A version that was written here; other kinds have their activation routes."""
         for stored in self._written(principal):
-            if stored.id == policy_id.lower() and prefix_of(stored.version) not in {RULES, SCORECARD}:
+            if stored.id == policy_id.lower() and is_policy(stored.version):
                 return stored
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
@@ -117,13 +127,8 @@ class PolicyService:
         ]
         return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
 
-    def _written(self, principal: Principal) -> Iterator[StoredPolicy]:
-        """The tenant-wide policies, and those of the programs within the caller's reach."""
-        for stored in self._registry.tenancy.policies.of_tenant(principal.tenant_id).all():
-            if prefix_of(stored.version) not in {SHADOW, CHALLENGER} and (
-                stored.program_id is None or principal.reaches(stored.program_id)
-            ):
-                yield stored
+    def _written(self, principal: Principal) -> tuple[StoredPolicy, ...]:
+        return self._policies.of_tenant(principal.tenant_id).of_principal(principal)
 
 
 class _Listed(NamedTuple):

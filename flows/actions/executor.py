@@ -34,6 +34,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.rule_registry import RuleRegistry
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
+from clearhold.store.control.versions import Versions
 from clearhold.store.duck.actions import ActionTable
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
@@ -85,13 +86,14 @@ class ActionExecutor:
         new_id: IdFactory,
         counts: ActionCounts,
     ) -> None:
-        self._bank, self._table, self._registry, self._tenancy = bank, table, registry, registry.tenancy
+        self._bank, self._table, self._tenancy = bank, table, registry.tenancy
         self._appender, self._waiter, self._shards = appender, waiter, shards
         self._clock, self._new_id, self._retry_after_s = clock, new_id, RETRY_AFTER_S
+        self._versions = Versions(registry, clock=clock)
         self._rules = RuleRegistry(registry, clock=clock)
         self._scorecards = ScorecardRegistry(registry, clock=clock)
-        self._changes: Mapping[str, Callable[[ActionRow], Awaitable[ExecutionOutcome]]] = {
-            ActionType.ACTIVATE_POLICY: self._activate,
+        self._changes: Mapping[str, Callable[[ActionRow], Awaitable[str]]] = {
+            ActionType.ACTIVATE_POLICY: self._activate_policy,
             ActionType.ACTIVATE_RULE: self._activate_rule,
             ActionType.PAUSE_RULE: self._pause_rule,
             ActionType.ACTIVATE_SCORECARD: self._activate_scorecard,
@@ -157,7 +159,8 @@ class ActionExecutor:
             row = await asyncio.to_thread(self._table.read, tenant_id, action_id)
             if row is None or row.status != ActionStatus.APPROVED:
                 return
-            outcome = await self._changes.get(row.type, self._outcome)(row)
+            change = self._changes.get(row.type)
+            outcome = await (self._outcome(row) if change is None else _outcome_of(change(row)))
             await self._record(row, outcome)
         except Exception as error:  # noqa: BLE001 - whatever failed: a later sweep takes it up again
             log.warning("action_execution_failed", action_id=action_id, error=f"{type(error).__name__}: {error}")
@@ -178,16 +181,21 @@ class ActionExecutor:
             return outcomes.without_endpoint()
         return await self._send(self._bank, row, request, key)
 
-    async def _activate(self, row: ActionRow) -> ExecutionOutcome:
-        """Bring the policy into force; the action's id makes a repetition harmless."""
-        version = _version_in(row)
-        await self._registry.activate_policy(row.tenant_id, version, action_id=row.id)
-        return outcomes.in_force(version)
+    # The changes give the version that is then in force. The action's id makes a repetition harmless.
 
-    async def _activate_rule(self, row: ActionRow) -> ExecutionOutcome:
-        """Bring the rule into force if it is still the tested one; the action's id makes a repetition harmless."""
+    async def _activate_policy(self, row: ActionRow) -> str:
+        return await self._versions.activate(row.tenant_id, _version_in(row), action_id=row.id)
+
+    async def _activate_scorecard(self, row: ActionRow) -> str:
+        """Activate the card if its report was recent enough at the approval."""
+        return await self._scorecards.activate(
+            row.tenant_id, _version_in(row), action_id=row.id, approved_at=row.updated_at
+        )
+
+    async def _activate_rule(self, row: ActionRow) -> str:
+        """Bring the rule into force if it is still the tested one."""
         change = _rule_change(row)
-        activating = self._rules.activate(
+        return await self._rules.activate(
             row.tenant_id,
             row.target_id,
             change.rule_sha256,
@@ -196,20 +204,10 @@ class ActionExecutor:
             by=row.approved_by or PLATFORM,
             note=change.note,
         )
-        return await _outcome_of(activating)
 
-    async def _pause_rule(self, row: ActionRow) -> ExecutionOutcome:
-        """Take the rule out of force; the action's id makes a repetition harmless."""
+    async def _pause_rule(self, row: ActionRow) -> str:
         note = _rule_change(row).note
-        pausing = self._rules.pause(row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note)
-        return await _outcome_of(pausing)
-
-    async def _activate_scorecard(self, row: ActionRow) -> ExecutionOutcome:
-        """Activate the card if its report was recent enough at the approval; repeatable under the action's id."""
-        version = _version_in(row)
-        return await _outcome_of(
-            self._scorecards.activate(row.tenant_id, version, action_id=row.id, approved_at=row.updated_at)
-        )
+        return await self._rules.pause(row.tenant_id, row.target_id, action_id=row.id, by=row.requested_by, note=note)
 
     def _may_be_sent(self, row: ActionRow) -> bool:
         """Whether the bank may have received it already: from this process or the previous one."""
@@ -268,7 +266,7 @@ class ActionExecutor:
 
 
 async def _outcome_of(change: Awaitable[str]) -> ExecutionOutcome:
-    """The version that a change of the rules brings into force, or why the change is no longer allowed."""
+    """The version that a change brings into force, or why the change is no longer allowed."""
     try:
         return outcomes.in_force(await change)
     except ConflictError as refusal:

@@ -148,8 +148,8 @@ class PolicyActivatedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="ca
     at: int
 
 
-class RulesVersionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A version of the rules, created and at once in force in every program of the tenant."""
+class VersionInForceEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A version, created and at once in force: in its program, or in every program of the tenant."""
 
     created: PolicyCreatedEntry
     activated: PolicyActivatedEntry
@@ -167,7 +167,7 @@ class RuleEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     note: str | None = None
     action_id: str | None = None
     backtest: Backtest | None = None
-    versions: tuple[RulesVersionEntry, ...] = ()
+    versions: tuple[VersionInForceEntry, ...] = ()
     effect_id: str | None = None
 
 

@@ -4,27 +4,16 @@ The flow has the same in the book of each program, from the program's shard; thi
 """
 
 from collections import Counter
-from typing import Final
 
 import msgspec
 
 from clearhold.features.core.instants import format_instant
-from clearhold.features.policy.bodies import (
-    CHALLENGER,
-    RULES,
-    SCORECARD,
-    SHADOW,
-    ActiveVersion,
-    PolicyVersion,
-    decode_body,
-    prefix_of,
-)
+from clearhold.features.core.principal import Principal
+from clearhold.features.policy.bodies import ActiveVersion, Body, PolicyVersion, decode_body, prefix_of
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.policy.seeds import policy_id_of, seeded_policies
 from clearhold.store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
-
-_IN_SHADOW: Final = frozenset({SHADOW, CHALLENGER})
-_WRITTEN_ELSEWHERE: Final = _IN_SHADOW | {RULES, SCORECARD}
+from clearhold.store.control.version_kinds import VersionKind, is_policy, kind_of
 
 
 class TenantPolicies:
@@ -33,6 +22,7 @@ class TenantPolicies:
     def __init__(self, tenant_id: str, created_at: int) -> None:
         self.policies = PolicyBook(tenant_id)
         self._versions = {each.version: each for each in seeded_policies(tenant_id, created_at)}
+        self._created_by: dict[str, str] = {}  # by the effect of the request
         self._activations: set[str] = set()  # by the ids of actions
         self._in_force = {  # by prefix and program; seeds have no action
             (prefix_of(version), each.program_id): PolicyActivatedEntry(version=version, action_id="", at=created_at)
@@ -46,6 +36,8 @@ class TenantPolicies:
         """
         prefix, number = prefix_of(entry.version), number_of(entry.version)
         self._numbers[prefix] = max(self._numbers[prefix], number)
+        if entry.effect_id is not None:
+            self._created_by[entry.effect_id] = entry.version
         self._versions[entry.version] = PolicyVersion(
             id=entry.id,
             tenant_id=entry.tenant_id,
@@ -67,7 +59,7 @@ class TenantPolicies:
             self._take_out(before)
         self._in_force[prefix, activated.program_id] = entry
         self._versions[entry.version] = msgspec.structs.replace(activated, active=True)
-        if activated.program_id is None and prefix not in _WRITTEN_ELSEWHERE:
+        if activated.program_id is None and is_policy(entry.version):
             self.policies.activate(
                 ActiveVersion(
                     version=entry.version,
@@ -82,8 +74,23 @@ class TenantPolicies:
         """Newest first."""
         return tuple(sorted(self._versions.values(), key=lambda each: (each.created_at, each.id), reverse=True))
 
+    def of_principal(self, principal: Principal, prefix: str | None = None) -> tuple[PolicyVersion, ...]:
+        """Newest first, without versions in shadow: the tenant-wide ones, and those of the programs within reach."""
+        return tuple(
+            each
+            for each in self.all()
+            if not kind_of(each.version).in_shadow
+            and prefix in {None, prefix_of(each.version)}
+            and (each.program_id is None or principal.reaches(each.program_id))
+        )
+
     def find(self, version: str) -> PolicyVersion | None:
         return self._versions.get(version)
+
+    def created_by(self, effect_id: str | None) -> PolicyVersion | None:
+        """The version that an idempotent request has created already."""
+        version = None if effect_id is None else self._created_by.get(effect_id)
+        return None if version is None else self._versions[version]
 
     def read(self, version: str) -> PolicyVersion:
         """A version that exists: versions are kept for good."""
@@ -93,16 +100,9 @@ class TenantPolicies:
         """The next version of a kind, counted over the tenant and its programs together."""
         return f"{prefix}-v{1 + self._numbers[prefix]}"
 
-    def written_count(self) -> int:
-        """The number of versions written by people, without rules and scorecards, which have separate routes."""
-        return sum(prefix_of(version) not in _WRITTEN_ELSEWHERE for version in self._versions)
-
-    def rules_count(self) -> int:
-        """The number of versions of the rules in force, past ones too."""
-        return self._numbers[RULES]
-
-    def scorecards_count(self) -> int:
-        return self._numbers[SCORECARD]
+    def count(self, kind: VersionKind) -> int:
+        """The versions of a kind, past ones too."""
+        return sum(kind_of(version) is kind for version in self._versions)
 
     def in_force(self, prefix: str, program_id: str | None = None) -> PolicyVersion | None:
         """The version of a prefix in force tenant-wide, or for one program alone; None without one."""
@@ -122,7 +122,7 @@ class TenantPolicies:
 
     def _take_out(self, before: PolicyActivatedEntry) -> None:
         """Take a version out of force. Its former shadow is not needed here: the log has it."""
-        if prefix_of(before.version) in _IN_SHADOW:
+        if kind_of(before.version).in_shadow:
             del self._versions[before.version]
             self._activations.remove(before.action_id)
         else:
@@ -132,7 +132,7 @@ class TenantPolicies:
 def version_created(
     tenant_id: str,
     version: str,
-    body: msgspec.Struct,
+    body: Body,
     *,
     program_id: str | None,
     at: int,

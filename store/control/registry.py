@@ -1,12 +1,11 @@
-"""Creates and changes tenants, programs and policies, and is the one writer of the control streams.
+"""Creates and changes tenants and programs, and is the one writer of the control streams.
 
 A change is appended to the log first, then applied to ``Tenancy``, and copied into the lake before it is answered:
 memory is never ahead of the log, and an answered change survives the loss of Redis. One lock makes checking a slug and
 taking it a single step. ``effect_id`` identifies the effect of an idempotent request: an effect that is already in the
 log is not repeated, and a secret that is stored only as a digest is not returned a second time.
 
-Errors  ConflictError for a taken slug or version, and for one policy too many; NotFoundError for an unknown id;
-        UnavailableError when the log cannot be written
+Errors  ConflictError for a taken slug; NotFoundError for an unknown id; UnavailableError when the log cannot be written
 """
 
 import asyncio
@@ -21,20 +20,18 @@ from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, UnavailableError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
-from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of
+from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import (
     ControlEntry,
     ControlKind,
-    PolicyActivatedEntry,
+    PolicyCreatedEntry,
     ProgramChangedEntry,
     ProgramEntry,
     Tenant,
     TenantEntry,
 )
-from clearhold.store.control.policies import version_created
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.ids import IdFactory, new_token
 from clearhold.store.keys.secrets import SecretBox, token_digest
@@ -42,13 +39,6 @@ from clearhold.store.redis_log.appender import UNAVAILABLE, LogAppender, ToProgr
 
 OPERATOR_TOKEN_PREFIX: Final = "op_"  # noqa: S105 - a prefix that shows the kind of token
 INGEST_SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - as above
-
-MOST_POLICIES: Final = 1_000
-"""The most versions of a tenant, without those of its rules. They are kept for good, and listed without pages."""
-
-TOO_MANY_POLICIES: Final = f"A tenant has at most {MOST_POLICIES} versions of policies, which are kept for good."
-VERSION_EXISTS: Final = "The tenant has a policy of this version, and versions are never edited. Choose a new version."
-NOT_NEXT: Final = "Versions of a kind are counted without a gap: the next one is {}."
 
 _UNKNOWN_TENANT: Final = "Unknown tenant. GET /api/admin/tenants lists them."
 UNKNOWN_ANYWHERE: Final = "Unknown program: no tenant has one of this id."
@@ -127,52 +117,6 @@ class Registry:
             await self.write(changed.tenant_id, ControlKind.PROGRAM_CHANGED, entry, [change])
             return changed
 
-    async def create_policy(
-        self, principal: Principal, *, version: str, program_id: str | None, body: Body, effect_id: str | None = None
-    ) -> PolicyVersion:
-        """A new version, in force nowhere yet. Its id follows from the tenant and the version."""
-        async with self.writing:
-            policies = self.tenancy.policies.of_tenant(principal.tenant_id)
-            known = policies.find(version)
-            if known is not None and self.tenancy.has_effect(effect_id):
-                return known
-            if known is not None:
-                raise ConflictError(VERSION_EXISTS, ErrorCode.POLICY_VERSION_EXISTS)
-            expected = policies.next_version(prefix_of(version))
-            if version != expected:
-                raise ConflictError(NOT_NEXT.format(expected), ErrorCode.POLICY_VERSION_NOT_NEXT)
-            if policies.written_count() >= MOST_POLICIES:
-                raise ConflictError(TOO_MANY_POLICIES, ErrorCode.TOO_MANY_POLICIES)
-            entry = version_created(
-                principal.tenant_id,
-                version,
-                body,
-                program_id=program_id,
-                at=self._clock.now(),
-                by=principal.operator,
-                effect_id=effect_id,
-            )
-            await self.write(principal.tenant_id, ControlKind.POLICY, entry)
-            return policies.read(version)
-
-    async def activate_policy(
-        self, tenant_id: str, version: str, *, action_id: str, check: Callable[[PolicyVersion], None] | None = None
-    ) -> None:
-        """Bring a version into force, once for each approved action: in every program of the tenant, or in the
-        version's program. A tenant-wide one also goes to the tenant's own state, for actions on the whole tenant.
-        Nothing is written when ``check`` raises.
-        """
-        async with self.writing_settled(tenant_id, ControlKind.POLICY_ACTIVATED):
-            policies = self.tenancy.policies.of_tenant(tenant_id)
-            if policies.was_activated_by(action_id):
-                return
-            policy = policies.read(version)
-            if check is not None:
-                check(policy)
-            entry = PolicyActivatedEntry(version=version, action_id=action_id, at=self._clock.now())
-            to_programs = self.to_places(policy_entry(policy, action_id), policy.program_id)
-            await self.write(tenant_id, ControlKind.POLICY_ACTIVATED, entry, to_programs)
-
     def to_places(self, entry: PolicyEntry, program_id: str | None) -> list[ToProgram]:
         """The entries that bring a version into force in its program, or everywhere in the tenant."""
         everywhere = (entry.tenant_id, *self.tenancy.programs.ids_of_tenant(entry.tenant_id))
@@ -249,7 +193,9 @@ class Registry:
         del self._in_doubt[tenant_id, kind]
 
 
-def policy_entry(policy: PolicyVersion, action_id: str, *, from_start: bool = False) -> PolicyEntry:
+def policy_entry(
+    policy: PolicyVersion | PolicyCreatedEntry, action_id: str, *, from_start: bool = False
+) -> PolicyEntry:
     """The entry that brings a version into force in one program."""
     return PolicyEntry(
         tenant_id=policy.tenant_id,

@@ -16,42 +16,28 @@ from typing import Final, NamedTuple
 
 from clearhold.features.core.backtests import MOST_DAYS, Backtest
 from clearhold.features.core.canonical import canonical, digest_of
-from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
 from clearhold.features.core.instants import DAY_US, parse_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
-from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody, prefix_of
-from clearhold.features.policy.seeds import policy_id_of
+from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody
 from clearhold.store.clock import Clock
-from clearhold.store.control.entries import (
-    ControlKind,
-    PolicyActivatedEntry,
-    RuleEntry,
-    RulesVersionEntry,
-)
-from clearhold.store.control.policies import number_of, version_created
+from clearhold.store.control.entries import ControlKind, RuleEntry, VersionInForceEntry
+from clearhold.store.control.policies import number_of
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.rules import StoredRule, rules_in, with_status
-from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
+from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
 MOST_RULES: Final = 200
 """The most rules of a tenant that are not archived: each is evaluated for every transfer."""
 MOST_RULE_IDS: Final = 2_000
 """The most rules of a tenant with the archived ones, which are kept for good and listed without pages."""
-MOST_VERSIONS: Final = 1_000
-"""The most versions of a tenant's rules, which are kept for good. A rule can still be paused beyond them."""
-MOST_WRITTEN_BYTES: Final = 4 * MAX_WRITE_BYTES
-"""The most bytes of one change, over all programs: it is one write, and other appends wait for it."""
 BACKTEST_VALID_US: Final = DAY_US
 
 UNKNOWN_RULE: Final = "Unknown rule on this tenant. GET /api/rules lists them."
 ID_TAKEN: Final = "The tenant has a rule of this id, and an id is never given to another rule. Choose another id."
 TOO_MANY: Final = f"A tenant has at most {MOST_RULES} rules that are not archived. Archive one first."
 TOO_MANY_IDS: Final = f"A tenant has at most {MOST_RULE_IDS} rules with the archived ones, which are kept for good."
-TOO_MANY_VERSIONS: Final = (
-    f"A tenant has at most {MOST_VERSIONS} versions of its rules, which are kept for good. Rules can only be paused."
-)
 TOO_LARGE: Final = (
     f"A change of the rules that count is at most {MOST_WRITTEN_BYTES} bytes, over all programs of the tenant, each of "
     "which gets them all. Shorten rules, or pause or archive some."
@@ -85,6 +71,7 @@ class RuleRegistry:
 
     def __init__(self, registry: Registry, *, clock: Clock) -> None:
         self._registry, self._clock = registry, clock
+        self._versions = Versions(registry, clock=clock)
         self._rules, self._policies = registry.tenancy.rules, registry.tenancy.policies
 
     def read(self, principal: Principal, rule_id: str) -> StoredRule:
@@ -99,10 +86,8 @@ class RuleRegistry:
 
     def versions(self, principal: Principal) -> tuple[PolicyVersion, ...]:
         """The versions of the rules in force, past ones too, newest first."""
-        versions = [
-            each for each in self._policies.of_tenant(principal.tenant_id).all() if prefix_of(each.version) == RULES
-        ]
-        return tuple(sorted(versions, key=_number, reverse=True))
+        policies = self._policies.of_tenant(principal.tenant_id)
+        return tuple(sorted(policies.of_principal(principal, RULES), key=_number, reverse=True))
 
     def note_of(self, principal: Principal, version: str) -> str | None:
         return self._rules.of_tenant(principal.tenant_id).note_of(principal, version)
@@ -225,7 +210,7 @@ class RuleRegistry:
         return next((backtest for backtest in stored.backtests if backtest.key == key), None)
 
     def _writing(self, tenant_id: str) -> AbstractAsyncContextManager[None]:
-        return self._registry.writing_settled(tenant_id, ControlKind.RULE)
+        return self._versions.writing(tenant_id, RULES)
 
     def _check(self, tenant_id: str, stored: StoredRule, at: int, untested: str) -> Backtest:
         """The backtest that allows the activation of a rule at ``at``, when it is requested and when it is approved."""
@@ -233,8 +218,7 @@ class RuleRegistry:
         active = self.in_force(tenant_id, stored.rule.id)
         if active is not None and rule_hash(active) == stored.sha256:
             raise ConflictError(IN_FORCE, ErrorCode.RULE_IN_FORCE)
-        if self._policies.of_tenant(tenant_id).rules_count() >= MOST_VERSIONS:
-            raise ConflictError(TOO_MANY_VERSIONS, ErrorCode.TOO_MANY_POLICIES)
+        self._versions.check_room(tenant_id, RULES)
         backtest = valid_backtest(stored, at)
         if backtest is None:
             raise ConflictError(untested, ErrorCode.RULE_NOT_TESTED)
@@ -288,13 +272,13 @@ class RuleRegistry:
         return version.created.version
 
     async def _append(self, tenant_id: str, entry: RuleEntry) -> None:
-        to_programs = [each for version in entry.versions for each in self._to_programs(version)]
+        to_programs = [each for version in entry.versions for each in self._versions.to_programs(version)]
         is_wider = entry.rule.status in {RuleStatus.TESTING, RuleStatus.ACTIVE}  # narrowing is never refused
         if is_wider and sum(len(each.body) for each in to_programs) > MOST_WRITTEN_BYTES:
             raise ConflictError(TOO_LARGE, ErrorCode.TOO_MANY_RULES)
         await self._registry.write(tenant_id, ControlKind.RULE, entry, to_programs)
 
-    def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[RulesVersionEntry, ...]:
+    def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[VersionInForceEntry, ...]:
         """The version of the rules in testing after a change of one; empty when they stay the same."""
         before = {rule.id: rule for rule in self._rules.of_tenant(tenant_id).testing()}
         after = {rule_id: rule for rule_id, rule in before.items() if rule_id != changed.id}
@@ -302,28 +286,10 @@ class RuleRegistry:
             after[changed.id] = changed
         return () if after == before else (self._version(tenant_id, SHADOW, after.values(), at=at, by=by),)
 
-    def _version(self, tenant_id: str, prefix: str, rules: Iterable[Rule], *, at: int, by: str) -> RulesVersionEntry:
-        """The next version. Its activation has an id of this write: the log may have an unconfirmed one under the same
-        version, with other contents.
-        """
-        version = self._policies.of_tenant(tenant_id).next_version(prefix)
+    def _version(self, tenant_id: str, prefix: str, rules: Iterable[Rule], *, at: int, by: str) -> VersionInForceEntry:
         body = RulesBody(rules=tuple(sorted(rules, key=_id_of)))
-        created = version_created(tenant_id, version, body, program_id=None, at=at, by=by)
-        activation_id = policy_id_of(tenant_id, f"{version}/{at}/{digest_of(canonical(body))}")
-        return RulesVersionEntry(
-            created=created, activated=PolicyActivatedEntry(version=version, action_id=activation_id, at=at)
-        )
-
-    def _to_programs(self, version: RulesVersionEntry) -> list[ToProgram]:
-        created = version.created
-        entry = PolicyEntry(
-            tenant_id=created.tenant_id,
-            version=created.version,
-            body=created.body,
-            action_id=version.activated.action_id,
-            of_program=False,
-        )
-        return self._registry.to_places(entry, None)
+        mark = f"{at}/{digest_of(canonical(body))}"
+        return self._versions.next_in_force(tenant_id, prefix, body, at=at, by=by, mark=mark)
 
 
 def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:

@@ -18,35 +18,18 @@ from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, 
 from clearhold.features.core.instants import DAY_US, MINUTE_US, parse_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
-from clearhold.features.policy.bodies import (
-    CHALLENGER,
-    SCORECARD,
-    ChallengerBody,
-    PolicyVersion,
-    ScorecardBody,
-    prefix_of,
-)
-from clearhold.features.policy.seeds import policy_id_of
+from clearhold.features.policy.bodies import CHALLENGER, SCORECARD, ChallengerBody, PolicyVersion, ScorecardBody
 from clearhold.store.clock import Clock
-from clearhold.store.control.entries import (
-    ChallengerEntry,
-    ControlKind,
-    PolicyActivatedEntry,
-    ScorecardReportEntry,
-)
-from clearhold.store.control.policies import version_created
-from clearhold.store.control.registry import Registry, policy_entry
-from clearhold.store.control.rule_registry import MOST_WRITTEN_BYTES
+from clearhold.store.control.entries import ChallengerEntry, ControlKind, ScorecardReportEntry
+from clearhold.store.control.registry import Registry
 from clearhold.store.control.scorecards import StoredReport, TenantScorecards, stored_report
+from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
-MOST_SCORECARDS: Final = 200
-"""The most versions of a tenant, which are kept for good and listed without pages."""
 REPORT_VALID_US: Final = 7 * DAY_US
 CLOCKS_APART_US: Final = 5 * MINUTE_US
 """How far the clock of the machine that wrote a report may be ahead."""
 
 UNKNOWN_SCORECARD: Final = "Unknown scorecard on this tenant. GET /api/scorecards lists them."
-TOO_MANY: Final = f"A tenant has at most {MOST_SCORECARDS} versions of scorecards, which are kept for good."
 TOO_LARGE: Final = f"must be smaller: in all programs of the tenant together it is over {MOST_WRITTEN_BYTES} bytes"
 IN_FORCE: Final = "This scorecard is in force already."
 NOT_REPORTED: Final = (
@@ -64,16 +47,12 @@ class ScorecardRegistry:
     """Writes what ``Tenancy.scorecards`` shows. Belongs to the event loop of its ``Registry``."""
 
     def __init__(self, registry: Registry, *, clock: Clock) -> None:
-        self._registry, self._clock = registry, clock
+        self._registry, self._clock, self._versions = registry, clock, Versions(registry, clock=clock)
         self._policies, self._scorecards = registry.tenancy.policies, registry.tenancy.scorecards
 
     def all(self, principal: Principal) -> tuple[PolicyVersion, ...]:
         """The versions that the principal reaches, newest first, including those without a card."""
-        return tuple(
-            each
-            for each in self._policies.of_tenant(principal.tenant_id).all()
-            if prefix_of(each.version) == SCORECARD and _is_reached(principal, each)
-        )
+        return self._policies.of_tenant(principal.tenant_id).of_principal(principal, SCORECARD)
 
     def read(self, principal: Principal, version: str) -> PolicyVersion:
         """A version with a card."""
@@ -89,18 +68,17 @@ class ScorecardRegistry:
         self, principal: Principal, card: Scorecard, *, program_id: str | None, effect_id: str | None
     ) -> PolicyVersion:
         """The card as a version, in force nowhere. The same ``effect_id`` gives the same one."""
-        tenant_id = principal.tenant_id
-        async with self._registry.writing_settled(tenant_id, ControlKind.SCORECARD):
-            policies = self._policies.of_tenant(tenant_id)
-            known = self.of_tenant(principal).proposed_by(effect_id)
-            if known is not None:
-                return policies.read(known)
-            if policies.scorecards_count() >= MOST_SCORECARDS:
-                raise ConflictError(TOO_MANY, ErrorCode.TOO_MANY_POLICIES)
-            places = len(self._registry.tenancy.programs.ids_of_tenant(tenant_id)) if program_id is None else 1
+
+        def check() -> None:
+            programs = self._registry.tenancy.programs.ids_of_tenant(principal.tenant_id)
+            places = len(programs) if program_id is None else 1
             if len(msgspec.json.encode(card)) * places > MOST_WRITTEN_BYTES:
                 raise invalid("card", TOO_LARGE, FieldCode.TOO_LARGE)
-            return await self._create(principal, ScorecardBody(card=card), program_id, effect_id)
+
+        body = ScorecardBody(card=card)
+        return await self._versions.create(
+            principal, SCORECARD, body, program_id=program_id, effect_id=effect_id, check=check
+        )
 
     async def without_card(
         self, principal: Principal, program_id: str | None, *, follows: bool = False
@@ -109,13 +87,13 @@ class ScorecardRegistry:
         created at first use, whatever the number of versions: going back is never refused for that.
         """
         body = ScorecardBody(card=None, follows_tenant=follows)
-        async with self._registry.writing_settled(principal.tenant_id, ControlKind.SCORECARD):
+        async with self._versions.writing(principal.tenant_id, SCORECARD):
             for each in self.all(principal):
                 if each.program_id == program_id and each.body == body:
                     return each
             if self._is_scored_so(principal.tenant_id, program_id, by_tenant=follows):
                 raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
-            return await self._create(principal, body, program_id, None)
+            return await self._versions.write(principal, SCORECARD, body, program_id=program_id)
 
     async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> StoredReport:
         """Add a report on a card; a repeated one changes nothing."""
@@ -146,7 +124,7 @@ class ScorecardRegistry:
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
         """Run a card in shadow from now on, in place of the former one."""
-        async with self._registry.writing_settled(principal.tenant_id, ControlKind.CHALLENGER):
+        async with self._versions.writing(principal.tenant_id, CHALLENGER):
             policy = self.read(principal, version)
             if self._registry.tenancy.has_effect(effect_id):
                 return
@@ -158,7 +136,7 @@ class ScorecardRegistry:
 
     async def end_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
         """Take a card out of shadow, if it is there."""
-        async with self._registry.writing_settled(principal.tenant_id, ControlKind.CHALLENGER):
+        async with self._versions.writing(principal.tenant_id, CHALLENGER):
             policy = self.read(principal, version)
             is_done = self._registry.tenancy.has_effect(effect_id)
             if not is_done and self.of_tenant(principal).shadow(policy.program_id) == version:
@@ -177,8 +155,7 @@ class ScorecardRegistry:
         def check(policy: PolicyVersion) -> None:
             self._check(tenant_id, policy, approved_at, NO_LONGER_REPORTED)
 
-        await self._registry.activate_policy(tenant_id, version, action_id=action_id, check=check)
-        return version
+        return await self._versions.activate(tenant_id, version, action_id=action_id, check=check)
 
     def champion(self, tenant_id: str, program_id: str | None) -> PolicyVersion | None:
         """The version with the card that scores a program, or all without a separate one; None for the default."""
@@ -215,38 +192,18 @@ class ScorecardRegistry:
             return None
         raise ConflictError(refusal, ErrorCode.SCORECARD_NOT_REPORTED)
 
-    async def _create(
-        self, principal: Principal, body: ScorecardBody, program_id: str | None, effect_id: str | None
-    ) -> PolicyVersion:
-        policies = self._policies.of_tenant(principal.tenant_id)
-        version = policies.next_version(SCORECARD)
-        entry = version_created(
-            principal.tenant_id,
-            version,
-            body,
-            program_id=program_id,
-            at=self._clock.now(),
-            by=principal.operator,
-            effect_id=effect_id,
-        )
-        await self._registry.write(principal.tenant_id, ControlKind.SCORECARD, entry)
-        return policies.read(version)
-
     async def _put_challenger(
         self, principal: Principal, policy: PolicyVersion, body: ChallengerBody, effect_id: str | None
     ) -> None:
         """Write the card in shadow from now on, or None, where a card counts."""
-        at, name = self._clock.now(), self._policies.of_tenant(principal.tenant_id).next_version(CHALLENGER)
-        created = version_created(
-            principal.tenant_id, name, body, program_id=policy.program_id, at=at, by=principal.operator
+        tenant_id, at = principal.tenant_id, self._clock.now()
+        new = self._versions.next_in_force(
+            tenant_id, CHALLENGER, body, at=at, by=principal.operator, mark=str(at), program_id=policy.program_id
         )
-        activated = PolicyActivatedEntry(
-            version=name, action_id=policy_id_of(principal.tenant_id, f"{name}/{at}"), at=at
+        entry = ChallengerEntry(
+            scorecard=body.version, created=new.created, activated=new.activated, effect_id=effect_id
         )
-        entry = ChallengerEntry(scorecard=body.version, created=created, activated=activated, effect_id=effect_id)
-        challenger = msgspec.structs.replace(policy, version=name, body=body)
-        to_programs = self._registry.to_places(policy_entry(challenger, activated.action_id), policy.program_id)
-        await self._registry.write(principal.tenant_id, ControlKind.CHALLENGER, entry, to_programs)
+        await self._registry.write(tenant_id, ControlKind.CHALLENGER, entry, self._versions.to_programs(new))
 
 
 def card_in(policy: PolicyVersion) -> Scorecard | None:
@@ -257,10 +214,6 @@ def card_in(policy: PolicyVersion) -> Scorecard | None:
 def follows_tenant(policy: PolicyVersion) -> bool:
     """Whether a version makes a program follow the tenant's card."""
     return cast(ScorecardBody, policy.body).follows_tenant
-
-
-def _is_reached(principal: Principal, policy: PolicyVersion) -> bool:
-    return policy.program_id is None or principal.reaches(policy.program_id)
 
 
 def _instant_in(report: dict[str, Any]) -> int:

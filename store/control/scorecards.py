@@ -11,7 +11,6 @@ from clearhold.features.policy.bodies import SCORECARD, prefix_of
 from clearhold.store.control.entries import (
     ChallengerEntry,
     PolicyActivatedEntry,
-    PolicyCreatedEntry,
     ScorecardReportEntry,
 )
 
@@ -39,7 +38,6 @@ class TenantScorecards:
 
     def __init__(self) -> None:
         self._reports: dict[str, tuple[StoredReport, ...]] = {}
-        self._proposed: dict[str, str] = {}  # by the effect of the request that proposed it
         self._scored: set[str] = set()
         self._shadows: dict[str | None, str] = {}
         self._started: dict[str, int] = {}  # when each card last came into shadow
@@ -49,10 +47,6 @@ class TenantScorecards:
         known = (each for each in self.reports(entry.version) if each.sha256 != entry.report_sha256)
         newest = sorted((stored_report(entry), *known), key=lambda each: each.made_at, reverse=True)
         self._reports[entry.version] = tuple(newest[:KEPT_REPORTS])
-
-    def note_proposal(self, entry: PolicyCreatedEntry) -> None:
-        if entry.effect_id is not None:
-            self._proposed[entry.effect_id] = entry.version
 
     def note_activation(self, entry: PolicyActivatedEntry) -> None:
         if prefix_of(entry.version) == SCORECARD:
@@ -64,10 +58,6 @@ class TenantScorecards:
             return
         self._shadows[entry.created.program_id] = entry.scorecard
         self._started[entry.scorecard] = entry.activated.at
-
-    def proposed_by(self, effect_id: str | None) -> str | None:
-        """The version that an idempotent request has already proposed."""
-        return None if effect_id is None else self._proposed.get(effect_id)
 
     def reports(self, version: str) -> tuple[StoredReport, ...]:
         """Newest first."""

@@ -89,7 +89,7 @@ class Tenancy:
             ControlKind.POLICY: _Projected(PolicyCreatedEntry, self.policies.add),
             ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self._activate_policy),
             ControlKind.RULE: _Projected(RuleEntry, self._put_rule),
-            ControlKind.SCORECARD: _Projected(PolicyCreatedEntry, self._add_scorecard),
+            ControlKind.SCORECARD: _Projected(PolicyCreatedEntry, self.policies.add),
             ControlKind.SCORECARD_REPORT: _Projected(ScorecardReportEntry, self.scorecards.add_report),
             ControlKind.CHALLENGER: _Projected(ChallengerEntry, self._put_challenger),
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
@@ -146,10 +146,6 @@ class Tenancy:
 
     def _rotate_secret(self, _tenant_id: str, entry: SecretEntry) -> None:
         self.ingest_targets.rotate(entry)
-
-    def _add_scorecard(self, tenant_id: str, entry: PolicyCreatedEntry) -> None:
-        self.policies.add(tenant_id, entry)
-        self.scorecards.of_tenant(tenant_id).note_proposal(entry)
 
     def _activate_policy(self, tenant_id: str, entry: PolicyActivatedEntry) -> None:
         self.policies.activate(tenant_id, entry)

@@ -19,7 +19,8 @@ from clearhold.features.core.errors import (
 )
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import shard_of
-from clearhold.store.control import credential_registry, registry, rule_registry, webhook_registry
+from clearhold.features.policy.bodies import CLOCK
+from clearhold.store.control import credential_registry, rule_registry, webhook_registry
 from clearhold.store.idempotency import IdempotencyClaims, InFlight
 from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from clearhold.store.redis_log import appender
@@ -27,6 +28,7 @@ from tests.support import rule_operations, scorecard_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
+from tests.support.version_limits import limit_versions
 
 Answer = tuple[int, bytes]
 Provoke = Callable[[World, pytest.MonkeyPatch], Answer]
@@ -127,7 +129,7 @@ def one_more(module: ModuleType, limit: str, path: str, body: dict[str, Any]) ->
 
 
 def one_policy_more(world: World, patch: pytest.MonkeyPatch) -> Answer:
-    patch.setattr(registry, "MOST_POLICIES", 0)
+    limit_versions(patch, CLOCK, most=0)
     body = NEW_POLICY | {"version": world.next_clock(world.tenant)}
     return of(world.send("POST", "/api/policies", world.callers["operator"].headers, json=body))
 

@@ -6,8 +6,10 @@ import pytest
 
 from clearhold.api.rules.examples import NEW_RULE
 from clearhold.features.core.instants import HOUR_US, format_instant
+from clearhold.features.policy.bodies import RULES
 from tests.support.rule_calls import NOTE, RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
+from tests.support.version_limits import limit_versions
 
 
 def test_given_a_new_rule_then_it_is_a_draft_with_an_etag_and_in_force_nowhere(
@@ -275,7 +277,7 @@ def test_given_as_many_versions_as_there_may_be_then_rules_can_only_be_paused(
     rules.active()
     rules.tested("second")
     waiting = rules.activate("second").json()["id"]
-    monkeypatch.setattr("clearhold.store.control.rule_registry.MOST_VERSIONS", 1)
+    limit_versions(monkeypatch, RULES, most=1)
     rules.tested("third")
     assert_refused(rules.activate("third"), 409, "only be paused")
     ended = rules.approve(waiting)

@@ -8,10 +8,11 @@ import pytest
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.scorecards import scorecard_sha256
-from clearhold.store.control import scorecard_registry
+from clearhold.features.policy.bodies import SCORECARD
 from tests.support.running_app import RunningApp, assert_refused
 from tests.support.scorecard_calls import NOTE, ScorecardCalls
 from tests.support.scorecards import a_card, a_report
+from tests.support.version_limits import limit_versions
 
 
 def test_given_a_new_card_then_it_is_a_version_that_scores_nowhere(
@@ -178,7 +179,7 @@ def test_given_one_program_then_it_goes_back_to_the_default_card_and_to_the_tena
 def test_given_as_many_versions_as_a_tenant_may_have_then_it_goes_back_all_the_same(
     cards: ScorecardCalls, program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scorecard_registry, "MOST_SCORECARDS", 1)
+    limit_versions(monkeypatch, SCORECARD, most=1)
     cards.in_force()
     assert_refused(cards.propose(), 409, "versions of scorecards")
 

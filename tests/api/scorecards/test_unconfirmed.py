@@ -58,12 +58,12 @@ def test_given_a_card_that_nobody_heard_of_when_the_service_starts_again_then_it
         assert cards.propose(Idempotency_Key="once").status_code == 503
     other = cards.propose(a_card(points=25)).json()
 
-    scorecards = api.reloaded_registry().tenancy.scorecards.of_tenant(cards.tenant["id"])
+    policies = api.reloaded_registry().tenancy.policies.of_tenant(cards.tenant["id"])
     again = cards.propose(Idempotency_Key="once").json()
 
     assert (again["version"], again["name"]) == ("scorecard-v1", a_card().name)
     assert other["version"] == "scorecard-v2"
-    assert sorted(vars(scorecards)["_proposed"].values()) == ["scorecard-v1"]
+    assert sorted(vars(policies)["_created_by"].values()) == ["scorecard-v1"]
 
 
 def test_given_a_shadow_that_nobody_heard_of_when_started_again_then_it_runs_once(
