@@ -12,7 +12,7 @@ DISPOSITION: Final[dict[str, Any]] = {
     "alertId": ALERT_ID,
     "decidedBy": "operator:ann",
     "decision": "close",
-    "narrative": "Three payments of one semi-monthly run to counterparties with a history of their own.",
+    "narrative": "Three payments of one semi-monthly run to known counterparties.",
     "narrativeModel": None,
     "recommendation": "escalate",
     "confidence": None,

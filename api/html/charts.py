@@ -1,8 +1,8 @@
-"""The two charts of all pages as inline SVG: bars beside their labels, and lines over two axes.
+"""The two charts of all pages as inline SVG: labelled bars, and lines over two axes.
 
-Each has a title, and its figures in words for readers who cannot see it.
+Each has a title and a text of its figures, for readers who cannot see it.
 
-Unit    lengths are those of the frame, ``WIDTH`` wide, which the page scales with its text
+Unit    lengths in the frame, ``WIDTH`` wide, which the page scales with its text
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ _HEIGHT: Final = 150
 
 
 class Bar(NamedTuple):
-    """``text`` is the value as it is shown; ``style`` a class of the style sheet; None was not measured."""
+    """``text`` is the displayed value, ``style`` a class of the style sheet; None was not measured."""
 
     label: str
     value: float | None
@@ -39,7 +39,7 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """``name`` stands in the legend; ``style`` is a class of the style sheet."""
+    """``name`` is for the legend; ``style`` is a class of the style sheet."""
 
     points: Sequence[Point]
     style: str = "one"
@@ -116,7 +116,7 @@ class _Frame(NamedTuple):
         return self.base - (self.base - _TOP) * self.y.share(value)
 
     def mark(self, at: float, words: str) -> h.Element:
-        """Below its place, or ending there where the frame ends too soon."""
+        """Below its place; near the frame's end the text ends there."""
         across = self.across(at)
         anchor = "middle" if across + _LETTER * len(words) / 2 <= WIDTH else "end"
         return _text(across, self.base + 14, words, "label", anchor)

@@ -1,6 +1,6 @@
-"""A whole page: its head, one style sheet, and the policy that allows this sheet and nothing else.
+"""A page: its head, one style sheet, and the policy that allows only this sheet.
 
-Text is escaped by htpy wherever it stands; ``Markup`` marks the few strings that are markup already.
+htpy escapes all text; ``Markup`` marks the few strings that are markup already.
 """
 
 from base64 import b64encode
@@ -31,7 +31,7 @@ class Page(msgspec.Struct, frozen=True):
 def printed_page(title: str, key: str, *content: h.Node) -> Page:
     """A page to read and to print, without scripts. ``key`` names it at the foot of each sheet of paper.
 
-    The policy stands in the page as well, for a copy that is saved; ``frame-ancestors`` counts in a header alone.
+    The page also contains the policy, for saved copies; ``frame-ancestors`` works only in a header.
     """
     style = f"{_SHEET}{_FOOT.format(key=_plain(key))}"
     policy = f"default-src 'none'; style-src {source_of(style)}; {_CLOSED}"
@@ -50,7 +50,7 @@ def document(head: h.Node, body: h.Node) -> bytes:
 
 
 def source_of(content: str | bytes) -> str:
-    """The source expression that allows this script or sheet alone."""
+    """The source expression that allows only this script or sheet."""
     data = content.encode() if isinstance(content, str) else content
     return f"'sha256-{b64encode(sha256(data).digest()).decode()}'"
 

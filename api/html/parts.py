@@ -1,4 +1,4 @@
-"""Parts that pages are made of: sections, tables, tiles, the lines below a title."""
+"""Parts of pages: sections, tables, tiles, the lines below a title."""
 
 from collections.abc import Iterable, Sequence
 
@@ -32,5 +32,5 @@ def about(facts: Iterable[tuple[str, str]]) -> h.Element:
 
 
 def columns(*content: h.Node) -> h.Element:
-    """Two beside each other, where there is room."""
+    """Two columns, where there is room."""
     return h.div(".columns")[content]

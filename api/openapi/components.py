@@ -1,8 +1,8 @@
-"""One description a component: what several operations share stands once, and they refer to it.
+"""One description a component: shared parts of operations are written once and referenced.
 
-The refusals of an operation are named by their codes, with ``unmetered`` where the answer has no headers of a rate
-limit. Of the parameters and the headers of one name, the form that stands most often is shared; rarer forms stay where
-they are, as does all that stands once.
+The refusals of an operation are named by their codes, with ``unmetered`` for answers without headers of a rate limit.
+Of the parameters and headers of one name, the most frequent form is shared; rarer forms, and forms that occur once,
+stay in their operation.
 """
 
 from collections import Counter
@@ -78,7 +78,7 @@ def without_references(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usual(named: Iterable[tuple[str, Described]]) -> dict[str, Described]:
-    """Of each name the form that stands most often, if it stands more than once."""
+    """The most frequent form of each name, if it occurs more than once."""
     counts = Counter((name, msgspec.json.encode(each, order="sorted")) for name, each in named)
     usual: dict[str, Described] = {}
     for (name, form), count in counts.most_common():

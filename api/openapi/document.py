@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 documents, built from the same Operations that the gate enforces.
 
 Request schemas are closed, answers are open, every error is the envelope. The routes of the platform's administration
-are not public: they have a document of their own.
+have a separate document.
 """
 
 import re
@@ -53,7 +53,7 @@ _FIRST_SENTENCE: Final = re.compile(r"(.+?)(?:\. |\.$|$)", re.DOTALL)
 
 
 def document_of(app: Litestar, *, base_url: str, administration: bool = False) -> bytes:
-    """The document of the app's public routes, or of those of its administration, as JSON."""
+    """The document of the app's public routes, or of the administration's, as JSON."""
     operations = sorted(_operations(app, administration=administration), key=lambda each: each[:2])
     schemas = schemas_of([operation for _, _, operation in operations])
     paths: dict[str, dict[str, Any]] = {}
@@ -84,7 +84,7 @@ def document_of(app: Litestar, *, base_url: str, administration: bool = False) -
 
 
 def wire_path(path: str) -> str:
-    """``/api/programs/{program_id}`` as the document writes it: ``/api/programs/{programId}``."""
+    """``/api/programs/{program_id}`` in the document's form: ``/api/programs/{programId}``."""
     return _PATH_PARAMETER.sub(lambda match: "{" + _camel(match[1]) + "}", path)
 
 
@@ -100,7 +100,7 @@ def _operations(app: Litestar, *, administration: bool) -> Iterator[Described]:
 
 
 def _queries(operations: Iterable[Described], schemas: Schemas) -> set[str]:
-    """Of a query the parameters are shown, itself is not."""
+    """The types of queries, which the document shows as parameters only."""
     return {schemas.name_of(operation.query) for _, _, operation in operations if operation.query is not None}
 
 
@@ -157,7 +157,7 @@ def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) 
 
 
 def _query_parameter(name: str, schema: dict[str, Any], *, required: bool) -> dict[str, Any]:
-    """None can be null: it is left out instead."""
+    """A parameter is left out instead of being null."""
     branches = schema.get("anyOf", [schema])
     suffix = _suffix_of(branches)
     words = PARAMETERS[f"{name}{suffix}"]
@@ -170,7 +170,7 @@ def _query_parameter(name: str, schema: dict[str, Any], *, required: bool) -> di
 
 
 def _suffix_of(branches: list[dict[str, Any]]) -> str:
-    """What the key of a parameter's words ends in, by what it takes."""
+    """The suffix of a parameter's key in the table of words, by its type."""
     if any(branch.get("type") == "array" for branch in branches):
         return LIST_SUFFIX
     return DAY_SUFFIX if any(branch.get("pattern") == MIDNIGHT for branch in branches) else ""

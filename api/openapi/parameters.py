@@ -1,4 +1,4 @@
-"""The words of the API document: what each parameter means, by its name on the wire.
+"""The texts of the API document for parameters, by their name on the wire.
 
 A parameter that takes several values has a key that ends in ``[]``, one that bounds whole days in ``(day)``.
 """

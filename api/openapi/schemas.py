@@ -1,4 +1,4 @@
-"""The component schemas of the API document, from the Structs: described, with formats, and as generators take them.
+"""The component schemas of the API document, from the Structs, with descriptions, for code generators.
 
 A request's schema is closed and shows no defaults: a generator would make an optional property with a default required.
 The words of the description say the default instead.
@@ -30,9 +30,10 @@ _SHOWN: Final[Mapping[str, dict[str, Any]]] = {
     MIDNIGHT: _TEXT | {"format": "date"},
     URL: _TEXT | {"maxLength": 2_048, "pattern": rf"^https://({_NAME}\.)+{_TOP_NAME}(:({_PORT}))?(/[!\"$-\[\]-~]*)?$"},
 }
-"""What the document shows in place of a pattern that admits values which are refused once they are read.
+"""Public patterns in place of patterns that admit values which a later check refuses.
 
-A 31st of February, a noon where days begin, an address that is not public. All that is shown is taken.
+Such values: a 31st of February, a noon where days begin, an address that is not public. The service accepts all
+values that the public patterns allow.
 """
 
 _INSTANTS_END_IN: Final = "At"
@@ -42,7 +43,7 @@ _MINTED: Final = "minted here"
 
 
 class Schemas(msgspec.Struct, frozen=True):
-    """The component schemas, and of each type the schema that refers to them."""
+    """The component schemas, and the reference to each type's schema."""
 
     of_type: Mapping[Any, dict[str, Any]]
     components: dict[str, Any]
@@ -52,7 +53,7 @@ class Schemas(msgspec.Struct, frozen=True):
         return reference.rsplit("/", 1)[-1]
 
     def of_raw_body(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """The schema with references to the parts of it that have a title, which become components."""
+        """The schema; its parts with a title become components, and references to them."""
         described: dict[str, Any] = self._with_references(dict(schema))
         return described
 
@@ -69,13 +70,13 @@ class Schemas(msgspec.Struct, frozen=True):
         return {"$ref": REFS.format(name=title)}
 
     def without(self, names: Iterable[str]) -> dict[str, Any]:
-        """The components but for these, as they are shown."""
+        """The shown components except these."""
         left = {name: schema for name, schema in self.components.items() if name not in set(names)}
         return {name: simplified(_described(schema)) for name, schema in left.items()}
 
 
 def schemas_of(operations: Iterable[Operation]) -> Schemas:
-    """Of every type that the operations take or answer with."""
+    """The schemas of every type in requests and answers."""
     types: list[Any] = [ErrorEnvelope]
     for operation in operations:
         types += [answer for answer in operation.answers.values() if answer is not None]
@@ -91,7 +92,7 @@ def schemas_of(operations: Iterable[Operation]) -> Schemas:
 
 
 def simplified(schema: Any) -> Any:
-    """The schema as the document shows it: patterns by what is taken, ``T or null`` as one type, types of values."""
+    """The schema for the document: public patterns, ``T or null`` as one type, types of values."""
     if isinstance(schema, list):
         return [simplified(each) for each in schema]
     if not isinstance(schema, dict):
@@ -117,7 +118,7 @@ def in_words(value: Any) -> str:
 
 
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a Struct with what each property means; that of an enumeration as it is."""
+    """A Struct's schema with a description of each property; an enumeration's schema unchanged."""
     if "properties" not in schema:
         return schema
     is_request = schema.get("additionalProperties") is False

@@ -1,4 +1,4 @@
-"""The tags of the API documents, in their order, with what each is about."""
+"""The tags of the API documents, in their order, with their descriptions."""
 
 from collections.abc import Mapping
 from typing import Final

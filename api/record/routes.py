@@ -1,4 +1,4 @@
-"""The record over HTTP, for reading: nothing here can change it."""
+"""The record over HTTP, read-only."""
 
 from collections.abc import Callable
 from functools import partial
@@ -53,9 +53,9 @@ _VERIFY: Final = _operation(
 )
 _EXPORT: Final = _operation(
     id="exportRecord",
-    summary="The record as a download. A line is a RecordLine in canonical JSON (RFC 8785): the policies and alerts "
-    "that links cite, then the links of each chain from seq 0. A range of time is a run of links without holes; only a "
-    "whole export can be proved complete. One that fails midway breaks off the connection without a clean end.",
+    summary="Downloads the record. A line is a RecordLine in canonical JSON (RFC 8785): the policies and alerts "
+    "that links cite, then the links of each chain from seq 0. A range of time has all its links; only a "
+    "whole export can be proved complete. A failure midway breaks the connection without a clean end.",
     answers={200: RecordLine},
     refusals=(ErrorCode.TOO_MANY_AT_ONCE,),
     query=RequestSchema(RecordExportQuery, rules=moments_exist),
@@ -65,7 +65,7 @@ _EXPORT: Final = _operation(
 )
 _CHECKPOINT: Final = _operation(
     id="signCheckpoint",
-    summary="A checkpoint over a chain, signed now unless it was before. It is a C2SP note with the number of links "
+    summary="A checkpoint over a chain, signed now if it was not before. It is a C2SP note with the number of links "
     "and the root of their RFC 6962 tree. Keep it elsewhere: it reveals a truncated or rewritten record. 409 when the "
     "chain contradicts an earlier checkpoint.",
     answers={200: str},
@@ -137,7 +137,7 @@ def _record(resources: Resources) -> RecordService:
 
 
 def policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
-    """The bodies of all policies that a tenant ever had, as written and as they came into force: links cite them."""
+    """The bodies of all policies that a tenant ever had, which links cite: as written and as put in force."""
     policies, in_force = stores.registry.tenancy.policies, PolicyTable(stores.database)
 
     def of_tenant(tenant_id: str) -> list[bytes]:

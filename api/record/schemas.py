@@ -1,4 +1,4 @@
-"""The record as the interface shows it: the result of a verification, lines of an export, checkpoints and proofs."""
+"""The record for callers: the result of a verification, lines of an export, checkpoints and proofs."""
 
 import base64
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class RecordExportQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class CheckpointQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``size`` is how many links, from the first; left out: all that there are."""
+    """``size`` is the number of links, from the first; left out: all."""
 
     chain: Chain
     size: Seq | None = None
@@ -52,8 +52,8 @@ class ProofQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
 
 class ChainBreak(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a chain first is not what it should be: ``expected`` is the hash that should be there, or the root that a
-    checkpoint names in base64, ``found`` what is; null where nothing is.
+    """The first fault of a chain: ``expected`` is the hash due there, or the root in base64 that a checkpoint names,
+    ``found`` the stored value; null if it is missing.
     """
 
     chain: Chain
@@ -65,22 +65,22 @@ class ChainBreak(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``checked`` links hold, from the first."""
+    """The first ``checked`` links are intact."""
 
     ok: bool
     checked: int
 
 
 class ChainStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Both chains, whichever was requested."""
+    """Both chains, whatever the request."""
 
     dispositions: Annotated[ChainState, about("The chain of decisions.")]
     actions: Annotated[ChainState, about("The chain of actions.")]
 
 
 class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A row that is not what the record says. ``columns`` are those that differ; ``missing`` for a row that the record
-    has and the table has not, ``unrecorded`` for the opposite.
+    """A row that differs from the record, in ``columns``; ``missing`` if only the record has it, ``unrecorded`` if only
+    the table has it.
     """
 
     table: Annotated[str, about("The table that the row is of.")]
@@ -89,8 +89,8 @@ class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Whether dispositions, alerts, actions and transfers as the interface shows them are what the record says, and
-    the first rows that are not.
+    """Whether the stored dispositions, alerts, actions and transfers agree with the record, and the first rows that
+    do not.
     """
 
     ok: Annotated[bool, about("Whether every checked row is what the record says.")]
@@ -99,8 +99,8 @@ class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both; ``ok`` covers the rows that quote
-    it, too.
+    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both; ``ok`` also covers the rows that
+    quote it.
     """
 
     ok: bool
@@ -122,7 +122,7 @@ class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RecordCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``root`` in base64, ``note`` as it was signed."""
+    """``root`` in base64, ``note`` exactly as signed."""
 
     chain: Chain
     size: Annotated[int, about("How many links it covers, from the first.")]
@@ -145,7 +145,7 @@ class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None) -> ChainReport:
-    """The report of one chain or of both, with the state of each; the first break in the order of the chains."""
+    """The report of one chain or both, with their states; the first break in the order of the chains."""
     reported = [check for check in checks if chain in {None, check.chain}]
     breaks = [check.broken_at for check in reported if check.broken_at is not None]
     differences = [each for each in rows.differences if chain in {None, _quoted_by(each.table)}]

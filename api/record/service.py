@@ -1,6 +1,6 @@
-"""The record: verified, exported, signed. All of it belongs to the tenant as a whole.
+"""The record: verified, exported, signed. It belongs to the whole tenant.
 
-Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundError for links that are not there yet;
+Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundError for future links;
         ConflictError when a chain contradicts an earlier checkpoint; RateLimitedError for too many at a time
 """
 
@@ -63,8 +63,8 @@ class RecordService:
         )
 
     async def verify(self, principal: Principal, chain: Chain | None) -> ChainReport:
-        """Compute every hash again and hold the shown rows against the links, in worker threads; ``chain`` narrows the
-        report to one chain.
+        """Compute every hash again and compare the stored rows with the links, in worker threads; ``chain`` narrows
+        the report to one chain.
         """
         with self._checks.slot(principal):
             checks = [await to_thread.run_sync(self._verification.check, principal, each) for each in Chain]
@@ -83,12 +83,12 @@ class RecordService:
         return batches_of(self._reader.export(principal, wanted, LINES_A_BATCH), _to_lines)
 
     async def checkpoint(self, principal: Principal, query: CheckpointQuery) -> str:
-        """The signed note over the chain as it is now, or over its first links."""
+        """The signed note over the present chain, or over its first links."""
         row = await to_thread.run_sync(self._checkpoints.sign, principal, query.chain, query.size)
         return row.note
 
     async def checkpoints(self, principal: Principal, query: CheckpointsQuery) -> CheckpointPage:
-        """The checkpoints that were signed, newest first."""
+        """The signed checkpoints, newest first."""
         return CheckpointPage.of(*await self._list.page(principal, {"chain": query.chain}, query))
 
     async def proof(self, principal: Principal, query: ProofQuery) -> RecordProof:

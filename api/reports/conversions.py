@@ -1,4 +1,4 @@
-"""From what the stores read to the parts that reports share."""
+"""From stored rows to the parts that reports share."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -116,7 +116,7 @@ def dispositions_of(rows: Iterable[DispositionRow]) -> tuple[ActorDisposition, .
 
 
 def by_detector(counts: Sequence[AlertCount]) -> tuple[DetectorCount, ...]:
-    """Most alerts first, then by name; a detector stands once for each route that its alerts took."""
+    """Most alerts first, then by name; a detector occurs once for each route of its alerts."""
     sums: dict[tuple[str, str], int] = {}
     for each in counts:
         sums[each.detector, each.route] = sums.get((each.detector, each.route), 0) + each.alerts

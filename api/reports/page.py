@@ -1,6 +1,6 @@
-"""A weekly report as a page for an examiner, on the screen and on paper: no scripts, nothing fetched.
+"""A weekly report as a page for an examiner, on screen and on paper, without scripts or external content.
 
-Names and ids that others chose stand apart from the text around them, in ``bdi``.
+Names and ids from outsiders are isolated from the surrounding text, in ``bdi``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -115,7 +115,7 @@ def _charts(week: WeekOfProgram) -> h.Element:
 
 
 def _scores(scores: Sequence[tuple[str, int | None]]) -> h.Element:
-    """Scores by week, oldest first, over the lines of the bands; every second week is named, and the last."""
+    """Scores by week, oldest first, over the lines of the bands; every second week and the last are named."""
     last = len(scores) - 1
     points = [Point(at, score, _figure(score)) for at, (_, score) in enumerate(scores)]
     edges = [

@@ -1,7 +1,7 @@
 """The period of a report: whole UTC days, or an ISO week.
 
-Window  [from, to); left out, the last 30 days including today, or the last full week
-Errors  InvalidRequestError for a bound that is no UTC midnight, for a period that is empty or over a year, and for a
+Window  [from, to); by default the last 30 days including today, or the last full week
+Errors  InvalidRequestError for a bound that is not a UTC midnight, a period that is empty or over a year, and a
         week that has not begun
 """
 
@@ -27,7 +27,7 @@ def week_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 def period_of(from_: str | None, to: str | None, *, now: int) -> Span:
-    """The period that two bounds name, each of which may be left out."""
+    """The period between two optional bounds."""
     start, end = instant_in(from_), instant_in(to)
     if end is None:
         end = now - now % DAY_US + DAY_US
@@ -42,7 +42,7 @@ def period_of(from_: str | None, to: str | None, *, now: int) -> Span:
 
 
 def reported_week(text: str | None, *, now: int) -> IsoWeek:
-    """The week of that name, or the last one that is over."""
+    """The week of that name, or the last full one."""
     week = week_of(now - DAYS_7) if text is None else parse_week(text)
     if week is None or week.start > now:
         raise invalid("week", "has not begun", FieldCode.TOO_LARGE)

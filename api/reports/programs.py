@@ -83,7 +83,7 @@ class ProgramReports:
     def _rank(
         self, principal: Principal, program: Program, newest: KriSnapshotRow | None, *, before: int
     ) -> ProgramRank | None:
-        """Among the programs of the same source that the principal sees; a higher score is a lower rank."""
+        """Among the programs of the same source within the principal's reach; a higher score is a lower rank."""
         if newest is None or newest.program_score is None:
             return None
         peers = [each.id for each in self._programs.list(principal, source=program.source)]
@@ -93,12 +93,12 @@ class ProgramReports:
 
 
 async def totals_of(owner: Owner, program_id: str, span: Span) -> DayTotals:
-    """The program's totals over whole days, as its owner knows them now."""
+    """The program's current totals over whole days, from its owner."""
     return (await owner.query(program_id, ReadDays(span.start // DAY_US, span.end // DAY_US))).value
 
 
 def kris_of(snapshot: KriSnapshotRow | None) -> Mapping[str, KriValue]:
-    """The indicators of a snapshot by name, in the order in which they are shown."""
+    """The indicators of a snapshot by name, in display order."""
     if snapshot is None:
         return _NO_KRIS
     kris = _KRIS.decode(snapshot.kris)

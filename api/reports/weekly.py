@@ -1,4 +1,4 @@
-"""The report of a program's ISO week, and the same week as a page for people.
+"""The report of a program's ISO week, and the same week as a page.
 
 Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a week that has not begun;
         UnavailableError while the program's state has no owner
@@ -51,14 +51,14 @@ _HOURS_DECIMALS: Final = 2
 
 
 class WeekOfProgram(msgspec.Struct, frozen=True, kw_only=True):
-    """A weekly report with what only its page shows."""
+    """A weekly report with the additional figures of its page."""
 
     report: WeeklyReport
     paragraphs: tuple[str, ...]  # of its summary
     days: tuple[DayTotals, ...]  # Monday to Sunday
     weeks: tuple[tuple[IsoWeek, ScorePoint | None], ...]  # the last snapshot of each, oldest first
     policy_versions: tuple[str, ...]  # in force tenant-wide at the end of the week
-    score_versions: tuple[str, ...]  # of transfers as they were scored in the week, then of the other scorers
+    score_versions: tuple[str, ...]  # of the transfers' scorings in the week, then of the other scorers
 
 
 class WeeklyReports:
@@ -147,7 +147,7 @@ class WeeklyReports:
     def _weeks(
         self, principal: Principal, program_id: str, week: IsoWeek
     ) -> tuple[tuple[IsoWeek, ScorePoint | None], ...]:
-        """The weeks up to this one, each with the last snapshot of it."""
+        """The weeks up to this one, each with its last snapshot."""
         span = Span(max(FIRST_WEEK.start, week.end - WEEKS_SHOWN * DAYS_7), week.end)
         points = self._points.points(principal, program_id, span, WEEKS_SHOWN)
         last = {week_of(point.at): point for point in points}

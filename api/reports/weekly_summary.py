@@ -1,5 +1,5 @@
-"""The summary of a weekly report: plain sentences from a template, one at least for every part, with ids and numbers
-only (ruling 32). What is not measured is called so, and nothing is guessed.
+"""The summary of a weekly report: plain sentences from a template, at least one for every part, with ids and numbers
+only (ruling 32). Unmeasured figures are named as such, never guessed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _NAMED: Final = 5
 
 
 def weekly_paragraphs(report: WeeklyReport, *, entered: int, now: int) -> tuple[str, ...]:
-    """``entered`` counts all that came into the hold band, of which the report lists the first."""
+    """``entered`` counts all actors that entered the hold band; the report lists the first of them."""
     paragraphs = (
         (*_opening(report, now), _score(report.program_score, has_snapshot=bool(report.kris))),
         _kris(report),
@@ -154,7 +154,7 @@ def _hours(report: WeeklyReport) -> str:
 
 
 def _first(parts: Sequence[str], total: int) -> str:
-    """The first few, and how many others there are."""
+    """The first few, and the number of the others."""
     first = parts[:_NAMED]
     rest = total - len(first)
     return _listed([*first, *([counted(rest, "other")] if rest else [])])

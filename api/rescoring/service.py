@@ -1,4 +1,4 @@
-"""Rescoring a program on request. The flow does the work; this waits for it.
+"""Rescoring a program on request. The flow does the work; the service waits for it.
 
 Errors  UnavailableError when the service stops meanwhile
 """
@@ -14,7 +14,7 @@ class RescoringService:
         self._rescoring = rescoring
 
     async def transfers(self, principal: Principal, program_id: str, effect_id: str | None) -> TransfersRescored:
-        """Every transfer of the program; the gate has seen that it is the principal's."""
+        """Every transfer of the program, which the gate has checked to be the principal's."""
         scored = await self._rescoring.rescore_transfers(principal.tenant_id, program_id, effect_id)
         return TransfersRescored(scored=scored)
 

@@ -1,4 +1,4 @@
-"""Rules over HTTP. Whatever an approver has to say is said on the route of actions."""
+"""Rules over HTTP. Approvals use the route of actions."""
 
 from functools import partial
 from typing import Final
@@ -47,10 +47,10 @@ _ENCODED_FIELDS: Final = _ENCODE(FIELDS)
 
 _LIST: Final = _operation(
     id="listRules",
-    summary="The tenant's rules as they were last written, newest first, archived ones too. A rule that was written "
-    "again after its activation is a draft, and stays in force as it was: `GET /api/rules/versions` shows what is. A "
+    summary="The newest text of each rule, newest first, archived ones too. A rule that was written again after its "
+    "activation is a draft, while the activated text stays in force (`GET /api/rules/versions`). A "
     "key sees the rules of its programs and those of the whole tenant; `programId` narrows to rules of that program. A "
-    'list of over 4 MiB, or of more than `limit`, goes on behind `Link: rel="next"`.',
+    'list of over 4 MiB, or of more than `limit`, continues at `Link: rel="next"`.',
     answers={200: tuple[Rule, ...], 304: None},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     answer_example=[RULE],
@@ -66,8 +66,8 @@ _FIELDS: Final = _operation(
 )
 _VERSIONS: Final = _operation(
     id="listRulesVersions",
-    summary="The versions of the rules in force, newest first. Each activation and pause writes one. Behind the newest "
-    '100, `limit` or 4 MiB the list goes on at `Link: rel="next"`.',
+    summary="The versions of the rules in force, newest first. Each activation and pause writes one. After the newest "
+    '100, `limit` or 4 MiB the list continues at `Link: rel="next"`.',
     answers={200: tuple[RulesVersion, ...], 304: None},
     refusals=(ErrorCode.CURSOR_INVALID,),
     answer_example=[RULES_VERSION],
@@ -77,7 +77,7 @@ _VERSIONS: Final = _operation(
 _CREATE: Final = _by_operator(
     id="createRule",
     summary="Writes a new rule, a draft. `programId` null is every program of the tenant. It has no effect before it "
-    "is backtested (then it is counted in live shadow) and activated. Its id is never given to another rule.",
+    "is backtested (then live shadow counts it) and activated. Its id is never given to another rule.",
     answers={201: Rule},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.RULE_ID_TAKEN, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(NewRule, rules=rule_failures),
@@ -86,7 +86,7 @@ _CREATE: Final = _by_operator(
 )
 _READ: Final = _operation(
     id="getRule",
-    summary="One rule as it was last written. Its ETag goes into If-Match when it is written again.",
+    summary="The newest text of one rule. Its ETag is the If-Match of the next write.",
     answers={200: Rule, 304: None},
     refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=RULE,
@@ -94,8 +94,8 @@ _READ: Final = _operation(
 )
 _REPLACE: Final = _by_operator(
     id="replaceRule",
-    summary="Writes a rule again, which makes it a draft; `id` cannot change. What is in force of it stays so as it "
-    "was, until the next activation or a pause. If-Match names the ETag of the rule that is replaced.",
+    summary="Writes a rule again, which makes it a draft; `id` cannot change. The text in force stays in force until "
+    "the next activation or a pause. If-Match names the ETag of the replaced rule.",
     answers={200: Rule},
     refusals=(
         ErrorCode.RULE_NOT_FOUND,
@@ -111,8 +111,8 @@ _REPLACE: Final = _by_operator(
 )
 _BACKTEST: Final = _by_operator(
     id="backtestRule",
-    summary="Evaluates the rule over the stored transfers of the last `days`, with what was known at each. A draft "
-    "goes into testing: from then on it is counted in live shadow, and opens nothing.",
+    summary="Evaluates the rule over the stored transfers of the last `days`, with the inputs of their time. A draft "
+    "goes into testing: from then on live shadow counts its matches, and it opens no alerts.",
     answers={201: Backtest},
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.TOO_MANY_RULES),
     body=RequestSchema(BacktestRequest),
@@ -122,21 +122,21 @@ _BACKTEST: Final = _by_operator(
 )
 _BACKTESTS: Final = _operation(
     id="listBacktests",
-    summary="The newest 100 backtests of a rule, newest first. `ruleSha256` is of the rule as it was tested.",
+    summary="The newest 100 backtests of a rule, newest first. `ruleSha256` is of the tested text.",
     answers={200: tuple[Backtest, ...]},
     refusals=(ErrorCode.RULE_NOT_FOUND,),
     answer_example=[BACKTEST],
 )
 _SHADOW: Final = _operation(
     id="getRuleShadow",
-    summary="What a rule in testing, or one in force that logs, has matched in live traffic, beside alerts and labels.",
+    summary="The live matches of a rule in testing, or of one in force that logs, beside alerts and labels.",
     answers={200: ShadowReport},
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.OVERLOADED),
     answer_example=SHADOW,
 )
 _ACTIVATE: Final = _by_operator(
     id="activateRule",
-    summary="Requests that the rule comes into force exactly as it is written. It needs a backtest of that text over "
+    summary="Requests the activation of the rule's newest text. It needs a backtest of that text over "
     "90 days, less than 24 hours old when it is requested and when it is approved. Another person approves the "
     "action; it fails, and says why, if the rule was written again or archived meanwhile. `change.caught` of the "
     "action is a report of the transfers of those 90 days that the rule would have caught.",
@@ -159,8 +159,8 @@ _ACTIVATE: Final = _by_operator(
 )
 _PAUSE: Final = _by_operator(
     id="pauseRule",
-    summary="Takes a rule out of force at once; one person is enough to narrow. It is an action `pause_rule` on the "
-    "record. A text that was written after the activation is paused too.",
+    summary="Takes a rule out of force at once; one person is enough. It is an action `pause_rule` on the "
+    "record. A newer draft is paused too.",
     answers={200: Rule},
     refusals=(
         ErrorCode.RULE_NOT_FOUND,
@@ -175,7 +175,7 @@ _PAUSE: Final = _by_operator(
 )
 _ARCHIVE: Final = _by_operator(
     id="archiveRule",
-    summary="Archives a rule for good. One that is in force has to be paused first.",
+    summary="Archives a rule, which is final. A rule in force must be paused first.",
     answers={200: Rule},
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.RULE_IN_FORCE, ErrorCode.RULE_ARCHIVED),
     body=RequestSchema(RuleChange),

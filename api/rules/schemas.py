@@ -17,7 +17,7 @@ from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, o
 from clearhold.features.rules.language import faults_of
 
 MAX_RULE_BYTES: Final = 16 * 1024
-"""Two hundred rules are a version, which every program of the tenant gets."""
+"""Up to two hundred rules are in a version, which every program of the tenant gets."""
 
 LISTED_VERSIONS: Final = 100
 
@@ -25,7 +25,7 @@ TOO_LONG: Final = f"must be shorter: a rule is at most {MAX_RULE_BYTES} bytes"
 
 
 class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A rule without a status: it begins as a draft. ``programId`` null is every program of the tenant."""
+    """A new rule without a status: a draft. ``programId`` null is every program of the tenant."""
 
     id: Annotated[str, about("The author's name for the rule: lower-case letters and digits with inner - and _.")]
     name: str
@@ -38,7 +38,7 @@ class NewRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 
 class WrittenRule(NewRule, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A rule as it was read, and changed. Whatever ``status`` says, it is a draft again."""
+    """A stored rule with changes. It becomes a draft, whatever its ``status``."""
 
     status: Annotated[RuleStatus | msgspec.UnsetType, about("As read; it is ignored.")] = msgspec.UNSET
 
@@ -72,7 +72,7 @@ class RulesVersionsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class RuleField(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A field that a condition may name, with the operations that it has."""
+    """A field for conditions, with its operations."""
 
     field: str
     type: Annotated[FieldKind, about("What its values are.")]
@@ -85,7 +85,7 @@ class RuleFields(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class RulesVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The rules that were in force together, each as it was when it was activated."""
+    """The rules that were in force together, each with its activated text."""
 
     id: Annotated[str, minted("version")]
     version: Annotated[str, about("rules-v and a number, counted by tenant.")]
@@ -104,7 +104,7 @@ FIELDS: Final = RuleFields(
 
 
 def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
-    """Every failing path of a rule whose schema is right, as submitted."""
+    """Every failing path of a rule that fits its schema, as submitted."""
     try:
         rule = msgspec.convert({**plain, "status": RuleStatus.DRAFT}, Rule)
     except msgspec.ValidationError:  # listed by the schema
@@ -117,5 +117,5 @@ def rule_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
 
 
 def to_rule(written: NewRule, program_id: str | None) -> Rule:
-    """The rule as a draft, for the program of this id."""
+    """The rule as a draft for a program."""
     return Rule(**msgspec.structs.asdict(written) | {"program_id": program_id, "status": RuleStatus.DRAFT})

@@ -1,10 +1,10 @@
-"""Rules: written, backtested, brought into force by two people, paused by one, and read.
+"""Rules: written, backtested, activated by two people, paused by one, and read.
 
-activation  requested here ─▶ an action that waits ─▶ another's approval ─▶ the executor looks again, and writes it
+activation  requested here ─▶ an action that waits ─▶ another's approval ─▶ the executor checks again, and writes it
 pause       requested here ─▶ an action of one person ─▶ the executor writes it at once
 
 Errors  NotFoundError for a rule or program that is not this tenant's; ForbiddenError for a rule of a program out of
-        reach; ConflictError for what the rule's state does not allow; StaleError for one that was changed since
+        reach; ConflictError when the rule's state forbids the step; StaleError for a rule that was changed since
 """
 
 from collections.abc import Awaitable, Callable
@@ -37,11 +37,11 @@ log = structlog.get_logger()
 
 BACKTESTS_OF_TENANT: Final = 4
 BACKTESTS_IN_ALL: Final = 32
-"""Under way at a time: one is read, the others wait."""
+"""Backtests at a time: one is read, the others wait."""
 
 TARGET: Final = "rule"
 FIGURES: Final = ("key", "at", "days", "scanned", "sampled", "matched", "wouldHold", "wouldAlert", "sampleTransferIds")
-"""What an approver is shown of the backtest."""
+"""The fields of the backtest for the approver."""
 
 
 class RuleService:
@@ -75,7 +75,7 @@ class RuleService:
         return self._registry.read(principal, rule_id).rule
 
     def versions(self, principal: Principal, query: RulesVersionsQuery) -> ArrayPart:
-        """Versions of the rules in force, newest first, with the rules that the principal may see."""
+        """Versions of the rules in force, newest first, with the rules within the principal's reach."""
 
         def to_version(version: PolicyVersion) -> RulesVersion:
             return RulesVersion(
@@ -103,7 +103,7 @@ class RuleService:
         is_current: Callable[[Rule], bool],
         effect_id: str | None,
     ) -> Rule:
-        """The rule as it is written now, a draft again. What is in force of it stays so until the next activation."""
+        """The rule's new text, a draft. The activated text stays in force until the next activation."""
         if request.id != rule_id:
             raise invalid("id", "must be the rule's own, as in the path", FieldCode.CONFLICTING)
         written = self._checked(principal, request)
@@ -114,7 +114,7 @@ class RuleService:
     async def backtest(
         self, principal: Principal, rule_id: str, request: BacktestRequest, effect_id: str | None
     ) -> Backtest:
-        """A backtest of the rule as it is written; also the one that was made under this id before."""
+        """A backtest of the rule's newest text; a repeated id returns the first one."""
         stored = self._registry.read(principal, rule_id)
         key = effect_id or self._new_id()
         known = self._registry.find_backtest(stored, key)
@@ -126,7 +126,7 @@ class RuleService:
         return await self._registry.add_backtest(principal, result, effect_id)
 
     def backtests(self, principal: Principal, rule_id: str) -> tuple[Backtest, ...]:
-        """Newest first, of whatever the rule was when each was made; those over programs within reach alone."""
+        """Newest first, each of the rule's text at that time; only those over programs within reach."""
         return tuple(each for each in self._registry.read(principal, rule_id).backtests if _is_reached(principal, each))
 
     async def shadow(self, principal: Principal, rule_id: str) -> ShadowReport:
@@ -140,7 +140,7 @@ class RuleService:
             )
 
     async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
-        """The action that brings the rule into force as it is written, once another person approves it."""
+        """The action that activates the rule's newest text once another person approves it."""
         stored = self._registry.read(principal, rule_id)
 
         async def change() -> Change:
@@ -170,7 +170,7 @@ class RuleService:
         return rule
 
     async def _caught(self, principal: Principal, rule: Rule, tested: Backtest) -> dict[str, Any]:
-        """The past transfers that the rule would have caught, all of them: read now unless the backtest was full."""
+        """All past transfers that the rule would have caught, read now unless the backtest was full."""
         full = tested.full
         if full is msgspec.UNSET:
             with self._under_way.slot(principal):
@@ -188,7 +188,7 @@ class RuleService:
         change: Callable[[], Awaitable[Change]],
         effect_id: str | None,
     ) -> Action:
-        """On the whole tenant, whatever program the rule is of: a version of the rules is the tenant's."""
+        """For the whole tenant, whatever the rule's program: a version of the rules is the tenant's."""
         return await self._actions.request_change(
             principal, type_, program_id=None, target=(TARGET, rule_id), change=change, effect_id=effect_id
         )
@@ -204,7 +204,7 @@ def _is_reached(principal: Principal, backtest: Backtest) -> bool:
 
 
 def _change(rule: Rule, note: str | None) -> dict[str, Any]:
-    """What the record says of a change: ids, digests and numbers. The rule's own words stand in its version."""
+    """The record's text of a change: ids, digests and numbers. The rule's words are in its version."""
     return {"ruleId": rule.id, "ruleSha256": rule_hash(rule), "note": note}
 
 

@@ -1,6 +1,6 @@
-"""The way of composed events into the log, and the wait for what they lead to.
+"""Appends composed events to the log, and waits for their consequences.
 
-Errors  UnavailableError when the log does not take them, and while the service starts
+Errors  UnavailableError when the log refuses them, and while the service starts
 """
 
 from clearhold.api.ingest.service import IngestService
@@ -14,7 +14,7 @@ from clearhold.store.redis_log.progress import LogProgress
 
 
 class SandboxLog:
-    """Takes composed events in, and waits for what they lead to. Belongs to the API's event loop."""
+    """Belongs to the API's event loop."""
 
     def __init__(
         self, *, ingest: IngestService, owner: Owner, appender: LogAppender, progress: LogProgress, waiter: CommitWaiter
@@ -23,7 +23,7 @@ class SandboxLog:
         self._progress, self._waiter = progress, waiter
 
     async def require_replayed(self, program_id: str) -> None:
-        """Raise UnavailableError before the log of the start is replayed: what it holds would seem not to be there."""
+        """Raise UnavailableError before the log of the start is replayed, when its events would seem unknown."""
         await self._owner.query(program_id, SeenEvents(()))
 
     async def take(self, program_id: str, events: ComposedEvents) -> None:
@@ -35,7 +35,7 @@ class SandboxLog:
         return earlier is not None
 
     async def settle(self, program_id: str) -> bool:
-        """Wait until all that the program's shard was sent is committed; False when that takes too long."""
+        """Wait until all entries of the program's shard are committed; False when that takes too long."""
         shard = shard_of(program_id, self._progress.shards)
         offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
         try:

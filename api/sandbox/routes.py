@@ -56,12 +56,12 @@ _LIST: Final = Operation(
 
 
 def _write(operation_id: str, summary: str, body: RequestSchema[Any], example: Any, *refusals: ErrorCode) -> Operation:
-    """A route that sends the program what the bank would send."""
+    """A route that sends the program events as the bank would."""
     return Operation(
         id=operation_id,
         tag=_TAG,
-        summary=f"{summary} The answer waits until that is committed, at most 5 seconds; `committed` is false if that "
-        "takes longer, and what it led to can be read later.",
+        summary=f"{summary} The answer waits for the commit, at most 5 seconds; `committed` is false if it "
+        "takes longer, and the results can be read later.",
         access=Access.BEARER,
         scope=KeyScope.SANDBOX,
         sandbox=True,
@@ -75,13 +75,13 @@ def _write(operation_id: str, summary: str, body: RequestSchema[Any], example: A
 
 _RUN: Final = _write(
     "runScenario",
-    "Runs a scenario: the program gets what the bank would send, up to now.",
+    "Runs a scenario: the program gets the bank's events, up to now.",
     RequestSchema(ScenarioRequest),
     SCENARIO_REQUEST,
 )
 _TRANSFER: Final = _write(
     "simulateTransfer",
-    "Has a transfer go through from beginning to end. An ACH entry to a counterparty named RETURN_NSF (R01), "
+    "Sends the events of a transfer from beginning to end. An ACH entry to a counterparty named RETURN_NSF (R01), "
     "RETURN_ACCOUNT_CLOSED (R02), RETURN_STOP_PAYMENT (R08) or RETURN_UNAUTH (R10) comes back after it settled.",
     RequestSchema(SandboxTransfer, rules=transfer_rules),
     TRANSFER_REQUEST,
@@ -89,14 +89,14 @@ _TRANSFER: Final = _write(
 )
 _EVENT: Final = _write(
     "simulateEvent",
-    "Sends one event with your data, as odd as it may be. An entity that `identity.created` creates is verified at "
+    "Sends one event with any data. An entity that `identity.created` creates is verified at "
     "once; one with the last or business name Review goes to manual review, and one named Denied is denied.",
     RequestSchema(EventRequest, rules=event_rules),
     EVENT_REQUEST,
 )
 _RETURN: Final = _write(
     "simulateReturn",
-    "Has the bank return a transfer: an ACH entry, a check or an international wire that was sent.",
+    "Returns a transfer as the bank would: an ACH entry, a check or an international wire that was sent.",
     RequestSchema(ReturnRequest),
     RETURN_REQUEST,
     ErrorCode.TRANSFER_NOT_FOUND,

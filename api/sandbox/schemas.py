@@ -1,4 +1,4 @@
-"""The sandbox as the interface takes and shows it."""
+"""Requests and answers of the sandbox."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
@@ -24,12 +24,12 @@ from clearhold.store.duck.transfers import StoredTransferRow
 
 MOST_SEED: Final = 2**31 - 1
 NOBODY: Final = "Sandbox Counterparty"
-"""The other side where the caller names none."""
+"""The default other side."""
 BOOK_INCOMING: Final = "must be outgoing on book, which the bank reports from the sender"
 
 
 class ScenarioListing(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A scenario, and the detectors of the alerts that it must open: of exactly these, or of none."""
+    """A scenario, and the detectors of exactly the alerts that it must open, perhaps none."""
 
     name: Annotated[ScenarioName, about("By which the scenario is run.")]
     description: Annotated[str, about("What happens in it.")]
@@ -54,7 +54,7 @@ LISTINGS: Final = msgspec.convert(tuple(SCENARIOS.values()), tuple[ScenarioListi
 
 
 class ScenarioRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``seed`` fixes names and amounts, ``count`` is how often it happens, each time to other people."""
+    """``seed`` fixes names and amounts; ``count`` is the number of repetitions, each with other people."""
 
     scenario: Annotated[ScenarioName, about("The scenario that is run.")]
     seed: Annotated[
@@ -68,7 +68,7 @@ class ScenarioRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class SandboxTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A transfer that goes through from beginning to end. ``type`` is for ACH, and required there."""
+    """A transfer from beginning to end. ``type`` is for ACH, and required there."""
 
     rail: Rail
     direction: Direction
@@ -90,7 +90,7 @@ class SandboxTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class EventRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """An event of the bank: its type, and its object as the bank would send it."""
+    """A bank event: its type, and its object in the bank's format."""
 
     type: Annotated[
         str,
@@ -104,7 +104,7 @@ class EventRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 
 class ReturnRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``returnCode`` is an ACH return code, or the letter of a check; an international wire comes back without one."""
+    """``returnCode`` is an ACH return code, or the letter of a check; an international wire has none."""
 
     transfer_id: Annotated[BankId, about("The bank's id of the transfer that comes back.")]
     return_code: Annotated[
@@ -117,7 +117,7 @@ class ReturnRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class SandboxScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The score of the transfer as it now stands."""
+    """The present score of the transfer."""
 
     score: int | None
     band: Band
@@ -128,7 +128,7 @@ class SandboxScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class SandboxResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The events that were stored, and what they led to as far as that is ``committed``."""
+    """The stored events, and their consequences as far as they are ``committed``."""
 
     events: Annotated[
         tuple[str, ...], about("Ids of the stored events, in their order; GET /api/events/{id} has each.")
@@ -156,7 +156,7 @@ class SandboxResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """What the schema does not say: the type belongs to ACH, and the bank sends no such transfer in of its own."""
+    """Rules beyond the schema: the type belongs to ACH, and the bank itself starts no such transfer."""
     rail, ach_type = plain.get("rail"), plain.get("type")
     if rail == Rail.ACH and ach_type is None:
         yield Failure("type", "is required on ach: CREDIT or DEBIT", FieldCode.REQUIRED)
@@ -172,14 +172,14 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 def event_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """The bank is known to send such an event."""
+    """The type must be one of the bank's events."""
     event_type = plain.get("type")
     if isinstance(event_type, str) and not read_type(event_type).is_listed:
         yield Failure("type", "must be one that the bank sends; docs/events.md lists them", FieldCode.NOT_ONE_OF)
 
 
 def ordered(request: SandboxTransfer) -> TransferOrder:
-    """The request with everything that it leaves open."""
+    """The request with all defaults."""
     sought = request.counterparty
     return TransferOrder(
         rail=request.rail,

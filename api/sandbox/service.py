@@ -1,14 +1,14 @@
-"""The sandbox: events composed as the bank sends them, taken in as the bank's own are, and what they led to.
+"""The sandbox: composes events in the bank's format, ingests them, and reads the results.
 
 request ─▶ events composed ─▶ ingest, the log ─▶ wait for the commit, within a limit ─▶ alerts and score read
 
-The ids of events follow from the request's Idempotency-Key, if it has one: a repeat whose first answer was lost finds
-the events of the first, and composes none.
+The ids of events follow from the request's Idempotency-Key, if it has one: a repeat after a lost answer finds the first
+events, and composes none.
 
-Limits  ``MOST_AT_A_TIME`` requests of a tenant under way, and ``MOST_IN_ALL`` of everybody
-Errors  NotFoundError for a program, entity or transfer that is not there; ConflictError for a transfer that the bank
-        could not return; RateLimitedError for one more than may be under way; UnavailableError when the log does not
-        take the events, and while the service starts
+Limits  ``MOST_AT_A_TIME`` requests of a tenant at a time, and ``MOST_IN_ALL`` in all
+Errors  NotFoundError for an unknown program, entity or transfer; ConflictError for a transfer that the bank could not
+        return; RateLimitedError over the limits; UnavailableError when the log refuses the events, and while the
+        service starts
 """
 
 import re
@@ -63,10 +63,10 @@ from clearhold.store.ids import IdFactory
 from clearhold.store.lake.raw_events import RawEvents
 
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in DETECTORS)
-"""Their alerts come with a snapshot of the program, whose turn is not the sandbox's doing."""
+"""Their alerts follow from snapshots of the program, which the sandbox does not cause."""
 MOST_AT_A_TIME: Final = 8
 MOST_IN_ALL: Final = 16
-"""Each waits for its commit, so that the sandbox never has more in the log than that."""
+"""Each waits for its commit, which limits the sandbox's uncommitted entries."""
 UNKNOWN_ENTITY: Final = (
     "Unknown entity on this program. The event identity.created makes one known: POST /api/sandbox/{programId}/event."
 )
@@ -83,7 +83,7 @@ log = structlog.get_logger()
 
 
 class SandboxReads(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sandbox reads: what events led to, and what a request names."""
+    """The sandbox's reads: results of events, and objects that a request names."""
 
     events: Events
     transfers: Transfers
@@ -105,7 +105,7 @@ class SandboxService:
     async def run(
         self, principal: Principal, program_id: str, request: ScenarioRequest, effect_id: str | None
     ) -> SandboxResult:
-        """Run a scenario, which ends now."""
+        """Run a scenario that ends now."""
         async with self._admitted(principal, program_id) as program:
             composing = partial(
                 compose,
@@ -124,7 +124,7 @@ class SandboxService:
     async def transfer(
         self, principal: Principal, program_id: str, request: SandboxTransfer, effect_id: str | None
     ) -> SandboxResult:
-        """Have a transfer go through from beginning to end."""
+        """Send the events of a transfer from beginning to end."""
         async with self._admitted(principal, program_id) as program:
             entity_id = request.entity_id
             if entity_id is not None and not entity_id.startswith(ACCOUNT_PREFIX):
@@ -145,7 +145,7 @@ class SandboxService:
     async def send_back(
         self, principal: Principal, program_id: str, request: ReturnRequest, effect_id: str | None
     ) -> SandboxResult:
-        """Have the bank return a transfer as it stands."""
+        """Return a transfer in its present state, as the bank would."""
         async with self._admitted(principal, program_id) as program:
             with self._alone(program, request.transfer_id):
                 return await self._sent_back(principal, program, request, effect_id)
@@ -153,7 +153,7 @@ class SandboxService:
     async def _sent_back(
         self, principal: Principal, program: Program, request: ReturnRequest, effect_id: str | None
     ) -> SandboxResult:
-        """The transfer is read as it is stored: again, once all that the program was sent before is committed."""
+        """Reads the stored transfer again, once all earlier events of the program are committed."""
         run, at = effect_id or self._new_id(), self._clock.now()
         find = partial(to_thread.run_sync, self._find_transfer, principal, program, request.transfer_id)
         is_repeat = partial(self._is_repeat, program, event_id(return_tag(program.id, run)), effect_id)
@@ -170,7 +170,7 @@ class SandboxService:
 
     @contextmanager
     def _alone(self, program: Program, transfer_id: str) -> Iterator[None]:
-        """One return of a transfer at a time: whether it can come back is read before its event is in the log."""
+        """One return of a transfer at a time: its state is read before its event is in the log."""
         place = (program.id, transfer_id)
         if place in self._returning:
             raise ConflictError(RETURN_UNDER_WAY, ErrorCode.TRANSFER_NOT_RETURNABLE)
@@ -182,20 +182,20 @@ class SandboxService:
 
     @asynccontextmanager
     async def _admitted(self, principal: Principal, program_id: str) -> AsyncIterator[Program]:
-        """The program, whose shard holds what the log held at the start, and one slot until its request is done."""
+        """The program, once its shard has replayed the log of the start, and a slot until the request ends."""
         program = self._programs.read(principal, program_id)
         with self._under_way.slot(principal):
             await self._log.require_replayed(program.id)
             yield program
 
     async def _is_repeat(self, program: Program, first_id: str, effect_id: str | None) -> bool:
-        """Whether the events, of which this is the first one's id, were taken in under ``effect_id`` before."""
+        """Whether the events, the first of which has this id, were taken under ``effect_id`` before."""
         return effect_id is not None and await self._log.knows(program.id, first_id)
 
     async def _taken(
         self, principal: Principal, program: Program, events: ComposedEvents, effect_id: str | None
     ) -> SandboxResult:
-        """What the events led to, whether they are taken in now or were under the same ``effect_id`` before."""
+        """The events' results; events taken under the same ``effect_id`` before are not sent again."""
         is_repeat = await self._is_repeat(program, events.event_ids[0], effect_id)
         return await self._concluded(principal, program, events, is_repeat=is_repeat)
 
@@ -209,7 +209,7 @@ class SandboxService:
         return msgspec.structs.replace(result, committed=committed)
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
-        """Of an event that could not be used, the transfer it names may not be there."""
+        """The transfer of an unusable event may not exist."""
         event_ids, stored = events.event_ids, self._reads.events
         transfer_id = events.transfer_id or stored.transfer_of(principal, program.id, event_ids[-1])
         transfer = None if transfer_id is None else self._reads.transfers.find(principal, transfer_id, [program.id])
@@ -243,7 +243,7 @@ class SandboxService:
 
 
 def _require_returnable(transfer: ReturnableTransfer, code: str | None) -> None:
-    """Raise ConflictError for a transfer that the bank cannot return as it stands."""
+    """Raise ConflictError for a transfer that the bank cannot return in its present state."""
     _require_code(transfer, code)
     reason = never_returned(transfer)
     if reason is not None:
@@ -251,7 +251,7 @@ def _require_returnable(transfer: ReturnableTransfer, code: str | None) -> None:
 
 
 def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:
-    """Raise InvalidRequestError for a code under which the bank returns no such transfer."""
+    """Raise InvalidRequestError for a code that the bank does not use for this transfer."""
     if transfer.rail is Rail.ACH:
         if code is None:
             raise invalid("returnCode", "is required for an ACH transfer, as in R01", FieldCode.REQUIRED)
@@ -259,7 +259,7 @@ def _require_code(transfer: ReturnableTransfer, code: str | None) -> None:
             raise invalid("returnCode", NO_ACH_CODE, FieldCode.NOT_ONE_OF)
         if not is_returnable_as(code, transfer.rail, transfer.type):
             kind = "a DEBIT" if transfer.type is AchType.DEBIT else "a CREDIT"
-            raise invalid("returnCode", f"is none under which {kind} comes back", FieldCode.CONFLICTING)
+            raise invalid("returnCode", f"is not a return code of {kind}", FieldCode.CONFLICTING)
     elif transfer.rail is Rail.CHECK:
         if code is None or not re.fullmatch(CHECK_RETURN_REASON, code):
             raise invalid("returnCode", NO_CHECK_CODE, FieldCode.NOT_ONE_OF)

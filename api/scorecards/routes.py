@@ -1,4 +1,4 @@
-"""Scorecards over HTTP. Whatever an approver has to say is said on the route of actions."""
+"""Scorecards over HTTP. Approvals use the route of actions."""
 
 from functools import partial
 from typing import Final
@@ -57,9 +57,9 @@ _READ: Final = _operation(
 )
 _PROPOSE: Final = _by_operator(
     id="proposeScorecard",
-    summary="Proposes a card for transfers as the next version. It is in force nowhere until its activation is "
-    "approved, and is never edited: whoever changes a card proposes another. Of signals whose points are "
-    "not worked out at most 40 give points, and all hard ones stand in it.",
+    summary="Proposes a card for transfers as the next version. It takes effect once its activation is "
+    "approved, and is never edited: a change is a new card. Of signals whose points are "
+    "not fitted at most 40 give points, and the card has all hard ones.",
     answers={201: ScorecardVersion},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_POLICIES),
     body=RequestSchema(NewScorecard, rules=card_failures),
@@ -68,7 +68,7 @@ _PROPOSE: Final = _by_operator(
 )
 _REPORT: Final = _by_operator(
     id="sendScorecardReport",
-    summary="Keeps the report of `clearhold calibrate` on exactly this card, which its `cardSha256` names. The newest "
+    summary="Stores the report of `clearhold calibrate` on exactly this card (`cardSha256`). The newest "
     "two of a card are shown; all stay in the log.",
     answers={201: ScorecardReport},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
@@ -85,23 +85,23 @@ _REPORTS: Final = _operation(
 )
 _START_SHADOW: Final = _by_operator(
     id="startScorecardShadow",
-    summary="Runs a scorecard in shadow from now on, in place of the one that ran before. Each transfer that is scored "
-    "gets a score of it too, which is kept for the comparison and acts on nothing.",
+    summary="Runs a scorecard in shadow from now on, in place of the previous one. Each scored transfer "
+    "also gets this card's score, for the comparison only.",
     answers={200: ScorecardVersion},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.SCORECARD_IN_FORCE),
     answer_example=SCORECARD | {"card": CARD},
 )
 _END_SHADOW: Final = _by_operator(
     id="endScorecardShadow",
-    summary="Ends the shadow of a scorecard: from now on no transfer is scored with it beside the card in force. What "
-    "it made of earlier ones stays; a program whose own shadow ends has that of the tenant.",
+    summary="Ends the shadow of a scorecard: from now on it scores no transfer. Its earlier "
+    "scores stay; a program whose shadow ends has that of the tenant.",
     answers={200: ScorecardVersion},
     refusals=(ErrorCode.SCORECARD_NOT_FOUND,),
     answer_example=SCORECARD | {"inShadow": False, "card": CARD},
 )
 _COMPARE: Final = _operation(
     id="getScorecardShadow",
-    summary="What a scorecard made of the transfers since it last came into shadow, at most 90 days, beside the "
+    summary="A scorecard's scores of transfers since its shadow last began, at most 90 days, beside the "
     "champion. Precision and McNemar's test are over labels of transfers that are 60 days old, recall over all bad "
     "ones.",
     answers={200: ShadowComparison},
@@ -110,10 +110,10 @@ _COMPARE: Final = _operation(
 )
 _ACTIVATE: Final = _by_operator(
     id="activateScorecard",
-    summary="Requests that a scorecard scores transfers, from the approval of another person on. It needs a report of "
+    summary="Requests the activation of a scorecard, which another person approves. It needs a report of "
     "this exact card that is less than seven days old when it is requested and when it is approved; one that "
-    "was in force before, and trs-v1, need none. `tenant` with a program takes it back to whatever scores the tenant. "
-    "What was scored before keeps its score until it is rescored.",
+    "was in force before, and trs-v1, need none. `tenant` with a program returns it to the tenant's card. "
+    "Scored transfers keep their score until they are rescored.",
     answers={201: Action},
     refusals=(
         ErrorCode.SCORECARD_NOT_FOUND,

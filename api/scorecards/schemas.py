@@ -20,7 +20,7 @@ from clearhold.features.scorers.trs_v1.scorer import SCORER
 from clearhold.store.control.scorecards import StoredReport
 
 MAX_CARD_BYTES: Final = 16 * 1024
-"""Every program of the tenant gets the card."""
+"""The memory limit of a card, which every program of the tenant gets."""
 ONLY_TRANSFERS: Final = "must be trs: only the cards of transfers can be changed"
 TOO_LONG: Final = f"must be shorter: a card is at most {MAX_CARD_BYTES} bytes"
 
@@ -33,13 +33,13 @@ class NewScorecard(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 
 class NewScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What ``clearhold calibrate`` wrote; it has to say of which card it is, when, and on how many labels it rests."""
+    """A report of ``clearhold calibrate``; it must name its card, its time and its number of labels."""
 
     report: Annotated[dict[str, Any], msgspec.Meta(title="CalibrationReport")]
 
 
 class _Judged(msgspec.Struct, frozen=True):
-    """The labelled transfers that a card was held against; of one kind alone there is nothing to tell apart."""
+    """The labelled transfers behind a report; both kinds are needed for a comparison."""
 
     bad: Annotated[int, msgspec.Meta(ge=1)]
     ok: Annotated[int, msgspec.Meta(ge=1)]
@@ -50,7 +50,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 
 class _RequiredOfReport(msgspec.Struct, frozen=True, rename="camel"):
-    """Of ``calibrate/report.py``, what an approval needs to have anything to look at."""
+    """The part of ``calibrate/report.py`` that an approval needs."""
 
     card_sha256: str
     generated_at: str
@@ -64,7 +64,7 @@ _REPORTS: Final = jsonschema_rs.validator_for(_REPORT_SCHEMA)
 
 
 class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``programId`` is for trs-v1 and tenant alone; any other card has its place since it was proposed."""
+    """``programId`` is for trs-v1 and tenant only; other cards have a fixed program since their proposal."""
 
     program_id: Annotated[
         UUID | None, about("The program that goes back to trs-v1 or to the tenant's card; else left out.")
@@ -73,7 +73,7 @@ class ScorecardActivation(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class ScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A report as it was sent in. ``report`` is left out where several cards are listed."""
+    """A report as received; lists of cards leave out ``report``."""
 
     report_sha256: Annotated[str, about("Digest of the report.")]
     card_sha256: str
@@ -84,7 +84,7 @@ class ScorecardReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class ScorecardVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A card with its state. ``card`` is left out where several are listed."""
+    """A card with its state; lists leave out ``card``."""
 
     version: Annotated[str, about("scorecard-v and a number, counted by tenant; trs-v1 is the default card.")]
     score_version: Annotated[str, about("What scores of this card have in their scoreVersion.")]
@@ -100,7 +100,7 @@ class ScorecardVersion(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
-    """Every failing path of a card whose schema is right, as submitted."""
+    """Every failing path of a card that fits its schema, as submitted."""
     try:
         card = msgspec.convert(plain.get("card"), Scorecard)
     except msgspec.ValidationError:  # listed by the schema
@@ -116,7 +116,7 @@ def card_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
 
 
 def report_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
-    """Every failing path of what an activation needs of a report."""
+    """Every failing path of the parts that an activation needs."""
     report = plain.get("report")
     if isinstance(report, dict):
         errors = _REPORTS.iter_errors(report)

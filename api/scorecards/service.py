@@ -1,9 +1,9 @@
-"""Scorecards: proposed, reported on, run in shadow, compared, brought into force by two people, and read.
+"""Scorecards: proposed, evaluated, run in shadow, compared, activated by two people, and read.
 
-activation  requested here ─▶ an action that waits ─▶ another's approval ─▶ the executor looks again, and writes it
+activation  requested here ─▶ an action that waits ─▶ another's approval ─▶ the executor checks again, and writes it
 
-Errors  NotFoundError for a scorecard or program that is not this tenant's; ConflictError for what the card's state does
-        not allow; InvalidRequestError for a report of another card
+Errors  NotFoundError for a scorecard or program that is not this tenant's; ConflictError when the card's state forbids
+        the step; InvalidRequestError for a report of another card
 """
 
 from typing import Any, Final
@@ -44,10 +44,10 @@ log = structlog.get_logger()
 
 TARGET: Final = "scorecard"
 MOST_DAYS: Final = 90
-"""As far back as a comparison goes."""
+"""The longest period of a comparison."""
 COMPARISONS_IN_ALL: Final = 4
 OF_TENANT: Final = "tenant"
-"""What is activated to take a program back to whatever scores the tenant."""
+"""The version that returns a program to the tenant's card."""
 HAS_ITS_PLACE: Final = "is for trs-v1 and tenant alone: this card has had its place since it was proposed"
 NEEDS_PROGRAM: Final = "is required: one program follows the tenant again"
 
@@ -82,7 +82,7 @@ class ScorecardService:
         return self._to_version(principal, self._registry.read(principal, version), whole=True)
 
     async def propose(self, principal: Principal, request: NewScorecard, effect_id: str | None) -> ScorecardVersion:
-        """The card as a new version, in force nowhere."""
+        """The card as a new version, not in force."""
         program_id = None
         if request.program_id is not None:
             program_id = self._programs.read(principal, str(request.program_id)).id
@@ -107,7 +107,7 @@ class ScorecardService:
         return self.read(principal, version)
 
     async def compare(self, principal: Principal, version: str) -> ShadowComparison:
-        """What the card made of the transfers since it last came into shadow, beside the champion."""
+        """The card's scores since its shadow last began, beside the champion's."""
         policy = self._registry.read(principal, version)
         started, now = self._registry.of_tenant(principal).shadow_start(version), self._clock.now()
         if started is None:
@@ -124,8 +124,8 @@ class ScorecardService:
     async def activate(
         self, principal: Principal, version: str, request: ScorecardActivation, effect_id: str | None
     ) -> Action:
-        """The action that brings a card, the default one, or for a program the tenant's, into force once another
-        person approves it.
+        """The action that activates a card, the default one, or for a program the tenant's, once another person
+        approves it.
         """
         policy = await self._to_activate(principal, version, request)
 
@@ -154,7 +154,7 @@ class ScorecardService:
         return await self._registry.without_card(principal, program_id, follows=version == OF_TENANT)
 
     def _change(self, principal: Principal, policy: PolicyVersion, note: str | None) -> Change:
-        """What an approver decides on: the exact card, and the report that allows it."""
+        """The approver's basis: the exact card, and the report that allows it."""
         report, scores = self._registry.check_activation(principal, policy), self._registry.scores_after(policy)
         card = None if scores is None else card_in(scores)
         return {
@@ -170,7 +170,7 @@ class ScorecardService:
 
     def _to_version(self, principal: Principal, policy: PolicyVersion, *, whole: bool) -> ScorecardVersion:
         card, known = card_in(policy), self._registry.of_tenant(principal)
-        assert card is not None, "only a version with a card is shown"
+        assert card is not None, "only versions with a card are shown"
         in_shadow = known.shadow(policy.program_id) == policy.version and not policy.active
         return to_version(
             policy,

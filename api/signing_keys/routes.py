@@ -25,8 +25,8 @@ _LIST: Final = _by_admin(
 )
 _ANNOUNCE: Final = _by_admin(
     id="announceSigningKey",
-    summary="A new key, published now, which signs in place of the one before in 30 minutes. "
-    "The one before stays published: a proof key for 25 hours, a checkpoint key for good.",
+    summary="A new key, published now, which signs in place of the present one in 30 minutes. "
+    "The present key stays published: a proof key for 25 hours, a checkpoint key permanently.",
     answers={201: SigningKeyState},
     refusals=(ErrorCode.ROTATION_PENDING,),
     body=RequestSchema(NewSigningKey),
@@ -34,7 +34,7 @@ _ANNOUNCE: Final = _by_admin(
 _REMOVE: Final = _by_admin(
     id="removeSigningKey",
     summary="Takes a compromised key out of use and out of the published keys at once. "
-    "If it signed, the announced key signs from now on, else a new one. What it signed no longer counts.",
+    "If it signed, the announced key signs from now on, else a new one. Its signatures no longer count.",
     answers={200: SigningKeyState},
     refusals=(ErrorCode.SIGNING_KEY_NOT_FOUND,),
 )

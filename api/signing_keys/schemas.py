@@ -1,4 +1,4 @@
-"""Signing keys as the platform's administration sees them: never the private half."""
+"""Signing keys for the platform's administration, without the private half."""
 
 from typing import Annotated
 
@@ -14,7 +14,7 @@ class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class SigningKeyState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``signsFrom`` may lie ahead: until then the key is announced."""
+    """Until ``signsFrom`` the key is announced."""
 
     kid: str
     purpose: Annotated[KeyPurpose, about("What the key signs; never both.")]

@@ -19,7 +19,7 @@ class SigningKeyService:
         self._keys = signing_keys
 
     def list(self) -> tuple[SigningKeyState, ...]:
-        """Every key that ever was, newest first."""
+        """Every past and present key, newest first."""
         return tuple(to_signing_key(key, state) for key, state in self._keys.states())
 
     async def announce(self, principal: Principal, request: NewSigningKey) -> SigningKeyState:

@@ -1,4 +1,4 @@
-"""Everything about one subject as a download, for an examiner or a court; nothing here can change it."""
+"""Everything about one subject as a download, for an examiner or a court, read-only."""
 
 from functools import partial
 from typing import Final
@@ -30,12 +30,12 @@ from clearhold.store.subjects.things import SubjectKind
 _operation: Final = partial(Operation, tag="record", access=Access.BEARER, scope=KeyScope.RECORD)
 _NAME: Final = "subject"
 _SUMMARY: Final = (
-    "Everything that is stored about {noun}, as a download for an examiner or a court. A line is a SubjectLine: "
-    "the manifest, which names the tables in their order and what is left out; the rows; the links of the record about "
-    "it, each with its inclusion proof to a signed checkpoint; and an end with the rows of each table and the SHA-256 "
-    "of all lines before it, so that a cut file is seen. All of it is as of the log offset in the manifest. 400 if "
+    "All stored data about {noun}, as a download for an examiner or a court. A line is a SubjectLine: "
+    "the manifest, which names the tables in their order and the omissions; the rows; the links of the record about "
+    "{noun}, each with its inclusion proof to a signed checkpoint; and an end with the rows of each table and the "
+    "SHA-256 of all lines before it, so that a cut file is detected. All rows are as of its log offset. 400 if "
     "several programs have {noun} of that id and programId names none of them. 409 when the chain contradicts an "
-    "earlier checkpoint. One that fails midway breaks off the connection without a clean end."
+    "earlier checkpoint. A failure midway breaks the connection without a clean end."
 )
 _REFUSALS: Final = (
     ErrorCode.PROGRAM_REQUIRED,

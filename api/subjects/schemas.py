@@ -1,4 +1,4 @@
-"""A line of the export of a subject, as the interface describes it."""
+"""A line of the export of a subject."""
 
 from typing import Annotated, Any
 

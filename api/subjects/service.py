@@ -49,7 +49,7 @@ class SubjectService:
     async def export(
         self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None
     ) -> Generator[Sequence[msgspec.Raw], None, None]:
-        """The lines of the export, batch by batch; a subject that is not there is refused at once."""
+        """The lines of the export, batch by batch; an unknown subject is refused at once."""
         principal.require_tenant_wide()
         subject = await to_thread.run_sync(self._find, principal, kind, subject_id, program_id)
         lines = self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH)

@@ -23,7 +23,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnreadyReport(ErrorEnvelope, frozen=True, kw_only=True, rename="camel"):
-    """The report of a service that cannot serve yet, or not any more: an error like every other."""
+    """The report of a service that is not ready: an error envelope."""
 
     status: Annotated[str, about("Always unavailable.")]
     components: dict[str, str]

@@ -1,7 +1,7 @@
 """Metrics of requests, by route template, method, status and tenant slug; never by path, id or name.
 
 Unit    seconds
-A request costs a look-up and a few increments: the series of a kind of request are looked up once and cached.
+A request costs a look-up and a few increments: the series of a kind of request are cached.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.memory import RedisMemory
 
 KINDS_LIMIT: Final = 1_000
-"""Kinds of request that are counted by tenant; further ones are counted under ``OTHER``."""
+"""Kinds of request with counts by tenant; further ones are counted under ``OTHER``."""
 
 OTHER: Final = "other"
 INGEST: Final = "/api/ingest/bank/{program_id}"
@@ -61,10 +61,10 @@ class _Series(NamedTuple):
 
 
 class RequestMetrics:
-    """Belongs to the API's event loop; a scrape may read at any time."""
+    """Belongs to the API's event loop; scrapes read at any time."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # When a series began is of no use here and doubles their number.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # Start times are unused, and double the series.
 
         def counter(name: str, about: str, *labels: str) -> Counter:
             return Counter(f"clearhold_{name}", about, labels, registry=registry)
@@ -104,7 +104,7 @@ class RequestMetrics:
         self._verdicts.labels(verdict).inc()
 
     def _new_series(self, kind: Kind) -> _Series:
-        """The kind's series. Without the tenant there are few kinds: routes and methods are ours, statuses some ten."""
+        """The kind's series. Without the tenant there are few kinds, by routes, methods and some ten statuses."""
         if len(self._kinds) >= KINDS_LIMIT and kind.tenant != OTHER:
             kind = kind._replace(tenant=OTHER)
             known = self._kinds.get(kind)

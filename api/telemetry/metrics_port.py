@@ -1,4 +1,4 @@
-"""The port that Prometheus reads from: ``GET /metrics`` and nothing else, on a thread of its own.
+"""The port for Prometheus: only ``GET /metrics``, on a separate thread.
 
 It is meant for this machine or an internal network: no TLS, no credentials. It answers one request at a time, within a
 few seconds, outside the event loop of the interface.
@@ -30,9 +30,9 @@ log = structlog.get_logger()
 
 @contextmanager
 def metrics_socket(host: str, port: int | None) -> Iterator[socket.socket | None]:
-    """The socket for a port that was named, or for the usual one, without which the service starts as well.
+    """The socket for the named port, or for the default one, without which the service also starts.
 
-    Raises StartupError when the port that was named cannot be had.
+    Raises StartupError when the named port is not available.
     """
     try:
         listening = listening_socket(host, USUAL_PORT if port is None else port, option="--metrics-port")

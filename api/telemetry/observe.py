@@ -1,7 +1,7 @@
-"""Each request is counted in the metrics and written as one line of the log.
+"""Counts each request in the metrics and writes one line of the log for it.
 
-The line has the template of the route, never the path, and nothing from the caller but the ids of its request and its
-trace. Accepted events and passed probes are too many to be of use in the log, so they are only counted.
+The line has the template of the route, never the path, and from the caller only the ids of request and trace. Accepted
+events and passed probes are too frequent for the log, so they are only counted.
 """
 
 from time import perf_counter
@@ -18,7 +18,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.store.traces import TRACEPARENT, trace_id_of
 
 OBSERVED: Final = "clearhold.observed"
-"""Where the scope has this wrapper, so that a request made on behalf of another one is observed as well."""
+"""The key of this wrapper in the scope, so that a request made on behalf of a first one is observed as well."""
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 _QUIET: Final = frozenset({INGEST, BATCH, "/healthz", "/readyz"})

@@ -1,9 +1,9 @@
 """Key risk indicators and scores of programs for Prometheus, from the newest snapshot of each.
 
 Unit    as each indicator's label ``unit`` says; scores 0-100; ages in seconds
-Errors  none; while the database does not answer, the snapshots of the last read are shown, and age
+Errors  none; while the database does not answer, the metrics show the last snapshots, whose age grows
 
-What is not measured has no series, and never shows as 0. Labels are slugs.
+An unmeasured indicator has no series, and never shows as 0. Labels are slugs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ from clearhold.store.duck.reports.newest_snapshots import NewestSnapshot, Newest
 
 KEPT_S: Final = 1.0
 MOST_PROGRAMS: Final = 500
-"""So many make some 38,000 series, 5 MB a scrape."""
+"""At this number: some 38,000 series, 5 MB a scrape."""
 
 _OF_PROGRAM: Final = ("tenant", "program", "source")
 _OF_INDICATOR: Final = (*_OF_PROGRAM, "kri", "unit")
@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 class ProgramName(NamedTuple):
-    """How a program is named in labels."""
+    """A program's name in labels."""
 
     tenant: str
     program: str
@@ -47,7 +47,7 @@ class _Program(NamedTuple):
 
 
 class ProgramCollector(Collector):
-    """Shows at most ``most`` programs; ``name_of`` is None for a program that is not there any more. One thread's."""
+    """Shows at most ``most`` programs; ``name_of`` is None for a program that no longer exists. For one thread."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class ProgramCollector(Collector):
         )
 
     def _newest(self) -> Mapping[str, NewestSnapshot]:
-        """What was read last, for a moment; then it is read again."""
+        """The last read, cached for a moment."""
         now = monotonic()
         if now - self._read_at >= KEPT_S:
             self._read_at = now

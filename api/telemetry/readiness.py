@@ -1,4 +1,4 @@
-"""Whether the service can take work: each of its components is asked."""
+"""Readiness of the service, from a check of each component."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ READY: Final = "ready"
 UNAVAILABLE: Final = "unavailable"
 BACKGROUND: Final = "background"
 DEGRADED: Final = "degraded"
-"""The state of a component that fails in part: the service stays ready."""
+"""A component that fails in part; the service stays ready."""
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far the log is replayed after a start: of the shard furthest behind, and where the log ends.
+    """Progress of the replay after a start: of the shard furthest behind, and the end of the log.
 
-    An instant is that at which an entry came into the log; None before the first.
+    Times are arrivals of entries in the log; None before the first.
     """
 
     shards: Annotated[int, about("How many shards there are.")]
@@ -57,10 +57,10 @@ class ReadinessReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class Readiness:
-    """Asks each component whether it is up; a check that raises counts as down.
+    """Checks each component; a check that raises counts as down.
 
-    ``degraded_work`` gives the names of background work that fails. The service stays ready meanwhile: it answers
-    requests, and the work begins again by itself.
+    ``degraded_work`` names failing background work. The service stays ready meanwhile: it answers requests, and the
+    work restarts by itself.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Readiness:
         self._checks[name] = check
 
     async def latest(self) -> ReadinessReport:
-        """The report for anybody who asks: one check at a time, and its result for a moment, however many they are."""
+        """The report for any number of callers: one check at a time, cached for a moment."""
         latest, now = self._latest, monotonic()
         if latest is None or (latest.done() and now - self._latest_at >= self._kept_s):
             latest = self._latest = asyncio.ensure_future(to_thread.run_sync(self.report))

@@ -1,4 +1,4 @@
-"""Metrics of the record and of the disk that it lies on, for Prometheus, read from their sources at each scrape.
+"""Metrics of the record and of its disk, for Prometheus, read from their sources at each scrape.
 
 Unit    seconds and bytes
 """
@@ -47,7 +47,7 @@ class RecordCollector(Collector):
         yield signed
         yield GaugeMetricFamily(
             "clearhold_record_inconsistent_chains",
-            "Chains that contradict what was signed over them.",
+            "Chains that contradict a signed checkpoint.",
             value=self._checkpoints.inconsistent,
         )
         yield from self._verified()
@@ -70,7 +70,9 @@ class RecordCollector(Collector):
 
     def _disk(self) -> Iterator[Metric]:
         disk = shutil.disk_usage(self._folder)
-        yield GaugeMetricFamily("clearhold_disk_free_bytes", "What is free below the data directory.", value=disk.free)
+        yield GaugeMetricFamily(
+            "clearhold_disk_free_bytes", "Free space of the data directory's file system.", value=disk.free
+        )
         yield GaugeMetricFamily("clearhold_disk_size_bytes", "Size of that file system.", value=disk.total)
 
     def _age_s(self, at: int) -> float:

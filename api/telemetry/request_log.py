@@ -1,7 +1,7 @@
-"""One line of the log a request, written together with those of the moments around it.
+"""One line of the log for each request, written in batches.
 
-A write of its own for each line would cost a request more than scoring does, because every write hands the interpreter
-to another thread. A crash loses the lines of its last twentieth of a second.
+A separate write for each line would cost a request more than scoring does, because every write hands the interpreter to
+another thread. A crash loses the lines of its last twentieth of a second.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from clearhold.store.clock import Clock
 
 FLUSH_AFTER_S: Final = 0.05
 UNPROVEN_PER_SECOND: Final = 20
-"""Lines a second on callers that nobody knows: a flood of them would fill the disk. The metrics count them all."""
+"""Lines a second for unknown callers, whose floods would fill the disk. The metrics count all of them."""
 
 _INFO: Final = "info"
 
 
 class RequestLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The same form as every other line of the log; nothing from the caller but its request id and trace id."""
+    """A line in the form of the log; from the caller it has only the request id and trace id."""
 
     request_id: str
     trace_id: str | None
@@ -44,7 +44,7 @@ def to_standard_error(text: str) -> None:
 
 
 class UnloggedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How many requests of unknown callers have no line."""
+    """The number of requests of unknown callers without a line."""
 
     count: int
     event: str = "requests_not_logged"
@@ -62,7 +62,7 @@ class RequestLog:
         self._unproven = 0
 
     def add(self, **fields: Any) -> None:
-        """Add a line; ``fields`` are those of RequestLine without a default, except ``timestamp``."""
+        """Add a line; ``fields`` are RequestLine's fields without a default, except ``timestamp``."""
         if fields["principal"] is None and not self._has_room_for_unproven():
             return
         line = RequestLine(**fields, timestamp=format_instant(self._clock.now()))

@@ -1,4 +1,4 @@
-"""The bank's own object of a stored transfer, out of the log or its copy; of a settlement the scan index's item.
+"""The bank's object of a stored transfer, from the log or its copy; for a settlement the scan index's item.
 
 Errors  NotFoundError when it is lost with a part of the log; UnavailableError while the log cannot be read
 """
@@ -17,7 +17,7 @@ LOST: Final = "The bank's object of this transfer is lost with a part of the log
 
 
 class _Delivered(msgspec.Struct, frozen=True):
-    """The part of a bank event that is the object."""
+    """The object in a bank event."""
 
     data: msgspec.Raw = msgspec.Raw(b"{}")
 
@@ -26,7 +26,7 @@ _DELIVERED: Final = msgspec.json.Decoder(_Delivered)
 
 
 def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
-    """The object as JSON, of the entry that this version of the transfer came from; for a worker thread."""
+    """The object as JSON, from the entry of this version of the transfer; for a worker thread."""
     try:
         entry = raw_events.entry(row.shard, row.raw_offset)
     except ConnectionError as error:

@@ -1,4 +1,4 @@
-"""Reading transfers; ingest alone writes them."""
+"""Reading transfers; only ingest writes them."""
 
 from typing import Final
 
@@ -45,7 +45,7 @@ _LIST: Final = list_operation(
 _EXPORT: Final = export_operation(
     "exportTransfers",
     tag=_TAG,
-    summary="All transfers of a list as a download: one TransferSummary a line, or a row under a row of names.",
+    summary="Downloads all transfers of a list: one TransferSummary a line, or CSV with a header row.",
     scope=KeyScope.ALERTS_READ,
     item=TransferSummary,
     query=ExportQuery,

@@ -1,4 +1,4 @@
-"""The scorecards that scores were given by, named by version and digest.
+"""The scorecards of stored scores, by version and digest.
 
 Errors  none: a version that the tenant does not have (lost with its log) has no digest
 """
@@ -12,14 +12,14 @@ from clearhold.store.control.scorecard_registry import card_in
 
 
 class ScoringCards:
-    """Versions are never edited, so that each is digested once. Safe to use from several threads."""
+    """Versions are never edited, so each is digested once. Thread-safe."""
 
     def __init__(self, policies: Policies) -> None:
         self._policies = policies
         self._cards: dict[tuple[str, str], ScoringCard] = {}
 
     def of(self, tenant_id: str, score_version: str) -> ScoringCard:
-        """The card that the version of a score names."""
+        """The card of a score's version."""
         version = card_version(score_version)
         if version is None:
             return _DEFAULT

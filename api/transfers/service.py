@@ -1,4 +1,4 @@
-"""Transfers as they were ingested and scored, for reading.
+"""Stored transfers with their scores, for reading.
 
 Errors  NotFoundError for a transfer or program that is not this tenant's; InvalidRequestError for a cursor of another
         list; UnavailableError while the log that holds the bank's own object cannot be read
@@ -83,7 +83,7 @@ class TransferService:
         )
 
     def _marked(self, rows: Sequence[StoredTransferRow]) -> list[TransferSummary]:
-        """Stored transfers as lists and exports show them."""
+        """Stored transfers for lists and exports."""
         return [self._programs.marked(self._summary(each), each.row.program_id) for each in rows]
 
     def _summary(self, transfer: StoredTransferRow) -> TransferSummary:

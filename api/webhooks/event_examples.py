@@ -1,4 +1,4 @@
-"""One payload of each event, made by what makes real ones; nothing in them exists."""
+"""One payload of each event, built by the code for real ones, with invented contents."""
 
 from typing import Final
 

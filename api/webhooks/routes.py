@@ -35,7 +35,7 @@ _OF_ENDPOINT: Final = (ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.WEBHOOK_NOT_
 
 _CREATE: Final = _operation(
     id="createWebhook",
-    summary="Registers an endpoint for events. Its secret is in this answer and in no other.",
+    summary="Registers an endpoint for events. Only this answer has its secret.",
     answers={201: WebhookCreated},
     refusals=(ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TOO_MANY_WEBHOOKS),
     body=RequestSchema(NewWebhook),
@@ -56,7 +56,7 @@ _EVENTS: Final = _operation(
 )
 _CHANGE: Final = _operation(
     id="changeWebhook",
-    summary="Changes an endpoint, or enables it again: what waited is then delivered.",
+    summary="Changes an endpoint, or enables it again: waiting deliveries are then sent.",
     answers={200: WebhookEndpoint},
     refusals=(*_OF_ENDPOINT, ErrorCode.TOO_MANY_WEBHOOKS),
     body=RequestSchema(WebhookChange),
@@ -72,7 +72,7 @@ _DISABLE: Final = _operation(
 )
 _ROTATE: Final = _operation(
     id="rotateWebhookSecret",
-    summary="Makes a new secret. The present one signs beside it for overlapHours.",
+    summary="Creates a new secret. The present one also signs, for overlapHours.",
     answers={201: WebhookSecret},
     refusals=_OF_ENDPOINT,
     body=RequestSchema(WebhookRotation),
@@ -82,7 +82,7 @@ _ROTATE: Final = _operation(
 )
 _DELIVERIES: Final = _operation(
     id="listWebhookDeliveries",
-    summary="The deliveries to an endpoint, newest first; with `before`, those behind that delivery.",
+    summary="The deliveries to an endpoint, newest first; with `before`, those older than that delivery.",
     answers={200: tuple[WebhookDelivery, ...]},
     refusals=(*_OF_ENDPOINT, ErrorCode.DELIVERY_NOT_FOUND),
     query=RequestSchema(DeliveriesQuery),
@@ -90,7 +90,7 @@ _DELIVERIES: Final = _operation(
 )
 _REDELIVER: Final = _operation(
     id="redeliver",
-    summary="Makes a delivery due at once, whatever became of it. Its attempts stay counted.",
+    summary="Makes a delivery due at once, whatever its status. Its attempts stay counted.",
     answers={200: WebhookDelivery},
     refusals=(
         ErrorCode.OPERATOR_TOKEN_REQUIRED,

@@ -1,4 +1,4 @@
-"""Endpoints and deliveries over HTTP. A secret is shown once, when it is made."""
+"""Endpoints and deliveries over HTTP. A secret is shown once, when it is created."""
 
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -47,7 +47,7 @@ _URL: Final = about(
 
 
 class NewWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Without ``events`` it hears of every event, without ``programId`` of every program of the tenant."""
+    """Without ``events`` it gets every event, without ``programId`` those of all programs of the tenant."""
 
     url: Annotated[UrlText, _URL]
     events: Events = ()
@@ -56,7 +56,7 @@ class NewWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
 
 class WebhookChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What is left out stays as it is; null empties the description."""
+    """Fields that are left out keep their value; null empties the description."""
 
     enabled: bool | UnsetType = UNSET
     url: Annotated[UrlText | UnsetType, _URL] = UNSET
@@ -71,7 +71,7 @@ class WebhookRotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class DeliveriesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``before`` is the last delivery of a page: the next page begins behind it."""
+    """``before`` is the last delivery of a page: the next page begins after it."""
 
     limit: DeliveryLimit = DEFAULT_DELIVERIES
     before: UUID | None = None
@@ -103,7 +103,7 @@ class WebhookEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 class WebhookPayload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What was sent; ``data`` is as the event's type has it."""
+    """A sent payload; the event's type sets the fields of ``data``."""
 
     id: Annotated[str, about("The event's id.")]
     type: Annotated[EventType, about("The name of the event.")]
@@ -114,7 +114,7 @@ class WebhookPayload(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class WebhookDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event on its way to one endpoint. The payload's bytes never change between attempts."""
+    """An event for one endpoint. The payload's bytes never change between attempts."""
 
     id: Annotated[str, about("The delivery's id, which the header Score-Delivery has.")]
     endpoint_id: Annotated[str, about("The endpoint that it is for.")]

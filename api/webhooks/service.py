@@ -1,10 +1,10 @@
 """Endpoints for outbound webhooks, and the deliveries to them.
 
-An endpoint of the whole tenant is its operators' alone: it hears of simulated programs and of bank-sourced ones. A key
-manages the endpoints of the programs that it reaches.
+Only operators manage endpoints of the whole tenant, which get events of simulated and bank-sourced programs. A key
+manages the endpoints of the programs within its reach.
 
-Errors  NotFoundError for an endpoint, delivery or program that is not this tenant's; ForbiddenError for one that is out
-        of a key's reach; InvalidRequestError for a URL that nothing is delivered to
+Errors  NotFoundError for an endpoint, delivery or program that is not this tenant's; ForbiddenError for one out of a
+        key's reach; InvalidRequestError for a URL that the service does not deliver to
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class WebhookService:
         self._deliveries, self._dispatch, self._new_id = deliveries, dispatch, new_id
 
     async def create(self, principal: Principal, request: NewWebhook, effect_id: str | None) -> WebhookCreated:
-        """The endpoint with its secret, also when it was registered under the same ``effect_id`` before."""
+        """The endpoint with its secret; a repeated ``effect_id`` returns the first one."""
         program_id = None if request.program_id is None else self._programs.read(principal, str(request.program_id)).id
         require_endpoint_of(principal, program_id)
         endpoint = await self._registry.create(
@@ -83,7 +83,7 @@ class WebhookService:
     async def change(
         self, principal: Principal, webhook_id: str, request: WebhookChange, effect_id: str | None
     ) -> WebhookEndpoint:
-        """Changes what was given."""
+        """Changes the given fields."""
         endpoint = await self._registry.change(
             principal,
             webhook_id,
@@ -98,7 +98,7 @@ class WebhookService:
         return to_endpoint(endpoint)
 
     async def disable(self, principal: Principal, webhook_id: str, effect_id: str | None) -> WebhookEndpoint:
-        """Nothing is delivered from now on; what waits, waits."""
+        """Nothing is delivered from now on; undelivered events wait."""
         endpoint = await self._registry.change(principal, webhook_id, effect_id=effect_id, enabled=False)
         log.info("webhook_disabled", endpoint_id=endpoint.id, operator=principal.operator)
         return to_endpoint(endpoint)
@@ -106,7 +106,7 @@ class WebhookService:
     async def rotate(
         self, principal: Principal, webhook_id: str, overlap_hours: int, effect_id: str | None
     ) -> WebhookSecret:
-        """A new secret, beside which the present one signs for the overlap."""
+        """A new secret; the present one also signs for the overlap."""
         endpoint = await self._registry.rotate(principal, webhook_id, overlap_hours=overlap_hours, effect_id=effect_id)
         log.info("webhook_secret_rotated", endpoint_id=endpoint.id, operator=principal.operator)
         return WebhookSecret(id=endpoint.id, secret=endpoint.secrets[0].value)
@@ -119,7 +119,7 @@ class WebhookService:
         return tuple(map(self._delivery, await to_thread.run_sync(self._page, endpoint, query)))
 
     async def redeliver(self, principal: Principal, webhook_id: str, delivery_id: str) -> WebhookDelivery:
-        """The delivery is due at once, with the attempts it had."""
+        """Makes the delivery due at once; its attempts stay counted."""
         endpoint = self._registry.read(principal, webhook_id)
         stored = await self._dispatch.redeliver(endpoint, delivery_id.lower())
         if stored is None:
@@ -128,7 +128,7 @@ class WebhookService:
         return self._delivery(stored)
 
     async def ping(self, principal: Principal, webhook_id: str, effect_id: str | None) -> WebhookDelivery:
-        """A ``ping`` on its way to the endpoint; the same ``effect_id`` sends one."""
+        """A ``ping`` to the endpoint; the same ``effect_id`` sends one."""
         endpoint = self._registry.read(principal, webhook_id)
         return self._delivery(await self._dispatch.ping(endpoint, effect_id or self._new_id()))
 

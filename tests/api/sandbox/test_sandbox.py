@@ -201,7 +201,7 @@ def test_given_data_that_cannot_be_used_when_sent_then_it_is_stored_and_its_even
     [
         ("ach", None, 400, "returnCode is required for an ACH transfer"),
         ("ach", "R61", 400, "returnCode must be an ACH return code"),
-        ("ach", "R23", 400, "returnCode is none under which a DEBIT comes back"),
+        ("ach", "R23", 400, "returnCode is not a return code of a DEBIT"),
         ("check", "R01", 400, "returnCode must be a check's return reason"),
         ("intl_wire", "R01", 400, "returnCode must be left out"),
         ("wire", None, 409, "A wire is final"),
