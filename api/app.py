@@ -44,7 +44,7 @@ from clearhold.flows.engine import Engine
 from clearhold.flows.lake.collector import LakeCollector
 from clearhold.flows.lake.copying import opened_lake
 from clearhold.flows.running.supervision import Supervision
-from clearhold.flows.scorer.collector import ScorerCollector
+from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.data_dir import DataDir
@@ -55,7 +55,7 @@ from clearhold.store.logs import configure_logs
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.target import begun_redis
+from clearhold.store.redis_log.server import begun_redis
 from clearhold.store.tables.row_tables import RowTables
 from clearhold.store.time_slice import SHORT_NS, set_time_slice
 

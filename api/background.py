@@ -16,7 +16,7 @@ from clearhold.flows.lost_policies import restore_lost_policies
 from clearhold.flows.running.supervision import Supervision, Work
 from clearhold.flows.ticks import tick_every_minute
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter
 
 WATCH_S: Final = 0.5
 

@@ -23,14 +23,14 @@ from clearhold.store.ids import new_id
 from clearhold.store.joining.joining import join_log
 from clearhold.store.joining.trust import open_signing_keys
 from clearhold.store.keys.secrets import SecretBox, UnsealError
-from clearhold.store.lake.control_copy import ControlCopy
 from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import ControlCopy
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async, connect_sync
 from clearhold.store.redis_log.memory import RedisMemory
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.target import BegunRedis
+from clearhold.store.redis_log.server import BegunRedis
 from clearhold.store.state_snapshots import StateSnapshots
 
 

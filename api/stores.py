@@ -12,14 +12,14 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.ids import IdFactory
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.lake.control_copy import ControlCopy
 from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import ControlCopy
 from clearhold.store.record.checkpoint_log import CheckpointLog
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.record.verification import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.memory import RedisMemory
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 
 

@@ -38,7 +38,7 @@ from clearhold.store.lake.raw_events import RawEvents
 from clearhold.store.record.checkpoint_log import CheckpointLog
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.record.verification import LastVerifications
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter
 
 
 def wired_resources(

@@ -22,9 +22,8 @@ import duckdb
 from bench.harness import Figure, Run
 from bench.lake import fill
 from bench.workbench import PREFIX
-from clearhold.store.analysts.merging import FAN_IN
-from clearhold.store.analysts.part_files import write_part
-from clearhold.store.analysts.part_merger import PartMerger
+from clearhold.store.analysts.part_merger import PartMerger, write_part
+from clearhold.store.analysts.parts import FAN_IN
 from clearhold.store.analysts.tables import LakeColumn, lake_tables
 from clearhold.store.duck.database import open_database
 

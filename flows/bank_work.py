@@ -11,7 +11,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 
 
 class BankWork:

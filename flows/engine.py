@@ -19,10 +19,8 @@ import redis
 import structlog
 
 from clearhold.features.shard.questions import Owner
-from clearhold.flows.commit.collector import FlowCollector
-from clearhold.flows.commit.committer import Committer, Outbox
-from clearhold.flows.commit.epochs import Epochs
-from clearhold.flows.commit.event_tally import EventTally
+from clearhold.flows.commit.collector import EventTally, FlowCollector
+from clearhold.flows.commit.committer import Committer, Epochs, Outbox
 from clearhold.flows.scorer.supervisor import Commits
 from clearhold.store.clock import Clock
 from clearhold.store.duck.database import fold_wal
@@ -30,8 +28,7 @@ from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segmenter import Segmenter
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.offsets import log_time_of
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress, log_time_of
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.tables.row_tables import RowTables
 from clearhold.store.time_slice import low_priority

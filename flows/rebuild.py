@@ -31,8 +31,7 @@ from clearhold.store.duck.writer import BatchWriter, committed_offsets
 from clearhold.store.durable_files import fsync_folder
 from clearhold.store.errors import StartupError
 from clearhold.store.joining.identity import mark_database
-from clearhold.store.joining.losses import AcceptedLosses
-from clearhold.store.joining.lost_rows import keep_lost_rows
+from clearhold.store.joining.losses import AcceptedLosses, keep_lost_rows
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter

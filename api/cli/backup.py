@@ -25,8 +25,7 @@ from clearhold.store.joining.joining import name_of
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.redis_log.connect import check_external, connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.server import EmbeddedRedis
-from clearhold.store.redis_log.target import redis_target
+from clearhold.store.redis_log.server import EmbeddedRedis, redis_target
 
 EXIT_NOT_DONE: Final = 2
 _FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)

@@ -19,7 +19,7 @@ from clearhold.store.joining.inspection import Inspection, Report
 from clearhold.store.joining.joining import name_of
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.redis_log.target import redis_target
+from clearhold.store.redis_log.server import redis_target
 
 EXIT_BROKEN: Final = 1
 EXIT_NOT_BEGUN: Final = 2

@@ -28,7 +28,7 @@ from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.target import redis_target
+from clearhold.store.redis_log.server import redis_target
 
 EXIT_NOT_REBUILT: Final = 2
 

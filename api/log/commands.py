@@ -25,7 +25,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.entry_results import EntryResults
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter
 
 COMMITTED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."

@@ -9,7 +9,7 @@ from collections import deque
 from operator import itemgetter
 from typing import Final
 
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 
 UNAPPLIED_LIMIT: Final = 65_536
 """Entries a shard. Beyond it the oldest are forgotten: their duplicates are appended, and skipped by the flow."""

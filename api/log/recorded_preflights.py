@@ -15,7 +15,7 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.preflights import Preflights
 from clearhold.store.lake.raw_events import RawEvents
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 
 UNCOMMITTED_LIMIT: Final = 65_536
 """Pre-flights a shard that are durable and may be uncommitted."""

@@ -27,10 +27,9 @@ from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
-from clearhold.store.duck.reports.actors import ReportActors
 from clearhold.store.duck.reports.alerts import ReportAlerts
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
-from clearhold.store.duck.reports.transfers import ReportTransfers
+from clearhold.store.duck.reports.transfers import ReportActors, ReportTransfers
 from clearhold.store.duck.span import Span
 
 MOST_LISTED: Final = 200

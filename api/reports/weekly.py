@@ -39,9 +39,8 @@ from clearhold.features.shard.questions import Owner
 from clearhold.store.clock import Clock
 from clearhold.store.control.policies import Policies
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
-from clearhold.store.duck.reports.kri_snapshots import KriSnapshots
 from clearhold.store.duck.reports.scores import ReportScores
-from clearhold.store.duck.reports.snapshots import ReportSnapshots, ScorePoint
+from clearhold.store.duck.reports.snapshots import KriSnapshots, ReportSnapshots, ScorePoint
 from clearhold.store.duck.span import Span
 
 WEEKS_SHOWN: Final = 12

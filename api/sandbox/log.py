@@ -9,8 +9,7 @@ from clearhold.features.core.log_entry import shard_of
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.shard.questions import Owner, SeenEvents
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
 
 
 class SandboxLog:

@@ -39,7 +39,7 @@ from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.events import Events
 from clearhold.store.duck.parties import Entities
 from clearhold.store.duck.transfers import Transfers
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter
 
 _TAG: Final = "sandbox"
 

@@ -1,12 +1,21 @@
 """Metrics of the execution of actions for Prometheus, by type and result, never by tenant or id."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.flows.actions.counts import ActionCounts
 from clearhold.flows.running.counts import counter, gauge
+
+
+class ActionCounts:
+    def __init__(self) -> None:
+        self.executions: Counter[tuple[str, str]] = Counter()  # by type and result
+        self.requests: Counter[str] = Counter()  # to the bank, by verdict
+        self.unrecorded = 0
+        self.waiting = 0
+        self.unknown = 0
 
 
 class ActionCollector(Collector):

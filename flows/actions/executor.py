@@ -27,9 +27,9 @@ from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
-from clearhold.flows.actions.counts import ActionCounts
+from clearhold.flows.actions.collector import ActionCounts
 from clearhold.flows.actions.outcomes import DryRun, ExecutionOutcome, Result
-from clearhold.flows.running.ending import end
+from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.rule_registry import RuleRegistry
@@ -38,7 +38,7 @@ from clearhold.store.control.versions import Versions
 from clearhold.store.duck.actions import ActionTable
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter
 from clearhold.store.traces import new_trace_id
 
 RETRY_AFTER_S: Final = (0.5, 1, 2, 4, 8, 16, 30, 30, 30)

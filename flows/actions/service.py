@@ -5,8 +5,7 @@ from typing import Final
 import duckdb
 
 from clearhold.flows.actions.bank_actions import BankActions
-from clearhold.flows.actions.collector import ActionCollector
-from clearhold.flows.actions.counts import ActionCounts
+from clearhold.flows.actions.collector import ActionCollector, ActionCounts
 from clearhold.flows.actions.executor import ActionExecutor
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
@@ -14,8 +13,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.duck.actions import ActionTable
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
 
 MAX_CONNECTIONS: Final = 64
 

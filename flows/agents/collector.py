@@ -3,13 +3,26 @@
 Unit    seconds
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.flows.agents.counts import ImportCounts
-from clearhold.flows.running.counts import counter, gauge, histogram
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
+
+IMPORT_SECONDS_BOUNDS: Final = (1, 5, 15, 60, 300, 900, 3_600)
+
+
+class ImportCounts:
+    def __init__(self) -> None:
+        self.running = 0
+        self.imports: Counter[str] = Counter()  # by their last stage
+        self.read: Counter[str] = Counter()  # items by kind
+        self.appended: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()  # while reading, by reason
+        self.seconds = Distribution(IMPORT_SECONDS_BOUNDS)
 
 
 class ImportCollector(Collector):

@@ -23,7 +23,7 @@ from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage
 from clearhold.features.core.instants import DAY_US, DAYS_30
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.agents import AgentImportRow
-from clearhold.flows.agents.counts import ImportCounts
+from clearhold.flows.agents.collector import ImportCounts
 from clearhold.flows.agents.item_log import AT_ONCE, ItemLog, digest_of
 from clearhold.flows.agents.scan_client import ScanClient, ScanError
 from clearhold.store.clock import Clock

@@ -23,15 +23,14 @@ from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.state.program import AGENTS_SLUG
-from clearhold.flows.agents.collector import ImportCollector
-from clearhold.flows.agents.counts import ImportCounts
+from clearhold.flows.agents.collector import ImportCollector, ImportCounts
 from clearhold.flows.agents.importer import AgentImport, ImportProgress
 from clearhold.flows.agents.item_log import ItemLog, KnownItems
 from clearhold.flows.agents.scan_client import ScanClient, Sleep
 from clearhold.flows.backfill.step_log import Settle
 from clearhold.flows.running.bank_http import http_client
-from clearhold.flows.running.ending import end
 from clearhold.flows.running.shared_task import result_of
+from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
 from clearhold.store.control.programs import Programs
 from clearhold.store.duck.agents import AgentImports, Agents

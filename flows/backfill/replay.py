@@ -5,6 +5,7 @@ scoring of a transfer is its last. For that time the program's state is in memor
 """
 
 import struct
+import time
 from collections.abc import Iterable, Iterator
 from threading import Event
 from typing import BinaryIO, Final
@@ -16,7 +17,26 @@ from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.measurement.rescored import replayed
 from clearhold.features.shard.shard import ShardState
-from clearhold.flows.backfill.throttle import Throttle
+
+LONGEST_REST_S: Final = 0.02
+
+
+class Throttle:
+    """Slows down a long computation in a thread, which calls ``rest`` every few milliseconds.
+
+    Elapsed time less running time is the time for which others had the interpreter or the processor: the thread rests
+    for as long, and not at all on an idle machine.
+    """
+
+    def __init__(self) -> None:
+        self._began, self._ran = time.monotonic(), time.thread_time()
+
+    def rest(self) -> None:
+        """Rest for as long as is due, and measure again."""
+        kept_waiting = (time.monotonic() - self._began) - (time.thread_time() - self._ran)
+        time.sleep(min(max(0.0, kept_waiting), LONGEST_REST_S))
+        self._began, self._ran = time.monotonic(), time.thread_time()
+
 
 _FRAME: Final = struct.Struct("<qI")
 _SLICE_ENTRIES: Final = 20

@@ -24,8 +24,8 @@ from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
 from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
 from clearhold.flows.backfill.transfers import TransferBackfill
 from clearhold.flows.running.counts import BackfillCounts
-from clearhold.flows.running.ending import end
 from clearhold.flows.running.shared_task import result_of
+from clearhold.flows.running.supervision import end
 from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.backfills import BackfillRows
 

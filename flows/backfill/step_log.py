@@ -19,8 +19,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.store.clock import Clock
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
 from clearhold.store.redis_log.reader import LogReader
 
 STEPS_UNDER_WAY: Final = 4

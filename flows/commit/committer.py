@@ -13,14 +13,39 @@ from typing import Final
 import structlog
 
 from clearhold.features.core.instants import SECOND_US
-from clearhold.flows.commit.epochs import Epochs
 from clearhold.flows.running.counts import FlowCounts
 from clearhold.flows.stream.row_batch import RowBatch
 from clearhold.store.clock import Clock
 from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.tables.row_tables import RowTables, joined_by_type
 from clearhold.store.time_slice import low_priority
+
+
+class Epochs:
+    """The present epoch of every shard, 0 for the first owner. Written by one thread, read by any.
+
+    A larger epoch gives a shard to a new owner. Rows of the former owner carry the older epoch and are refused, so two
+    owners do no harm. Each commit writes the epochs beside its offsets: they survive a restart and a loss of Redis.
+    """
+
+    def __init__(self, shards: int, committed: Mapping[int, int]) -> None:
+        """``committed`` holds the epochs in the tables."""
+        self._of = [committed.get(shard, 0) for shard in range(shards)]
+
+    def of(self, shard: int) -> int:
+        return self._of[shard]
+
+    def set(self, shard: int, epoch: int) -> None:
+        """Give the shard to the owner of that epoch; ValueError unless it is newer than the present one."""
+        if epoch <= self._of[shard]:
+            raise ValueError(f"Epoch {epoch} of shard {shard} is not newer than {self._of[shard]}.")
+        self._of[shard] = epoch
+
+    def are_current(self, epochs: Mapping[int, int]) -> bool:
+        """Whether a batch of these shards and epochs comes from their present owners."""
+        return all(self._of[shard] == epoch for shard, epoch in epochs.items())
+
 
 QUEUED_ENTRIES_LIMIT: Final = 16_384
 FULL_ENTRIES: Final = 1_024

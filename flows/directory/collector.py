@@ -3,13 +3,26 @@
 Unit    seconds
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.flows.directory.counts import DirectoryCounts
-from clearhold.flows.running.counts import counter, gauge, histogram
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
+
+FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class DirectoryCounts:
+    def __init__(self) -> None:
+        self.fetches: Counter[tuple[str, str]] = Counter()  # by kind and result
+        self.unrecorded = 0
+        self.overflowed = 0
+        self.seconds = Distribution(FETCH_SECONDS_BOUNDS)
+        self.waiting = 0
+        self.paused_tenants = 0
 
 
 class DirectoryCollector(Collector):

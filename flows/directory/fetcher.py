@@ -22,10 +22,9 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
-from clearhold.flows.directory.counts import DirectoryCounts
+from clearhold.flows.directory.collector import DirectoryCounts
 from clearhold.flows.directory.first_seen import FirstSeen
-from clearhold.flows.directory.pace import TenantPace
-from clearhold.flows.directory.waiting import WaitingParties
+from clearhold.flows.directory.waiting import TenantPace, WaitingParties
 from clearhold.store.clock import Clock
 from clearhold.store.control.bank_keys import BankKeys
 from clearhold.store.duck.directory import DirectoryTable, DueParty

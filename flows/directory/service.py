@@ -3,8 +3,7 @@
 import duckdb
 
 from clearhold.flows.directory.bank_client import BankClient
-from clearhold.flows.directory.collector import DirectoryCollector
-from clearhold.flows.directory.counts import DirectoryCounts
+from clearhold.flows.directory.collector import DirectoryCollector, DirectoryCounts
 from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from clearhold.flows.directory.first_seen import FirstSeen
 from clearhold.flows.running.bank_http import http_client
@@ -12,7 +11,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.bank_keys import BankKeys
 from clearhold.store.duck.directory import DirectoryTable
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.tables.row_tables import RowTables
 
 

@@ -9,10 +9,10 @@ Errors  none: an error ends one run of the work
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from math import inf
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -20,7 +20,24 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.backoff import pause_after
-from clearhold.flows.running.ending import end
+
+CANCELLED_AGAIN_AFTER_S: Final = 0.5
+
+
+async def end(tasks: "Iterable[asyncio.Task[Any]]") -> None:
+    """Cancel the tasks, repeatedly if need be, and return when all have ended. Their errors are dropped.
+
+    A cancellation can be lost: the Redis client sends under ``asyncio.wait_for``, and on Python 3.11 that returns a
+    result instead of the cancellation when both arrive together.
+    """
+    every = {*tasks}
+    running = every
+    while running:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=CANCELLED_AGAIN_AFTER_S)
+    await asyncio.gather(*every, return_exceptions=True)
+
 
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 15.0

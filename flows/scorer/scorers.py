@@ -1,12 +1,15 @@
 """All scorer processes of a service: started, asked, informed of commits, and ended together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Thread
 from time import monotonic
 
 import redis
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from clearhold.features.shard.questions import Owner
+from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
 from clearhold.flows.scorer.supervisor import SCORER, Commits, ScorerPaths, ScorerProcess
 from clearhold.flows.scorer.wire import FrameKind
@@ -103,3 +106,17 @@ class ScorerProcesses:
 
     def _connection_of(self, shard: int) -> ScorerConnection | None:
         return self.processes[shard % len(self.processes)].connection
+
+
+class ScorerCollector(Collector):
+    """Without series for a service that scores in its own process."""
+
+    def __init__(self, scorers: object) -> None:
+        self._processes = scorers.processes if isinstance(scorers, ScorerProcesses) else ()
+
+    def collect(self) -> Iterator[Metric]:
+        up = {str(each.number): each.connection is not None for each in self._processes}
+        yield gauge("clearhold_scorer_up", "1 while the scorer process answers, else 0.", up, "scorer")
+        restarts = {str(each.number): each.restarts for each in self._processes}
+        replaced = "Times that a scorer process died or hung and was replaced."
+        yield counter("clearhold_scorer_restarts", replaced, restarts, "scorer")

@@ -10,19 +10,42 @@ from threading import Event
 from typing import Final, Protocol
 
 import structlog
+from bytewax import operators as op
+from bytewax.dataflow import Dataflow, Stream
 from bytewax.errors import BytewaxRuntimeError
+from bytewax.inputs import Source
+from bytewax.operators import KeyedStream
+from bytewax.outputs import Sink
 from bytewax.testing import run_main
 
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.stream.log_source import LogSource, Reader
-from clearhold.flows.stream.record_sink import RecordSink
-from clearhold.flows.stream.row_batch import RowSink, batch_of
-from clearhold.flows.stream.score_bank_events import score_bank_events
-from clearhold.flows.stream.shard_step import ShardChunk, ShardStep, Snapshots, StepContext
+from clearhold.flows.stream.row_batch import RecordSink, RowSink, batch_of
+from clearhold.flows.stream.shard_step import ShardChunk, ShardResults, ShardStep, Snapshots, StepContext
 from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.state_snapshots import StateSnapshots
+
+
+def score_bank_events(
+    log: Source[ShardChunk], *, context: StepContext, record: Sink[tuple[str, ShardResults]]
+) -> Dataflow:
+    """Score every entry of the ingest log; a test hands in a source and a sink that are lists.
+
+    log ─▶ by shard ─▶ one stateful step ─▶ committed with the log offset
+                       └ for each entry: decode ▸ dedupe ▸ apply ▸ score ▸ detect ▸ route ▸ match
+
+    The order within the step is that of ``features/shard``. An entry that cannot be decoded becomes a quarantine row
+    that commits with its neighbours; a separate branch would need separate offsets.
+    """
+    flow = Dataflow("score_bank_events")
+    chunks: Stream[ShardChunk] = op.input("log", flow, log)
+    by_shard: KeyedStream[ShardChunk] = op.key_on("by_shard", chunks, lambda chunk: str(chunk.shard))
+    results: KeyedStream[ShardResults] = op.stateful_batch("scored", by_shard, lambda _: ShardStep(context))
+    op.output("record", results, record)
+    return flow
+
 
 GC_THRESHOLDS: Final = (10_000, 250, 1_000_000)  # a first collection holds up answers for 2 to 4 ms
 _REPLAY_PAGE_ENTRIES: Final = 2_048

@@ -22,10 +22,54 @@ import structlog
 from clearhold.features.core.backoff import pause_after
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.scorer.remote_owner import ScorerConnection
-from clearhold.flows.scorer.silence import Silence
 from clearhold.flows.scorer.wire import Beginning, FrameKind, Start, frame, receive
 from clearhold.flows.stream.row_batch import RowBatch, decoded
 from clearhold.store.redis_log.keys import owner_key
+
+AT_WORK: Final = frozenset("RD")  # runs or could run; waits for a disk
+
+
+class Usage(NamedTuple):
+    """The kernel's account of a process: the letter of its state, and its processor time in ticks."""
+
+    state: str
+    ticks: int
+
+
+def usage_of(pid: int) -> Usage:
+    """From ``/proc/<pid>/stat``: Linux, where scorers run. A name may hold blanks and brackets; none follows it."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    return Usage(fields[0], int(fields[11]) + int(fields[12]))
+
+
+class Silence:
+    """The silence of one scorer, checked every ``step_s`` without a message: one that hangs is replaced soon.
+
+    On an overloaded machine or with a stalled disk a healthy scorer is silent too, and replacing it would add the work
+    of a start. The kernel shows the difference: a working process uses or awaits a processor or a disk.
+    """
+
+    def __init__(self, pid: int, *, step_s: float, hung_after_s: float, longest_s: float) -> None:
+        self._pid, self._step_s = pid, step_s
+        self._hung_after_s, self._longest_s = hung_after_s, longest_s
+        self._lasts_s = self._idle_s = 0.0
+        self._ticks = 0
+
+    def ended(self) -> None:
+        self._lasts_s = self._idle_s = 0.0
+
+    def goes_on(self) -> None:
+        """One more silent step; ``TimeoutError`` at the limit."""
+        state, ticks = usage_of(self._pid)
+        worked = state in AT_WORK or (self._lasts_s > 0 and ticks > self._ticks)
+        self._lasts_s += self._step_s
+        self._idle_s = 0.0 if worked else self._idle_s + self._step_s
+        self._ticks = ticks
+        if self._idle_s >= self._hung_after_s:
+            raise TimeoutError(f"It has been silent and without work for {self._idle_s:.0f} s.")
+        if self._lasts_s >= self._longest_s:
+            raise TimeoutError(f"It has been silent for {self._lasts_s:.0f} s.")
+
 
 HUNG_AFTER_S: Final = 10.0
 LOADED_WITHIN_S: Final = 120.0

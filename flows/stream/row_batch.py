@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import msgspec
 import pyarrow as pa
+from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.flows.stream.shard_step import ShardResults
@@ -111,3 +112,33 @@ def _stream_of(table: pa.Table) -> pa.Buffer:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue()
+
+
+NO_EPOCHS: Final[dict[int, int]] = {}
+
+Result = tuple[str, ShardResults]
+
+
+class RecordSink(DynamicSink[Result]):
+    """The sink of the flow: hands the results of a batch on as one batch of columns.
+
+    ``epochs`` are those under which this process owns its shards; ``between`` is called before each column.
+    """
+
+    def __init__(
+        self, sink: RowSink, epochs: dict[int, int] = NO_EPOCHS, *, between: Callable[[], None] = nothing
+    ) -> None:
+        self._sink, self._epochs, self._between = sink, epochs, between
+
+    def build(self, _step_id: str, _worker_index: int, _worker_count: int) -> "RecordPartition":
+        return RecordPartition(self._sink, self._epochs, self._between)
+
+
+class RecordPartition(StatelessSinkPartition[Result]):
+    def __init__(self, sink: RowSink, epochs: dict[int, int], between: Callable[[], None]) -> None:
+        self._sink, self._epochs, self._between = sink, epochs, between
+
+    def write_batch(self, items: list[Result]) -> None:
+        new = [results for _, results in items if not results.is_committed]
+        if new:
+            self._sink.put(batch_of(new, self._epochs, between=self._between))

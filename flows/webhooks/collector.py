@@ -1,5 +1,6 @@
 """Metrics of webhooks for Prometheus, by result, never by tenant, endpoint or id."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from prometheus_client.metrics_core import Metric
@@ -7,8 +8,20 @@ from prometheus_client.registry import Collector
 
 from clearhold.features.core.instants import SECOND_US
 from clearhold.flows.running.counts import counter, gauge
-from clearhold.flows.webhooks.counts import WebhookCounts
 from clearhold.store.clock import Clock
+
+
+class WebhookCounts:
+    """The committer's thread changes ``events_lost``, the event loop all others."""
+
+    def __init__(self) -> None:
+        self.attempts: Counter[str] = Counter()  # by result: delivered, or an AttemptError
+        self.events_lost = 0
+        self.waiting = 0
+        self.in_flight = 0
+        self.due_since: int | None = None  # when the oldest due delivery became due, or None
+        self.exhausted = 0
+        self.disabled: Counter[str] = Counter()  # endpoints, by reason
 
 
 class WebhookCollector(Collector):

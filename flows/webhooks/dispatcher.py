@@ -32,8 +32,8 @@ from clearhold.features.webhooks.delivery import (
 )
 from clearhold.features.webhooks.event_types import EventType
 from clearhold.features.webhooks.signature import delivery_headers
-from clearhold.flows.running.ending import end
-from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.running.supervision import end
+from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.flows.webhooks.outbox import delivery_rows
 from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, WaitingDelivery
 from clearhold.flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow

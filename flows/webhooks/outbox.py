@@ -32,7 +32,7 @@ from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.event_types import EventType
 from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, WebhookEvent
-from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhooks import Enabled, Endpoint

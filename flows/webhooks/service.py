@@ -5,8 +5,7 @@ from typing import Final
 import duckdb
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.flows.webhooks.collector import WebhookCollector
-from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.collector import WebhookCollector, WebhookCounts
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.flows.webhooks.network import GuardedNetwork, Resolver
 from clearhold.flows.webhooks.outbox import WebhookOutbox

@@ -12,12 +12,43 @@ from importlib import import_module
 from pathlib import Path
 from threading import Event
 from typing import IO, Any, Final, cast
+from zlib import crc32
 
+import duckdb
 import pyarrow.parquet as pq
 
-from clearhold.store.analysts.part_files import ROWS_PER_GROUP
 from clearhold.store.analysts.tables import LakeColumn
-from clearhold.store.durable_files import durable_file
+from clearhold.store.durable_files import durable_file, durable_name
+
+ROWS_PER_GROUP: Final = 50_000
+_AT_ONCE: Final = 1 << 20
+_COPY: Final = """
+    COPY ({select}) TO '{path}'
+    (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {group}, USE_TMP_FILE false)
+"""
+
+
+def write_part(cursor: duckdb.DuckDBPyConnection, select: str, path: Path) -> int:
+    """Write the rows of a SELECT in its order; returns their number."""
+    with durable_name(path) as unfinished:
+        statement = _COPY.format(select=select, path=quoted(unfinished), group=ROWS_PER_GROUP)
+        (rows,) = cursor.execute(statement).fetchall()[0]
+    return int(rows)
+
+
+def checksum(path: Path) -> int:
+    """The CRC-32 of a whole file."""
+    total = 0
+    with path.open("rb") as file:
+        while piece := file.read(_AT_ONCE):
+            total = crc32(piece, total)
+    return total
+
+
+def quoted(path: Path | str) -> str:
+    """A path for use between quotes in SQL."""
+    return str(path).replace("'", "''")
+
 
 _THREADS: Final = "POLARS_MAX_THREADS"
 

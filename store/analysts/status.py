@@ -6,7 +6,7 @@ import msgspec
 
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.store.analysts.control_rows import control_tables
-from clearhold.store.analysts.part_files import checksum
+from clearhold.store.analysts.part_merger import checksum
 from clearhold.store.analysts.parts import Part, PartList, read_parts
 from clearhold.store.analysts.retention import due_parts, parts_to_remove
 from clearhold.store.analysts.tables import lake_tables

@@ -24,10 +24,19 @@ from msgspec.structs import replace
 from clearhold.features.core.instants import HOUR_US, SECOND_US, datetime_of
 from clearhold.store.analysts.analyst_file import analyst_sha256, make_analyst_file
 from clearhold.store.analysts.control_rows import ControlRows, control_tables
-from clearhold.store.analysts.merging import MOST_ROWS, due_for_merging
-from clearhold.store.analysts.part_files import checksum, write_part
-from clearhold.store.analysts.part_merger import PartMerger
-from clearhold.store.analysts.parts import FOLDER, Copied, Ended, Part, PartList, in_order, read_parts, write_parts
+from clearhold.store.analysts.part_merger import PartMerger, checksum, write_part
+from clearhold.store.analysts.parts import (
+    FOLDER,
+    MOST_ROWS,
+    Copied,
+    Ended,
+    Part,
+    PartList,
+    due_for_merging,
+    in_order,
+    read_parts,
+    write_parts,
+)
 from clearhold.store.analysts.retention import Days, EndingDays, ended_before, ended_too_soon, without_ended_days
 from clearhold.store.analysts.tables import DAY, LakeTable, lake_tables
 from clearhold.store.clock import Clock

@@ -25,9 +25,9 @@ from clearhold.store.errors import StartupError
 from clearhold.store.joining.continuity import sentence_of, shard_ends
 from clearhold.store.joining.losses import FILE as LOSSES
 from clearhold.store.joining.losses import AcceptedLosses
-from clearhold.store.lake.control_copy import ControlCopy
 from clearhold.store.lake.log_segments import LogSegments, shard_name
 from clearhold.store.lake.segment_files import SegmentFiles
+from clearhold.store.lake.segmenter import ControlCopy
 from clearhold.store.record.chain_file import SUFFIX, cut_torn_line
 from clearhold.store.record.checkpoint_log import FILE as CHECKPOINTS
 from clearhold.store.redis_log.reader import LogReader

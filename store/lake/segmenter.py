@@ -4,6 +4,7 @@ Any step may be the last before a crash: the next run reads a page again, skips 
 that were not trimmed.
 """
 
+from threading import Lock
 from typing import Final
 
 from clearhold.store.lake.log_segments import LogSegments
@@ -66,3 +67,21 @@ class Segmenter:
 
 def _age_ms(offset: int, newest: int) -> int:
     return (newest >> SEQ_BITS) - (offset >> SEQ_BITS)
+
+
+class ControlCopy:
+    """Safe to use from several threads, one of which copies at a time."""
+
+    def __init__(self, reader: LogReader, segments: LogSegments) -> None:
+        self._reader, self._segments = reader, segments
+        self._copying = Lock()
+
+    def copy(self, tenant_id: str) -> None:
+        """Copy the entries that the tenant's segments lack."""
+        with self._copying:
+            after = self._segments.last_control_offset(tenant_id)
+            self._segments.write_control(tenant_id, self._reader.control_of(tenant_id, after))
+
+    def copy_all(self) -> None:
+        for tenant_id in self._reader.tenants():
+            self.copy(tenant_id)

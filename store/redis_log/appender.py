@@ -21,16 +21,13 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import timers
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.append_times import AppendTimes
 from clearhold.store.redis_log.keys import (
     TENANTS,
     control_key,
     shard_key,
 )
 from clearhold.store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
-from clearhold.store.redis_log.packing import command, first_error, xadd
-from clearhold.store.redis_log.pipeline import Pipeline
-from clearhold.store.redis_log.same_log import SameLog
+from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error, xadd
 
 WRITE_WITHIN_S: Final = 1.5
 """Connecting, sending and all confirmations of one write: the latest time at which callers learn that Redis is gone."""

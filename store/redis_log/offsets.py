@@ -3,6 +3,8 @@
 Errors  ``ValueError`` for an id that has no offset
 """
 
+import asyncio
+from collections.abc import Callable
 from typing import Final
 
 SEQ_BITS: Final = 20
@@ -28,3 +30,48 @@ def stream_id_of(offset: int) -> str:
 def log_time_of(offset: int) -> int:
     """The time at which Redis took the entry, in microseconds, to the millisecond."""
     return (offset >> SEQ_BITS) * 1_000
+
+
+class LogProgress:
+    """The offsets up to which each shard's entries are applied and committed; 0 without entries.
+
+    Written by the threads that move entries, read by any thread.
+    """
+
+    def __init__(self, shards: int) -> None:
+        self.shards = shards
+        self._applied = [0] * shards
+        self._committed = [0] * shards
+
+    def applied_offset(self, shard: int) -> int:
+        """The offset up to which the shard's state has applied every entry."""
+        return self._applied[shard]
+
+    def committed_offset(self, shard: int) -> int:
+        """The offset up to which the tables have the rows of the shard's entries."""
+        return self._committed[shard]
+
+    def mark_applied(self, shard: int, offset: int) -> None:
+        self._applied[shard] = offset
+
+    def mark_committed(self, shard: int, offset: int) -> None:
+        self._committed[shard] = offset
+
+
+POLL_EVERY_S: Final = 0.004
+
+
+class CommitWaiter:
+    """Waits until an entry is committed: then all its effects can be read. Belongs to one event loop.
+
+    The flow commits on other threads, so ``committed_offset`` is polled; a commit takes some milliseconds.
+    """
+
+    def __init__(self, committed_offset: Callable[[int], int]) -> None:
+        self._committed_offset = committed_offset
+
+    async def wait(self, shard: int, offset: int, *, within_s: float | None = None) -> None:
+        """Return once the shard is committed up to ``offset``; without ``within_s`` there is no limit, else ``TimeoutError``."""
+        async with asyncio.timeout(within_s):
+            while self._committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
+                await asyncio.sleep(POLL_EVERY_S)

@@ -7,13 +7,28 @@ Errors  given to ``on_end``, once: Redis has closed the connection, or sent an i
 """
 
 import asyncio
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
 import hiredis
+import msgspec
+import structlog
+from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
+
+from clearhold.store.data_dir import LogIdentity
+from clearhold.store.redis_log.keys import (
+    FIELD_APPENDED_AT,
+    FIELD_BODY,
+    FIELD_KIND,
+    FIELD_PROGRAM,
+    IDENTITY,
+    shard_key,
+)
+from clearhold.store.redis_log.offsets import offset_of
 
 _CLOSED: Final = "Redis closed the connection."
 
@@ -70,3 +85,103 @@ class Pipeline(asyncio.Protocol):
         if not self._is_over:
             self.close()
             self._on_end(error)
+
+
+AT_LEAST_S: Final = 0.001
+HALVED_EVERY_S: Final = 1.0
+
+_MEAN_GAIN: Final = 1 / 8
+_DEVIATION_GAIN: Final = 1 / 4
+_DEVIATIONS: Final = 4
+
+
+class AppendTimes:
+    """Estimates the time of an append from the last ones, in seconds of one event loop's clock.
+
+    As in RFC 6298: a smoothed mean and four mean deviations. The estimate halves with each second without an append,
+    so that one slow moment does not count for long.
+    """
+
+    def __init__(self) -> None:
+        self._mean, self._deviation, self._noted_at = 0.0, 0.0, 0.0
+
+    def note(self, took_s: float, *, now: float) -> None:
+        """Note an append that ended now, confirmed or not."""
+        error = took_s - self._mean
+        self._deviation += _DEVIATION_GAIN * (abs(error) - self._deviation)
+        self._mean += _MEAN_GAIN * error
+        self._noted_at = now
+
+    def expected_s(self, *, now: float) -> float:
+        """The time to allow for an append that begins now."""
+        quiet_s = max(0.0, now - self._noted_at)
+        kept = math.exp2(-quiet_s / HALVED_EVERY_S)
+        return max(AT_LEAST_S, kept * (self._mean + _DEVIATIONS * self._deviation))
+
+
+def command(*words: str | int | bytes) -> bytes:
+    packed: bytes = pack_command(words)  # type: ignore[arg-type]  # Its stub allows one word only
+    return packed
+
+
+def xadd(key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
+    about = (FIELD_KIND, str(kind), FIELD_PROGRAM, program_id, FIELD_APPENDED_AT, appended_at)
+    return command("XADD", key, stream_id, *about, FIELD_BODY, body)
+
+
+def first_error(reply: Any) -> ResponseError | None:
+    """An EXEC answers with a list, in which a command that failed stands as an error."""
+    parts = reply if isinstance(reply, list) else []
+    return next((part for part in parts if isinstance(part, ResponseError)), None)
+
+
+log = structlog.get_logger()
+
+
+class OtherLogError(RedisConnectionError):
+    """This Redis does not have our log, or not all of it."""
+
+
+class SameLog:
+    """Checks that a new connection of the appender leads to the same log as before.
+
+    A Redis whose disk was exchanged answers like any other, and its confirmed entries would be in a separate log.
+    """
+
+    def __init__(self, identity: LogIdentity) -> None:
+        self._identity = identity
+        self._is_other = False
+
+    async def require(self, connection: AbstractConnection, last: Sequence[int]) -> None:
+        """``last`` is the highest confirmed offset of each shard, 0 without one."""
+        shards = [shard for shard, offset in enumerate(last) if offset]
+        questions = [("GET", IDENTITY), *(("XINFO", "STREAM", shard_key(shard)) for shard in shards)]
+        await connection.send_packed_command(connection.pack_commands(questions))
+        missing = "id" if not self._is_ours(await connection.read_response(disable_decoding=True)) else None
+        for shard in shards:
+            if await _tail(connection) < last[shard]:
+                missing = missing or f"shard {shard}"
+        self._note(missing)
+        if missing is not None:
+            raise OtherLogError("Redis no longer has the log that it had.")
+
+    def _is_ours(self, stored: bytes | None) -> bool:
+        return stored is not None and msgspec.json.decode(stored, type=LogIdentity) == self._identity
+
+    def _note(self, missing: str | None) -> None:
+        """Log one line when the log is gone, and one when it is back."""
+        if (missing is not None) != self._is_other:
+            self._is_other = missing is not None
+            if missing is None:
+                log.warning("log_is_back")
+            else:
+                log.error("log_is_gone", missing=missing)
+
+
+async def _tail(connection: AbstractConnection) -> int:
+    """The offset of the newest entry ever appended, from the answer to XINFO STREAM; 0 without a stream."""
+    try:
+        about = await connection.read_response(disable_decoding=True)
+    except ResponseError:
+        return 0
+    return offset_of(dict(zip(about[::2], about[1::2], strict=True))[b"last-generated-id"])

@@ -8,17 +8,20 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import redis
 import structlog
 
+from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log.binary import ServerBinary, server_binary
 from clearhold.store.redis_log.child import end, last_words, spawn
-from clearhold.store.redis_log.connect import connect_sync
+from clearhold.store.redis_log.connect import check_external, connect_sync
 
 READY_WITHIN_S: Final = 120.0
 """Reading back a log of some gigabytes takes about this long."""
@@ -154,3 +157,29 @@ def _short_enough(socket: Path) -> Path:
         f"The path {socket} is too long for a unix socket ({_SOCKET_PATH_BYTES} bytes); "
         "use a shorter data directory, or start from within it."
     )
+
+
+class BegunRedis(NamedTuple):
+    """The address of Redis, and a wait for its first answer: loading its log may take seconds."""
+
+    target: str | Path
+    wait: Callable[[], None]
+
+
+def begun_redis(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> BegunRedis:
+    """The embedded Redis, started and not awaited, or the named one, checked."""
+    if redis_url is not None:
+        with closing(connect_sync(redis_url)) as client:
+            check_external(client)
+        return BegunRedis(redis_url, lambda: None)
+    embedded = EmbeddedRedis(data_dir.path)
+    embedded.begin()
+    opened.callback(embedded.stop)
+    return BegunRedis(embedded.socket_path, embedded.wait)
+
+
+def redis_target(redis_url: str | None, data_dir: DataDir, opened: ExitStack) -> str | Path:
+    """The address of the log's Redis: the embedded one, started now, or the named one."""
+    begun = begun_redis(redis_url, data_dir, opened)
+    begun.wait()
+    return begun.target

@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-from clearhold.flows.running.ending import end
+from clearhold.flows.running.supervision import end
 from clearhold.store.redis_log.connect import connect_async
 from clearhold.store.redis_log.memory import RedisMemory
 from tests.support.redis_process import redis_of_its_own

@@ -13,8 +13,7 @@ from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.events import EventRow
-from clearhold.flows.commit.committer import Committer
-from clearhold.flows.commit.epochs import Epochs
+from clearhold.flows.commit.committer import Committer, Epochs
 from clearhold.flows.stream.log_source import LogPartition
 from clearhold.flows.stream.row_batch import batch_of
 from clearhold.flows.stream.shard_step import ShardChunk, ShardResults
@@ -24,7 +23,7 @@ from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segmenter import Segmenter
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of

@@ -26,7 +26,7 @@ from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
-from clearhold.flows.scorer.local_owner import LocalOwner
+from clearhold.flows.scorer.local import LocalOwner
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.registry import Registry
@@ -37,14 +37,14 @@ from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.lake.control_copy import ControlCopy
 from clearhold.store.lake.log_segments import LogSegments
+from clearhold.store.lake.segmenter import ControlCopy
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async, connect_sync
 from clearhold.store.redis_log.keys import control_key, shard_key
 from clearhold.store.redis_log.memory import RedisMemory
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.tables.row_tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app

@@ -18,7 +18,7 @@ from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.delivery import Attempt, answered
 from clearhold.features.webhooks.event_types import EventType
 from clearhold.features.webhooks.signature import secret_of
-from clearhold.flows.webhooks.counts import WebhookCounts
+from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.flows.webhooks.outbox import WebhookOutbox
 from clearhold.store.control.entries import (

@@ -11,7 +11,7 @@ import duckdb
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
-from clearhold.store.duck.reports.actors import ReportedActor
+from clearhold.store.duck.reports.transfers import ReportedActor
 from clearhold.store.duck.span import Span
 from clearhold.store.duck.timeline import Timeline
 from clearhold.store.tables.predicate import Predicate

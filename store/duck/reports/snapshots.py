@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 import duckdb
 
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.store.duck.span import Span
+from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import Predicate
 
 _POINTS: Final = """
@@ -59,3 +61,32 @@ class ReportSnapshots:
         with self._connection.cursor() as cursor:
             rows = cursor.execute(_SCORES.format(matching=predicate.sql), predicate.values).fetchall()
         return {program_id: score for program_id, score in rows if score is not None}
+
+
+_ROW: Final = row_builder(KriSnapshotRow)
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+_NEWEST: Final = """SELECT max("offset") FROM kri_snapshots WHERE {matching}"""
+_AT_OFFSET: Final = f"""SELECT {select_list(KriSnapshotRow)} FROM kri_snapshots WHERE {{matching}} AND "offset" = ?"""
+
+
+class KriSnapshots:
+    """Reads committed rows. The caller opens and closes the connection."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def newest(self, principal: Principal, program_id: str, *, upto: int | None = None) -> KriSnapshotRow | None:
+        """The newest snapshot of a program, or its newest at or before an instant (microseconds); None without one."""
+        principal.require_program(program_id)
+        predicate = Predicate(principal)
+        predicate.add("program_id = ?", program_id)
+        predicate.between("as_of_at", None, None if upto is None else upto + 1)
+        with self._connection.cursor() as cursor:
+            cursor.execute(_NEWEST.format(matching=predicate.sql), predicate.values)
+            newest = cursor.fetchone()
+            if newest is None or newest[0] is None:
+                return None
+            cursor.execute(_AT_OFFSET.format(matching=predicate.sql), [*predicate.values, *newest])
+            row = cursor.fetchone()
+        return None if row is None else _ROW(row)

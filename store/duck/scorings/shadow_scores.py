@@ -6,10 +6,21 @@ import duckdb
 
 from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.stability import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.tables.predicate import Predicate
-from clearhold.store.tables.stability import score_class_sql
+
+
+def score_class_sql(score: str) -> str:
+    """The class of a score. DuckDB's ``least`` leaves out null."""
+    return f"if({score} IS NULL, {UNSCORED_CLASS}, least({score} // 10, {LAST_TEN}))"
+
+
+def share_sql(count: str, whole: str) -> str:
+    """The share of a class with ``count`` among all classes, with ``whole``."""
+    return f"({count} + {ADDED}) / ({whole} + {ADDED * SCORE_CLASSES})"
+
 
 MATURES_AFTER_US: Final = DAYS_60
 

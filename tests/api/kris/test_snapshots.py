@@ -8,7 +8,7 @@ import pytest
 from msgspec import json
 
 from clearhold.features.core.principal import Principal
-from clearhold.store.duck.reports.kri_snapshots import KriSnapshots
+from clearhold.store.duck.reports.snapshots import KriSnapshots
 from tests.support.alerting import alerts_of, appeal, decide, deliver, outgoing, read
 from tests.support.principals import an_operator
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused

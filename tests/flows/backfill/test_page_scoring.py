@@ -14,9 +14,8 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeature
 from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.questions import CardInForce
-from clearhold.flows.backfill.page_scoring import PageScoring
-from clearhold.flows.backfill.scoring_process import EndedError, ScoringProcess
-from clearhold.flows.backfill.throttle import LONGEST_REST_S, Throttle
+from clearhold.flows.backfill.page_scoring import EndedError, PageScoring, ScoringProcess
+from clearhold.flows.backfill.replay import LONGEST_REST_S, Throttle
 from clearhold.flows.running.workers import Workers
 from clearhold.store.tables.columns import arrow_table, columns_of
 from tests.support.builders import a_vector

@@ -7,14 +7,13 @@ from threading import Event, Thread
 import duckdb
 import pytest
 
-from clearhold.flows.commit.committer import Committer
-from clearhold.flows.commit.epochs import Epochs
+from clearhold.flows.commit.committer import Committer, Epochs
 from clearhold.flows.stream.row_batch import RowBatch, batch_of
 from clearhold.flows.stream.shard_step import ShardResults
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed_offsets
-from clearhold.store.redis_log.progress import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress
 from tests.support.duck_rows import an_event
 
 SHARDS = 2

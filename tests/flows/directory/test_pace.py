@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.core.instants import HOUR_US, SECOND_US
-from clearhold.flows.directory.pace import MAX_BACKOFF_US, MAX_RETRY_AFTER_US, MAX_TURNS_AHEAD, PAUSE_US, TenantPace
+from clearhold.flows.directory.waiting import MAX_BACKOFF_US, MAX_RETRY_AFTER_US, MAX_TURNS_AHEAD, PAUSE_US, TenantPace
 from tests.support.clock import T0
 
 KEY = "test_key_of_the_bank"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clearhold.flows.lake.copying import LakeCopying
-from clearhold.store.analysts.merging import FAN_IN
+from clearhold.store.analysts.parts import FAN_IN
 from clearhold.store.analysts.writer import KEPT_US
 from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock

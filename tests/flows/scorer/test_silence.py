@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clearhold.flows.scorer.silence import Silence, usage_of
+from clearhold.flows.scorer.supervisor import Silence, usage_of
 from tests.support.waiting import eventually
 
 HUNG_AFTER_S = 10.0

@@ -9,8 +9,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from clearhold.store.analysts.part_files import ROWS_PER_GROUP, write_part
-from clearhold.store.analysts.part_merger import PartMerger
+from clearhold.store.analysts.part_merger import ROWS_PER_GROUP, PartMerger, write_part
 from clearhold.store.analysts.tables import LakeTable, lake_tables
 
 # ruff: noqa: S608 - statements are put together from the names of our own tables

@@ -15,7 +15,7 @@ import pytest
 from clearhold.features.core.bands import band_word
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.wilson import wilson_interval
-from clearhold.store.analysts.macros import STATEMENTS
+from clearhold.store.analysts.analyst_file import STATEMENTS
 from clearhold.store.analysts.questions import QUESTIONS
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_label, a_scoring, an_alert, an_event

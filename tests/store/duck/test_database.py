@@ -8,8 +8,7 @@ import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.rules import RuleMatchRow
-from clearhold.store.duck.database import open_database, open_to_read
-from clearhold.store.duck.renamed_columns import RENAMED_COLUMNS
+from clearhold.store.duck.database import RENAMED_COLUMNS, open_database, open_to_read
 from clearhold.store.duck.scorings.newest import newest_of
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.errors import StartupError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearhold.store.redis_log.append_times import AT_LEAST_S, AppendTimes
+from clearhold.store.redis_log.pipeline import AT_LEAST_S, AppendTimes
 
 
 def times_of(*took_s: float) -> AppendTimes:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clearhold.store.redis_log.commit_waiter import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter
 
 
 def test_given_a_shard_that_is_committed_up_to_the_entry_when_waited_for_then_it_returns_at_the_first_look() -> None:

@@ -15,8 +15,8 @@ from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async, connect_sync
 from clearhold.store.redis_log.keys import IDENTITY
+from clearhold.store.redis_log.pipeline import SameLog
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.redis_log.same_log import SameLog
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.clock import T0
 

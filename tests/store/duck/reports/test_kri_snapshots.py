@@ -10,7 +10,7 @@ import pytest
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.store.duck.reports.kri_snapshots import KriSnapshots
+from clearhold.store.duck.reports.snapshots import KriSnapshots
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_snapshot

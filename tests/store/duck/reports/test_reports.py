@@ -11,9 +11,8 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.store.duck.reports.actors import ReportedActor
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
-from clearhold.store.duck.reports.transfers import ReportTransfers
+from clearhold.store.duck.reports.transfers import ReportedActor, ReportTransfers
 from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.row_tables import row_tables
