@@ -13,6 +13,7 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.actions import ActionRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed
@@ -53,12 +54,7 @@ class StoredAction(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
 
 
-class Actions:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Actions(CommittedRows):
     def find(self, principal: Principal, action_id: str) -> StoredAction | None:
         """ForbiddenError when the tenant has it on a program, or as a whole, out of the principal's reach."""
         with self._connection.cursor() as cursor:
@@ -78,11 +74,8 @@ class Actions:
             return _linked(cursor, principal, rows)
 
 
-class ActionTable:
+class ActionTable(CommittedRows):
     """The newest rows of all tenants' actions, for their execution."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
 
     def read(self, tenant_id: str, action_id: str) -> ActionRow | None:
         with self._connection.cursor() as cursor:

@@ -6,12 +6,12 @@ Errors  none; an unknown agent or import is None
 from collections.abc import Sequence
 from typing import Any, Final
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.vocabulary import Band
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, listed
 
@@ -61,11 +61,8 @@ class StoredAgent(msgspec.Struct, frozen=True, kw_only=True):
     score: ScoreRow | None
 
 
-class Agents:
+class Agents(CommittedRows):
     """Safe from any thread: each call has its own cursor. The caller has checked access to the program."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
 
     def page(
         self, tenant_id: str, program_id: str, after: str, limit: int, *, bands: Sequence[Band] | None = None
@@ -96,11 +93,8 @@ class Agents:
         return [StoredAgent(row=row, score=scores.get(row.id)) for row in rows]
 
 
-class AgentImports:
+class AgentImports(CommittedRows):
     """Safe from any thread: each call has its own cursor."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
 
     def newest(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
         """The newest begin or end of an import."""

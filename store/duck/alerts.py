@@ -6,12 +6,12 @@ Errors  none; an unknown alert is None
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import WAITING
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
@@ -46,12 +46,7 @@ class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
     opened_to: int | None = None
 
 
-class Alerts:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Alerts(CommittedRows):
     def find(self, principal: Principal, alert_id: str) -> AlertRow | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
         with self._connection.cursor() as cursor:
@@ -86,8 +81,7 @@ class Alerts:
         offsets = sorted({offset for _, offset in places})
         programs = sorted({program for program, _ in places})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(programs)]
-        with self._connection.cursor() as cursor:
-            matches = cursor.execute(_TRANSFERS_AT, values).fetchall()
+        matches = self._read(_TRANSFERS_AT, values)
         return {(program_id, offset): transfer_id for program_id, offset, transfer_id in matches}
 
 

@@ -5,9 +5,8 @@ Errors  none; an unknown backfill is None
 
 from typing import Final
 
-import duckdb
-
 from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 
 _ROW: Final = row_builder(BackfillRow)
@@ -23,12 +22,7 @@ _UNFINISHED: Final = f"""
     ) WHERE stage <> 'done' ORDER BY started_offset"""
 
 
-class BackfillRows:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class BackfillRows(CommittedRows):
     def find(self, tenant_id: str, program_id: str, backfill_id: str) -> BackfillRow | None:
         """The last progress of the backfill."""
         with self._connection.cursor() as cursor:
@@ -37,5 +31,4 @@ class BackfillRows:
 
     def unfinished(self) -> list[BackfillRow]:
         """The unfinished ones among each program's newest backfills, the oldest first."""
-        with self._connection.cursor() as cursor:
-            return [_ROW(values) for values in cursor.execute(_UNFINISHED).fetchall()]
+        return [_ROW(values) for values in self._read(_UNFINISHED)]

@@ -6,10 +6,9 @@ Cost    one pass over the ids of the parties' tables and of ``directory``, never
 from collections.abc import Collection, Iterable
 from typing import Final
 
-import duckdb
-
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
 from clearhold.features.core.sandbox_ids import SANDBOX_ID
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.predicate import TEXTS, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -35,11 +34,8 @@ DueParty = tuple[PartyKey, str | None]
 """A party and the digest of its stored object, or None."""
 
 
-class DirectoryTable:
+class DirectoryTable(CommittedRows):
     """Safe from any thread: each call has its own cursor."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
 
     def due(self, tenant_ids: Collection[str], *, fetched_until: int, limit: int) -> list[DueParty]:
         """The parties never fetched, then those fetched last at that instant or before, the oldest first.
@@ -49,8 +45,7 @@ class DirectoryTable:
         if not tenant_ids:
             return []
         values = [listed([*tenant_ids]), ACCOUNT_PREFIX, fetched_until, SANDBOX_ID, limit]
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_DUE, values).fetchall()
+        tuples = self._read(_DUE, values)
         return [(_key(*names), digest) for *names, digest in tuples]
 
     def never_fetched(self, keys: Iterable[PartyKey]) -> list[PartyKey]:
@@ -58,8 +53,7 @@ class DirectoryTable:
         wanted = [*keys]
         if not wanted:
             return []
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_KNOWN, [listed([key.id for key in wanted])]).fetchall()
+        tuples = self._read(_KNOWN, [listed([key.id for key in wanted])])
         known = {_key(*names) for names in tuples}
         return [key for key in wanted if key not in known]
 

@@ -12,6 +12,7 @@ import msgspec
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import DispositionRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
@@ -44,12 +45,7 @@ class StoredDisposition(msgspec.Struct, frozen=True, kw_only=True):
     hash: str
 
 
-class Dispositions:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Dispositions(CommittedRows):
     def find(self, principal: Principal, disposition_id: str) -> StoredDisposition | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
         with self._connection.cursor() as cursor:

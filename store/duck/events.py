@@ -6,12 +6,12 @@ Errors  none; an unknown event is an empty list
 from collections.abc import Sequence
 from typing import Final
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.event_results import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed, placeholders
 
@@ -61,12 +61,7 @@ class Consequences(msgspec.Struct, frozen=True, kw_only=True):
     preflight_id: str | None
 
 
-class Events:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Events(CommittedRows):
     def list_page(self, principal: Principal, wanted: EventFilter, after: Place | None, limit: int) -> list[EventRow]:
         """At most ``limit`` deliveries after ``after``."""
         predicate = Predicate(principal)
@@ -76,8 +71,7 @@ class Events:
         if after is not None:
             at, offset, program_id = after
             predicate.add(_AFTER, at, at, offset, offset, program_id)
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_PAGE.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+        tuples = self._read(_PAGE.format(matching=predicate.sql), [*predicate.values, limit])
         return [*map(_EVENT, tuples)]
 
     def find(self, principal: Principal, event_id: str, program_ids: Sequence[str] | None) -> list[EventRow]:
@@ -103,8 +97,7 @@ class Events:
         principal.require_program(program_id)
         place = [principal.tenant_id, program_id]
         values = [*place, listed(but), *place, listed(event_ids)]
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_ALERTS_OF_EVENTS, values).fetchall()
+        rows = self._read(_ALERTS_OF_EVENTS, values)
         return tuple(alert_id for (alert_id,) in rows)
 
     def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:

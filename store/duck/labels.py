@@ -7,11 +7,11 @@ Errors  none; an unknown label is None
 
 from typing import Final
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import Predicate
 
@@ -28,12 +28,7 @@ class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
     created_to: int | None = None
 
 
-class Labels:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Labels(CommittedRows):
     def find(self, principal: Principal, label_id: str) -> LabelRow | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
         with self._connection.cursor() as cursor:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import duckdb
 import msgspec
+
+from clearhold.store.duck.committed_rows import CommittedRows
 
 _BODIES: Final = "SELECT DISTINCT body FROM policies WHERE tenant_id = ?"
 _BODY: Final = "SELECT body FROM policies WHERE program_id = ? AND version = ? LIMIT 1"
@@ -54,16 +55,12 @@ class ProgramVersion(msgspec.Struct, frozen=True):
     active: bool
 
 
-class PolicyTable:
+class PolicyTable(CommittedRows):
     """Safe from several threads: it reads on its own cursor."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
 
     def bodies(self, tenant_id: str) -> list[bytes]:
         """The canonical body of every version that came into force in any program of the tenant."""
-        with self._connection.cursor() as cursor:
-            return [body.encode() for (body,) in cursor.execute(_BODIES, [tenant_id]).fetchall()]
+        return [body.encode() for (body,) in self._read(_BODIES, [tenant_id])]
 
     def body(self, program_id: str, version: str) -> dict[str, Any] | None:
         """The body of a version that came into force in a program, or None."""
@@ -75,12 +72,10 @@ class PolicyTable:
         """The version of a prefix in force in each program with scorings; the program's version stands above the
         tenant's, unless it makes the program follow the tenant.
         """
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_NEWEST, [tenant_id, tenant_id, prefix]).fetchall()
+        rows = self._read(_NEWEST, [tenant_id, tenant_id, prefix])
         return [NewestVersion(*row) for row in rows]
 
     def of_programs(self, tenant_id: str, prefixes: Sequence[str]) -> list[ProgramVersion]:
         """The versions of these prefixes that came into force in single programs."""
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_OF_PROGRAMS, [tenant_id, list(prefixes)]).fetchall()
+        rows = self._read(_OF_PROGRAMS, [tenant_id, list(prefixes)])
         return [ProgramVersion(*row) for row in rows]

@@ -11,6 +11,7 @@ import msgspec
 
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.principal import Principal
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.tables.predicate import Predicate
 
@@ -63,12 +64,7 @@ class PreflightCounts(NamedTuple):
     other_ok: int
 
 
-class Preflights:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Preflights(CommittedRows):
     def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
         body = self._text(_FIND, principal.tenant_id, preflight_id)
@@ -87,8 +83,7 @@ class Preflights:
         within = Predicate(principal)
         within.among("program_id", program_ids)
         values = [*within.values, since, *within.values, *within.values]
-        with self._connection.cursor() as cursor:
-            (counts,) = cursor.execute(_COUNTS.format(within=within.sql, order=LABEL_ORDER), values).fetchall()
+        (counts,) = self._read(_COUNTS.format(within=within.sql, order=LABEL_ORDER), values)
         return PreflightCounts(*counts)
 
     def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:

@@ -8,11 +8,10 @@ signals of screening.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import duckdb
-
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import Band
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.predicate import Predicate
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -51,12 +50,7 @@ class DueEntity(NamedTuple):
     cadence_days: int
 
 
-class Rescreening:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Rescreening(CommittedRows):
     def due(
         self,
         principal: Principal,
@@ -72,5 +66,4 @@ class Rescreening:
         predicate.among("program_id", program_ids)
         columns = [[*column] for column in zip(*cadences, strict=True)] if cadences else [[], [], []]
         values = [*predicate.values, *predicate.values, *columns, now, *after, limit]
-        with self._connection.cursor() as cursor:
-            return [DueEntity(*row) for row in cursor.execute(_DUE.format(matching=predicate.sql), values).fetchall()]
+        return [DueEntity(*row) for row in self._read(_DUE.format(matching=predicate.sql), values)]

@@ -8,10 +8,9 @@ Errors  ForbiddenError for a program that the tenant has and the principal may n
 
 from typing import Final
 
-import duckdb
-
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import placeholders
 
@@ -23,12 +22,7 @@ _NEWEST: Final = f"""
     ORDER BY {{first}} scores.scored_at DESC, "offset" DESC LIMIT 1"""
 
 
-class Scores:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Scores(CommittedRows):
     def latest(
         self, principal: Principal, subject_type: str, subject_id: str, program_id: str | None = None
     ) -> ScoreRow | None:

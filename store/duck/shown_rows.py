@@ -14,6 +14,7 @@ import msgspec
 
 from clearhold.features.core.entries.actions import ALWAYS_TWO_APPROVERS
 from clearhold.features.core.principal import Principal
+from clearhold.store.duck.committed_rows import CommittedRows
 
 MOST_DIFFERENCES: Final = 20
 MISSING: Final = "missing"
@@ -192,12 +193,7 @@ class RowsCheck(msgspec.Struct, frozen=True, kw_only=True):
     differences: tuple[ShownDifference, ...]
 
 
-class ShownRows:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class ShownRows(CommittedRows):
     def check(self, principal: Principal) -> RowsCheck:
         """All rows of the principal's tenant that quote the record."""
         principal.require_tenant_wide()

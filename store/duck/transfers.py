@@ -16,6 +16,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.account_owners import acting_for, with_owners
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
@@ -79,12 +80,7 @@ class StoredTransferRow(msgspec.Struct, frozen=True, kw_only=True):
     features: TransferFeaturesRow | None
 
 
-class Transfers:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class Transfers(CommittedRows):
     def find(
         self, principal: Principal, transfer_id: str, program_ids: Sequence[str] | None
     ) -> StoredTransferRow | None:
@@ -110,8 +106,7 @@ class Transfers:
         """The programs within the principal's reach that have a transfer of that id."""
         predicate = Predicate(principal)
         predicate.add("id = ?", transfer_id)
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_PROGRAMS_OF.format(matching=predicate.sql), predicate.values).fetchall()
+        tuples = self._read(_PROGRAMS_OF.format(matching=predicate.sql), predicate.values)
         return [program_id for (program_id,) in tuples]
 
     def paths(self, principal: Principal, features: TransferFeaturesRow) -> dict[str, list[str]]:

@@ -10,11 +10,11 @@ Errors  none; an unknown delivery is None
 from collections.abc import Sequence
 from typing import Any, Final
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
 from clearhold.features.webhooks.delivery import OPEN, AttemptError, DeliveryState, DeliveryStatus
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, listed
 
@@ -99,20 +99,14 @@ class EndpointPast(msgspec.Struct, frozen=True):
     exhausted_at: int | None
 
 
-class WebhookDeliveries:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class WebhookDeliveries(CommittedRows):
     def list_newest(
         self, tenant_id: str, endpoint_id: str, limit: int, *, before: WebhookDeliveryRow | None = None
     ) -> list[StoredDelivery]:
         """Newest first; ``before``: only those after this one in that order."""
         place = [] if before is None else [before.created_at, before.created_at, before.id]
         query = _LIST.format(before="" if before is None else _BEFORE)
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(query, [tenant_id, endpoint_id, *place, limit, limit, endpoint_id]).fetchall()
+        tuples = self._read(query, [tenant_id, endpoint_id, *place, limit, limit, endpoint_id])
         return [_stored(each) for each in tuples]
 
     def find(self, tenant_id: str, endpoint_id: str, delivery_id: str) -> StoredDelivery | None:

@@ -70,7 +70,11 @@ def _age_ms(offset: int, newest: int) -> int:
 
 
 class ControlCopy:
-    """Safe to use from several threads, one of which copies at a time."""
+    """Copies control streams into the lake: each entry once it is in Redis, and missed ones in regular rounds.
+
+    From it tenants, programs, tokens, secrets and keys are restored when Redis is lost. Safe to use from several
+    threads, one of which copies at a time.
+    """
 
     def __init__(self, reader: LogReader, segments: LogSegments) -> None:
         self._reader, self._segments = reader, segments

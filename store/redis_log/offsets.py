@@ -71,7 +71,7 @@ class CommitWaiter:
         self._committed_offset = committed_offset
 
     async def wait(self, shard: int, offset: int, *, within_s: float | None = None) -> None:
-        """Return once the shard is committed up to ``offset``; without ``within_s`` there is no limit, else ``TimeoutError``."""
+        """Return once the shard is committed up to ``offset``; ``TimeoutError`` after ``within_s``, if given."""
         async with asyncio.timeout(within_s):
             while self._committed_offset(shard) < offset:  # noqa: ASYNC110 - the committer has no event of this loop
                 await asyncio.sleep(POLL_EVERY_S)

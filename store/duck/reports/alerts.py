@@ -7,10 +7,9 @@ Errors  ForbiddenError for a program that the tenant has and the principal may n
 
 from typing import Final, NamedTuple
 
-import duckdb
-
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.reports.transfers import ReportedActor
 from clearhold.store.duck.span import Span
 from clearhold.store.duck.timeline import Timeline
@@ -67,33 +66,25 @@ class HoursToDecision(NamedTuple):
     n: int
 
 
-class ReportAlerts:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class ReportAlerts(CommittedRows):
     def counts(self, principal: Principal, program_id: str, span: Span) -> list[AlertCount]:
         """The alerts that opened in the span, by their newest version."""
         predicate = _of_program(principal, program_id)
         predicate.between("opened_at", *span)
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_COUNTS.format(matching=predicate.sql), predicate.values).fetchall()
+        rows = self._read(_COUNTS.format(matching=predicate.sql), predicate.values)
         return [AlertCount(*row) for row in rows]
 
     def decisions(self, principal: Principal, program_id: str, span: Span) -> DecisionTotals:
         predicate = _of_program(principal, program_id)
         predicate.between("created_at", *span)
-        with self._connection.cursor() as cursor:
-            (row,) = cursor.execute(_DECISIONS.format(matching=predicate.sql), predicate.values).fetchall()
+        (row,) = self._read(_DECISIONS.format(matching=predicate.sql), predicate.values)
         return DecisionTotals(*row)
 
     def decision_hours(self, principal: Principal, program_id: str, span: Span) -> HoursToDecision:
         """Over the alerts with a person's first decision in the span."""
         within = _of_program(principal, program_id)
         values = [*within.values, span.end, span.start, *within.values]
-        with self._connection.cursor() as cursor:
-            (row,) = cursor.execute(_HOURS.format(within=within.sql), values).fetchall()
+        (row,) = self._read(_HOURS.format(within=within.sql), values)
         return HoursToDecision(*row)
 
     def of_actor(self, principal: Principal, actor: ReportedActor, span: Span, limit: int) -> list[AlertRow]:

@@ -6,11 +6,11 @@ How     The days of a page are found from one narrow column; only their totals a
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.day_totals import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
 _TOTALS: Final = msgspec.json.Decoder(DayTotals)
@@ -31,12 +31,7 @@ class StoredDay(NamedTuple):
     totals: DayTotals
 
 
-class MetricsDays:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class MetricsDays(CommittedRows):
     def list_page(
         self,
         principal: Principal,

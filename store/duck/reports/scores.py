@@ -7,10 +7,9 @@ Errors  ForbiddenError for a program that the tenant has and the principal may n
 
 from typing import Any, Final, NamedTuple
 
-import duckdb
-
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.span import Span
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import Predicate
@@ -76,12 +75,7 @@ class EnteredBand(NamedTuple):
     at: int
 
 
-class ReportScores:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class ReportScores(CommittedRows):
     def newest(self, principal: Principal, subject: ReportSubject, *, before: int) -> ScoreRow | None:
         """The subject's last record before an instant; it may be older than the span of any report."""
         rows = self._rows(_NEWEST_FIRST, _of_subject(principal, subject, None, before), 1)
@@ -114,8 +108,7 @@ class ReportScores:
         predicate = Predicate(principal)
         predicate.add("program_id = ?", program_id)
         predicate.between("scored_at", *span)
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_VERSIONS.format(matching=predicate.sql), predicate.values).fetchall()
+        rows = self._read(_VERSIONS.format(matching=predicate.sql), predicate.values)
         return [version for (version,) in rows]
 
     def entered_band(
@@ -129,8 +122,7 @@ class ReportScores:
         predicate.add("program_id = ?", program_id)
         predicate.between("scored_at", *span)
         values = [*predicate.values, band, MOST_CROSSINGS]
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_ENTERED.format(matching=predicate.sql), values).fetchall()
+        rows = self._read(_ENTERED.format(matching=predicate.sql), values)
         return (rows[0][-1] if rows else 0), [EnteredBand(*row[:-1]) for row in rows]
 
     def _rows(self, sql: str, predicate: Predicate, limit: int) -> list[tuple[Any, ...]]:

@@ -1,15 +1,16 @@
-"""Program scores for reports, from snapshots of key risk indicators: over time, and of several programs.
+"""Reads snapshots of key risk indicators: a program's newest, and program scores for reports.
 
+How     A snapshot's instant is the time of its log entry, so the offset orders snapshots. A program's newest is found
+        by narrow columns alone; only its row is read, with its indicators.
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-import duckdb
-
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.span import Span
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import Predicate
@@ -35,12 +36,7 @@ class ScorePoint(NamedTuple):
     n: int
 
 
-class ReportSnapshots:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class ReportSnapshots(CommittedRows):
     def points(self, principal: Principal, program_id: str, span: Span, most: int) -> list[ScorePoint]:
         """The snapshots of the span, oldest first: all, or above ``most`` the last of each of ``most`` equal parts."""
         principal.require_program(program_id)
@@ -49,8 +45,7 @@ class ReportSnapshots:
         predicate.between("as_of_at", *span)
         part = -((span.start - span.end) // most)  # rounded up, so that there are not more
         values = [*predicate.values, most, span.start, part]
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_POINTS.format(matching=predicate.sql), values).fetchall()
+        rows = self._read(_POINTS.format(matching=predicate.sql), values)
         return [ScorePoint(*row) for row in rows]
 
     def scores(self, principal: Principal, program_ids: Sequence[str], *, before: int) -> dict[str, int]:
@@ -58,8 +53,7 @@ class ReportSnapshots:
         predicate = Predicate(principal)
         predicate.among("program_id", program_ids)
         predicate.between("as_of_at", None, before)
-        with self._connection.cursor() as cursor:
-            rows = cursor.execute(_SCORES.format(matching=predicate.sql), predicate.values).fetchall()
+        rows = self._read(_SCORES.format(matching=predicate.sql), predicate.values)
         return {program_id: score for program_id, score in rows if score is not None}
 
 
@@ -70,12 +64,7 @@ _NEWEST: Final = """SELECT max("offset") FROM kri_snapshots WHERE {matching}"""
 _AT_OFFSET: Final = f"""SELECT {select_list(KriSnapshotRow)} FROM kri_snapshots WHERE {{matching}} AND "offset" = ?"""
 
 
-class KriSnapshots:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class KriSnapshots(CommittedRows):
     def newest(self, principal: Principal, program_id: str, *, upto: int | None = None) -> KriSnapshotRow | None:
         """The newest snapshot of a program, or its newest at or before an instant (microseconds); None without one."""
         principal.require_program(program_id)

@@ -9,7 +9,6 @@ Errors  ForbiddenError for a program that the tenant has and the principal may n
 
 from typing import Final, NamedTuple
 
-import duckdb
 from msgspec.structs import replace
 
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
@@ -18,6 +17,7 @@ from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.account_owners import FIRST_OWNERS
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.span import Span
 from clearhold.store.tables.predicate import Predicate, placeholders
 
@@ -60,12 +60,7 @@ class ReportedActor(NamedTuple):
         return f"({sql})", values
 
 
-class ReportActors:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class ReportActors(CommittedRows):
     def find(self, principal: Principal, program_id: str, kind: str, actor_id: str) -> ReportedActor:
         """The actor with the accounts whose first owner it is.
 
@@ -74,8 +69,7 @@ class ReportActors:
         if kind == _COUNTERPARTY:
             return ReportedActor(program_id, kind, actor_id, ())
         values = [principal.tenant_id, program_id, actor_id]
-        with self._connection.cursor() as cursor:
-            accounts = cursor.execute(_ACCOUNTS, values).fetchall()
+        accounts = self._read(_ACCOUNTS, values)
         return ReportedActor(program_id, kind, actor_id, tuple(sorted(account_id for (account_id,) in accounts)))
 
 
@@ -113,12 +107,7 @@ _FOREIGN_CENTS: Final = f"""{_NEWEST}
         SELECT scored_offset, id FROM standing WHERE moved AND currency <> '{USD}')"""
 
 
-class ReportTransfers:
-    """Reads committed rows. The caller opens and closes the connection."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
+class ReportTransfers(CommittedRows):
     def of_actor(self, principal: Principal, actor: ReportedActor, span: Span) -> DayTotals:
         principal.require_program(actor.program_id)
         predicate = Predicate(principal)

@@ -2,12 +2,11 @@
 
 from typing import Final
 
-import duckdb
-
 from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.stability import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 from clearhold.features.policy.comparison import PairCount
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.tables.predicate import Predicate
 
@@ -45,14 +44,11 @@ _CLASSES: Final = {
 _CHAMPIONS: Final = "SELECT DISTINCT champion_version FROM shadow_scores WHERE {shadowed} ORDER BY ALL"
 
 
-class ShadowScores:
+class ShadowScores(CommittedRows):
     """Safe from several threads: it reads on its own cursor.
 
     Errors  ForbiddenError for a program that the principal may not touch
     """
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
 
     def counts(
         self, principal: Principal, version: str, *, program_id: str | None, since: int, now: int
