@@ -35,7 +35,6 @@ from clearhold.api.telemetry.readiness import READY
 from clearhold.api.telemetry.request_log import RequestLog
 from clearhold.api.wiring import wired_collectors, wired_gate, wired_readiness, wired_resources
 from clearhold.flows.agents.service import AgentImporter
-from clearhold.flows.backfill.collector import BackfillCollector
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
@@ -91,7 +90,7 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        collectors = (*bank_work.collectors, webhooks.collector, importer.collector, lake, supervision)
+        collectors = (*bank_work.collectors, webhooks.collector, importer.counts, lake, supervision)
         metrics = _metrics(stores, engine, resources.preflight_log, backfills, collectors, connections, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
@@ -242,7 +241,7 @@ def _metrics(
     metrics = CollectorRegistry()
     measure_process(metrics, stores.appender, stores.memory)
     metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
-    metrics.register(BackfillCollector(backfills.counts))
+    metrics.register(backfills.counts)
     for collector in collectors:
         metrics.register(collector)
     metrics.register(ScorerCollector(engine.scorers))

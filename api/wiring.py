@@ -29,9 +29,9 @@ from clearhold.features.windows.id_index import IdIndex
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
-from clearhold.store.duck.entry_results import EntryResults
+from clearhold.store.duck.labels import EntryResults
 from clearhold.store.duck.preflights import Preflights
-from clearhold.store.duck.reports.newest_snapshots import NewestSnapshots
+from clearhold.store.duck.reports.snapshots import NewestSnapshots
 from clearhold.store.idempotency import IdempotencyClaims
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.raw_events import RawEvents

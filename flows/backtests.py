@@ -24,10 +24,9 @@ from clearhold.features.core.rules import Rule, RuleMode
 from clearhold.features.rules.backtest import to_backtest, to_shadow_report
 from clearhold.flows.running.workers import Workers
 from clearhold.store.clock import Clock
-from clearhold.store.duck.scorings.rule_backtests import RuleBacktest
+from clearhold.store.duck.scorings.rule_backtests import RuleBacktest, RuleShadow
 from clearhold.store.duck.scorings.rule_reader import RuleReader
-from clearhold.store.duck.scorings.rule_shadows import RuleShadow
-from clearhold.store.duck.span import Span
+from clearhold.store.tables.predicate import Span
 
 WITHIN_S: Final = 30.0
 """From the request to the answer, including the wait for a turn."""

@@ -1,17 +1,23 @@
 """The service's work over the bank's API: fetches parties, carries out actions."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import duckdb
 from prometheus_client.registry import Collector
 
-from clearhold.flows.actions.service import ActionExecution
+from clearhold.flows.actions.bank_actions import BankActions
+from clearhold.flows.actions.executor import ActionCounts, ActionExecutor
 from clearhold.flows.directory.service import Directory
+from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
+from clearhold.store.duck.actions import ActionTable
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+
+MAX_CONNECTIONS: Final = 64
 
 
 class BankWork:
@@ -38,21 +44,26 @@ class BankWork:
             progress=progress,
             clock=clock,
         )
-        self._actions = ActionExecution(
-            root,
-            database=database,
+        self._http = None if root is None else http_client(connections=MAX_CONNECTIONS)
+        self._counts = ActionCounts()
+        self.executor = ActionExecutor(
+            None if root is None or self._http is None else BankActions(root, self._http, clock),
+            table=ActionTable(database),
             registry=registry,
             appender=appender,
-            progress=progress,
+            waiter=CommitWaiter(progress.committed_offset),
+            shards=progress.shards,
             clock=clock,
             new_id=new_id,
+            counts=self._counts,
         )
-        self.executor = self._actions.executor
 
     @property
     def collectors(self) -> Sequence[Collector]:
-        return self.directory.collector, self._actions.collector
+        return self.directory.counts, self._counts
 
     async def stop(self) -> None:
-        """End both; the next start continues."""
-        await self._actions.stop()
+        """Cancel the executions; the next start repeats them. Close the connections."""
+        await self.executor.stop()
+        if self._http is not None:
+            await self._http.aclose()

@@ -30,7 +30,7 @@ from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.duck.reports.alerts import ReportAlerts
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
 from clearhold.store.duck.reports.transfers import ReportActors, ReportTransfers
-from clearhold.store.duck.span import Span
+from clearhold.store.tables.predicate import Span
 
 MOST_LISTED: Final = 200
 """Of each list of a report, the newest."""

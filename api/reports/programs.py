@@ -26,7 +26,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.reports.alerts import ReportAlerts
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject
 from clearhold.store.duck.reports.snapshots import KriSnapshots, ReportSnapshots
-from clearhold.store.duck.span import Span
+from clearhold.store.tables.predicate import Span
 
 MOST_POINTS: Final = 200
 MOST_TRANSITIONS: Final = 200

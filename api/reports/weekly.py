@@ -41,7 +41,7 @@ from clearhold.store.control.policies import Policies
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
 from clearhold.store.duck.reports.scores import ReportScores
 from clearhold.store.duck.reports.snapshots import KriSnapshots, ReportSnapshots, ScorePoint
-from clearhold.store.duck.span import Span
+from clearhold.store.tables.predicate import Span
 
 WEEKS_SHOWN: Final = 12
 OTHER_SCORERS: Final = (ers_v1.VERSION, crs_v1.VERSION, ars_v1.VERSION, prs_v1.VERSION)

@@ -12,11 +12,13 @@ Errors  none: failures are retried and counted
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 import structlog
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
 from clearhold.features.core.entries.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
@@ -27,8 +29,8 @@ from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
-from clearhold.flows.actions.collector import ActionCounts
 from clearhold.flows.actions.outcomes import DryRun, ExecutionOutcome, Result
+from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
@@ -40,6 +42,25 @@ from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import CommitWaiter
 from clearhold.store.traces import new_trace_id
+
+
+class ActionCounts(Collector):
+    def __init__(self) -> None:
+        self.executions: Counter[tuple[str, str]] = Counter()  # by type and result
+        self.requests: Counter[str] = Counter()  # to the bank, by verdict
+        self.unrecorded = 0
+        self.waiting = 0
+        self.unknown = 0
+
+    def collect(self) -> Iterator[Metric]:
+        yield counter("clearhold_action_executions", "Actions carried out.", self.executions, "type", "result")
+        yield counter("clearhold_action_requests", "Requests to the bank's API.", self.requests, "verdict")
+        unrecorded = "Outcomes that the log did not confirm at first."
+        yield counter("clearhold_action_unrecorded", unrecorded, self.unrecorded)
+        yield gauge("clearhold_actions_waiting", "Actions under way.", self.waiting)
+        unknown = "Unrecorded outcomes of actions that the bank may have carried out."
+        yield gauge("clearhold_actions_unknown", unknown, self.unknown)
+
 
 RETRY_AFTER_S: Final = (0.5, 1, 2, 4, 8, 16, 30, 30, 30)
 """The pauses between the requests for one action; after the last one its outcome is unknown."""

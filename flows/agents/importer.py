@@ -11,22 +11,45 @@ Errors  none: a failure ends the import, with its reason
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import Final
 
 import msgspec
 import structlog
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.instants import DAY_US, DAYS_30
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.agents import AgentImportRow
-from clearhold.flows.agents.collector import ImportCounts
 from clearhold.flows.agents.item_log import AT_ONCE, ItemLog, digest_of
 from clearhold.flows.agents.scan_client import ScanClient, ScanError
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
+
+IMPORT_SECONDS_BOUNDS: Final = (1, 5, 15, 60, 300, 900, 3_600)
+
+
+class ImportCounts(Collector):
+    def __init__(self) -> None:
+        self.running = 0
+        self.imports: Counter[str] = Counter()  # by their last stage
+        self.read: Counter[str] = Counter()  # items by kind
+        self.appended: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()  # while reading, by reason
+        self.seconds = Distribution(IMPORT_SECONDS_BOUNDS)
+
+    def collect(self) -> Iterator[Metric]:
+        yield gauge("clearhold_agent_imports_running", "Imports under way.", self.running)
+        yield counter("clearhold_agent_imports", "Imports that ended.", self.imports, "stage")
+        yield counter("clearhold_agent_items_read", "Items read from the scan index.", self.read, "kind")
+        yield counter("clearhold_agent_items_appended", "Items appended to the log.", self.appended, "kind")
+        yield counter("clearhold_agent_items_skipped", "Items left out.", self.skipped, "reason")
+        yield histogram("clearhold_agent_import_duration_seconds", "Duration of a whole import.", self.seconds)
+
 
 OVERLAP_US: Final = DAY_US
 PENDING_US: Final = DAYS_30

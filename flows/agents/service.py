@@ -23,14 +23,13 @@ from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.state.program import AGENTS_SLUG
-from clearhold.flows.agents.collector import ImportCollector, ImportCounts
-from clearhold.flows.agents.importer import AgentImport, ImportProgress
+from clearhold.flows.agents.importer import AgentImport, ImportCounts, ImportProgress
 from clearhold.flows.agents.item_log import ItemLog, KnownItems
 from clearhold.flows.agents.scan_client import ScanClient, Sleep
 from clearhold.flows.backfill.step_log import Settle
 from clearhold.flows.running.bank_http import http_client
-from clearhold.flows.running.shared_task import result_of
 from clearhold.flows.running.supervision import end
+from clearhold.flows.running.workers import result_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.programs import Programs
 from clearhold.store.duck.agents import AgentImports, Agents
@@ -75,11 +74,7 @@ class AgentImporter:
         self._progress: dict[str, ImportProgress] = {}
         self._known: dict[str, KnownItems] = {}
         self._stopped = False
-        self._counts = ImportCounts()
-
-    @property
-    def collector(self) -> ImportCollector:
-        return ImportCollector(self._counts)
+        self.counts = ImportCounts()
 
     async def run_import(self, program: Program, *, full: bool = False) -> AgentImportRow:
         """Import now, or join the import under way; returns the counters of the finished import."""
@@ -144,14 +139,14 @@ class AgentImporter:
         assert self._root is not None
         async with self._turn, http_client(connections=1) as http:
             began = monotonic()
-            self._counts.running += 1
+            self.counts.running += 1
             try:
                 client = ScanClient(self._root, http, self._clock, sleep=self._sleep)
                 progress = await self._imported(program, client, full=full)
             finally:
-                self._counts.running -= 1
+                self.counts.running -= 1
                 self._progress.pop(program.id, None)
-            self._counts.seconds.add(monotonic() - began)
+            self.counts.seconds.add(monotonic() - began)
         row = await asyncio.to_thread(self._imports.ended, program.tenant_id, program.id, progress.id)
         assert row is not None, "a committed import has a row of its end"
         return row
@@ -177,7 +172,7 @@ class AgentImporter:
             last=last,
             first_registered=first_registered,
             clock=self._clock,
-            counts=self._counts,
+            counts=self.counts,
         )
         await work.run()
         known.turn()

@@ -16,8 +16,8 @@ from clearhold.features.parties.actor_scores import shares_of
 from clearhold.features.scorers.actor_decay import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from clearhold.features.state.score_memory import STRONGEST
+from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.step_log import BackfillSteps
-from clearhold.flows.running.counts import BackfillCounts
 from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.scorings.strongest import Fading, StoredScore, StrongestScorings
 

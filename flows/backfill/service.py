@@ -12,21 +12,20 @@ from time import monotonic
 from typing import Final
 
 import duckdb
+import msgspec
 import structlog
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.backfill import ActorsRescored, Progress, Stage, Subjects
 from clearhold.features.core.errors import ErrorCode, UnavailableError
-from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
 from clearhold.features.shard.questions import CardInForce, Owner, ReadCard
 from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
+from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
 from clearhold.flows.backfill.transfers import TransferBackfill
-from clearhold.flows.running.counts import BackfillCounts
-from clearhold.flows.running.shared_task import result_of
 from clearhold.flows.running.supervision import end
-from clearhold.flows.running.workers import Workers
+from clearhold.flows.running.workers import Workers, result_of
 from clearhold.store.duck.backfills import BackfillRows
 
 STOPPING: Final = "The service is stopping; the scores are given again after its next start."
@@ -73,7 +72,7 @@ class BackfillService:
             key = (row.program_id, Subjects(row.subjects))
             if key not in self._under_way and not self._stopped:
                 log.info("backfill_resumes", backfill_id=row.id, program_id=row.program_id, done=row.done)
-                self._begin(row.tenant_id, key, _progress_in(row))
+                self._begin(row.tenant_id, key, msgspec.convert(row, Progress, from_attributes=True))
 
     async def resume_all(self) -> None:
         """Resume, and wait for all to end; raises when one failed, which can be resumed again."""
@@ -120,7 +119,7 @@ class BackfillService:
         by_id = self._rows.find(tenant_id, key[0], backfill_id)
         left = (row for row in self._rows.unfinished() if (row.program_id, row.subjects) == key)
         row = by_id or next(left, None)
-        return None if row is None else _progress_in(row)
+        return None if row is None else msgspec.convert(row, Progress, from_attributes=True)
 
     def _begin(self, tenant_id: str, key: Key, progress: Progress) -> asyncio.Task[Progress]:
         steps = BackfillSteps(self._log, tenant_id, key[0], progress)
@@ -203,21 +202,3 @@ def _fresh(progress: Progress, card: CardInForce) -> Progress:
 
 def _versions(progress: Progress) -> tuple[str, str]:
     return progress.feature_version, progress.score_version
-
-
-def _progress_in(row: BackfillRow) -> Progress:
-    return Progress(
-        id=row.id,
-        subjects=Subjects(row.subjects),
-        stage=Stage(row.stage),
-        feature_version=row.feature_version,
-        score_version=row.score_version,
-        started_offset=row.started_offset,
-        replaying=row.replaying,
-        position=row.position,
-        total=row.total,
-        done=row.done,
-        changed=row.changed,
-        actors=row.actors,
-        counterparties=row.counterparties,
-    )

@@ -21,10 +21,10 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.measurement.rescored import scored_with
 from clearhold.features.shard.questions import CardInForce
+from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.page_scoring import PageScoring
 from clearhold.flows.backfill.replay import LogReplay
 from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
-from clearhold.flows.running.counts import BackfillCounts
 from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.scorings.newest import NewestScorings, ScoringPage
 

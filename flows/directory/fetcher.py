@@ -11,25 +11,52 @@ Errors  none: failures are retried and counted
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 import structlog
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryResult, PartyKey
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
-from clearhold.flows.directory.collector import DirectoryCounts
 from clearhold.flows.directory.first_seen import FirstSeen
 from clearhold.flows.directory.waiting import TenantPace, WaitingParties
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.control.bank_keys import BankKeys
 from clearhold.store.duck.directory import DirectoryTable, DueParty
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.traces import new_trace_id
+
+FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class DirectoryCounts(Collector):
+    def __init__(self) -> None:
+        self.fetches: Counter[tuple[str, str]] = Counter()  # by kind and result
+        self.unrecorded = 0
+        self.overflowed = 0
+        self.seconds = Distribution(FETCH_SECONDS_BOUNDS)
+        self.waiting = 0
+        self.paused_tenants = 0
+
+    def collect(self) -> Iterator[Metric]:
+        yield counter("clearhold_directory_fetches", "Requests to the bank's API.", self.fetches, "kind", "result")
+        unrecorded = "Answers of the bank that the log did not take."
+        yield counter("clearhold_directory_unrecorded", unrecorded, self.unrecorded)
+        overflowed = "Parties first seen that were left to the sweep."
+        yield counter("clearhold_directory_overflowed", overflowed, self.overflowed)
+        yield gauge("clearhold_directory_waiting", "Parties that wait for their fetch.", self.waiting)
+        paused = "Tenants whose key the bank refused."
+        yield gauge("clearhold_directory_paused_tenants", paused, self.paused_tenants)
+        yield histogram("clearhold_directory_fetch_duration_seconds", "Duration of one request.", self.seconds)
+
 
 CONCURRENT_FETCHES: Final = 4
 REFRESH_AFTER_US: Final = DAY_US

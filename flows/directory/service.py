@@ -3,8 +3,7 @@
 import duckdb
 
 from clearhold.flows.directory.bank_client import BankClient
-from clearhold.flows.directory.collector import DirectoryCollector, DirectoryCounts
-from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
+from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryCounts, DirectoryFetcher
 from clearhold.flows.directory.first_seen import FirstSeen
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
@@ -32,11 +31,7 @@ class Directory:
         self._root, self._per_second, self._database = root, per_second, database
         self._keys, self._appender, self._progress, self._clock = keys, appender, progress, clock
         self._first_seen = FirstSeen(has_key=lambda tenant_id: keys.of_tenant(tenant_id) is not None)
-        self._counts = DirectoryCounts()
-
-    @property
-    def collector(self) -> DirectoryCollector:
-        return DirectoryCollector(self._counts)
+        self.counts = DirectoryCounts()
 
     def offer(self, rows: RowTables) -> None:
         """Take the parties of a commit; for the committer's thread."""
@@ -58,6 +53,6 @@ class Directory:
                 committed_offset=self._progress.committed_offset,
                 clock=self._clock,
                 per_second=self._per_second,
-                counts=self._counts,
+                counts=self.counts,
             )
             await fetcher.run()

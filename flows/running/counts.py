@@ -1,4 +1,4 @@
-"""Counters of the flow and of backfills since the start.
+"""Counters since the start, and those of the flow.
 
 Each counter is changed by one thread, once per batch; readers take the value without a lock.
 """
@@ -12,11 +12,8 @@ from typing import Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from clearhold.features.core.entries.backfill import Subjects
-
 BATCH_ENTRIES_BOUNDS: Final = (1, 4, 16, 64, 256, 1_024, 4_096, 16_384)
 COMMIT_SECONDS_BOUNDS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
-BACKFILL_SECONDS_BOUNDS: Final = (0.1, 1, 5, 15, 60, 300, 900, 3_600)
 LAG_SECONDS_BOUNDS: Final = (0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600)
 
 
@@ -78,19 +75,3 @@ class FlowCounts:
         self.quarantined = 0
         self.events: Counter[str] = Counter()  # by result
         self.commit_failures = 0
-
-
-class BackfillCounts:
-    """Changed by the event loop that backfills run on."""
-
-    def __init__(self) -> None:
-        self.running: dict[str, int] = {subjects.value: 0 for subjects in Subjects}
-        self.transfers = 0
-        self.changed = 0
-        self.actors = 0
-        self.failures = 0
-        self.seconds = Distribution(BACKFILL_SECONDS_BOUNDS)
-
-    def note_transfers(self, count: int, *, changed: int) -> None:
-        self.transfers += count
-        self.changed += changed

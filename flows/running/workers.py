@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any, TypeVar
 
+from clearhold.features.core.errors import ErrorCode, UnavailableError
+
 T = TypeVar("T")
 
 
@@ -31,3 +33,13 @@ class Workers:
     def close(self) -> None:
         """Stop the threads, once no work is under way."""
         self._threads.shutdown()
+
+
+async def result_of(task: "asyncio.Task[T]", stopping: str) -> T:
+    """Its result, or UnavailableError with the sentence ``stopping``."""
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if task.cancelled():
+            raise UnavailableError(stopping, ErrorCode.STARTING) from None
+        raise

@@ -17,8 +17,16 @@ import structlog
 
 from clearhold.features.shard.questions import Question
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
-from clearhold.flows.scorer.wire import Buffer, FrameKind, Frames, frame, header, total
+from clearhold.flows.scorer.wire import (
+    Buffer,
+    FrameKind,
+    Frames,
+    decoded_question,
+    encoded_answer,
+    frame,
+    header,
+    total,
+)
 from clearhold.flows.stream.row_batch import RowBatch, encoded
 
 ALIVE_EVERY_S: Final = 1.0

@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.shard.questions import Answer, Question
-from clearhold.flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
-from clearhold.flows.scorer.wire import FrameKind, Frames, frame
+from clearhold.flows.scorer.wire import FrameKind, Frames, decoded_answer, encoded_question, envelope_of, frame
 from clearhold.store import timers
 
 AnswerT = TypeVar("AnswerT")

@@ -78,9 +78,8 @@ class ActionTable(CommittedRows):
     """The newest rows of all tenants' actions, for their execution."""
 
     def read(self, tenant_id: str, action_id: str) -> ActionRow | None:
-        with self._connection.cursor() as cursor:
-            values = cursor.execute(_READ, [tenant_id, action_id]).fetchone()
-            return None if values is None else _ROW(values)
+        values = self._first(_READ, [tenant_id, action_id])
+        return None if values is None else _ROW(values)
 
     def approved(self, limit: int) -> list[tuple[str, str]]:
         """Tenant and id of approved actions without an outcome, the oldest of each tenant."""

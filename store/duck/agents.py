@@ -70,20 +70,19 @@ class Agents(CommittedRows):
         """The agents of a program after an id, by id; ``bands`` are of their newest scores, None is any."""
         of_program = [tenant_id, program_id]
         if bands is None:
-            return self._read(_PAGE, [*of_program, after, limit], of_program)
-        return self._read(_PAGE_OF_BANDS, [*of_program, *of_program, after, listed(bands), limit], of_program)
+            return self._with_scores(_PAGE, [*of_program, after, limit], of_program)
+        return self._with_scores(_PAGE_OF_BANDS, [*of_program, *of_program, after, listed(bands), limit], of_program)
 
     def find(self, tenant_id: str, program_id: str, entity_id: str) -> StoredAgent | None:
-        agents = self._read(_ONE, [tenant_id, program_id, entity_id], [tenant_id, program_id])
+        agents = self._with_scores(_ONE, [tenant_id, program_id, entity_id], [tenant_id, program_id])
         return agents[0] if agents else None
 
     def first_registered(self, tenant_id: str, program_id: str, *, after: int) -> int | None:
         """The earliest registration among the agents without an entry up to that offset."""
-        with self._connection.cursor() as cursor:
-            values = cursor.execute(_FIRST_REGISTERED, [tenant_id, program_id, after]).fetchone()
+        values = self._first(_FIRST_REGISTERED, [tenant_id, program_id, after])
         return None if values is None else values[0]
 
-    def _read(self, sql: str, values: Sequence[Any], of_program: Sequence[str]) -> list[StoredAgent]:
+    def _with_scores(self, sql: str, values: Sequence[Any], of_program: Sequence[str]) -> list[StoredAgent]:
         with self._connection.cursor() as cursor:
             cursor.begin()  # One state of the tables for both, so that bands agree with the filter.
             rows = [_AGENT(each) for each in cursor.execute(sql, values).fetchall()]
@@ -109,6 +108,5 @@ class AgentImports(CommittedRows):
         return self._one(_DONE, [tenant_id, program_id])
 
     def _one(self, sql: str, values: Sequence[Any]) -> AgentImportRow | None:
-        with self._connection.cursor() as cursor:
-            selected = cursor.execute(sql, values).fetchone()
+        selected = self._first(sql, values)
         return None if selected is None else _IMPORT(selected)

@@ -25,8 +25,7 @@ _UNFINISHED: Final = f"""
 class BackfillRows(CommittedRows):
     def find(self, tenant_id: str, program_id: str, backfill_id: str) -> BackfillRow | None:
         """The last progress of the backfill."""
-        with self._connection.cursor() as cursor:
-            values = cursor.execute(_FIND, [tenant_id, program_id, backfill_id]).fetchone()
+        values = self._first(_FIND, [tenant_id, program_id, backfill_id])
         return None if values is None else _ROW(values)
 
     def unfinished(self) -> list[BackfillRow]:

@@ -15,3 +15,8 @@ class CommittedRows:
     def _read(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchall()
+
+    def _first(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """The first row, or None."""
+        with self._connection.cursor() as cursor:
+            return cursor.execute(sql, values).fetchone()

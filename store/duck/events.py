@@ -104,8 +104,7 @@ class Events(CommittedRows):
         """The id of the event's transfer."""
         principal.require_program(program_id)
         values = [principal.tenant_id, program_id, event_id, EventSubjectType.TRANSFER.value]
-        with self._connection.cursor() as cursor:
-            row = cursor.execute(_SUBJECT, values).fetchone()
+        row = self._first(_SUBJECT, values)
         return None if row is None else str(row[0])
 
     def consequences(self, row: EventRow) -> Consequences:

@@ -1,4 +1,4 @@
-"""Reads labels: the verdicts of people, returns and imports on transfers.
+"""Reads labels, the verdicts of people, returns and imports on transfers, and results of entries by their id.
 
 The last label of a transfer is the one in force.
 
@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.rows.alerts import EntryResultRow, LabelRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import Predicate
@@ -42,3 +42,15 @@ class Labels(CommittedRows):
         predicate.between("created_at", wanted.created_from, wanted.created_to)
         with self._connection.cursor() as cursor:
             return _TABLE.page(cursor, principal, predicate, after, limit)
+
+
+_RESULTS: Final = Timeline("decision_results", EntryResultRow, at="created_at")
+
+
+class EntryResults(CommittedRows):
+    """The results of decisions, appeals and labels by the id of their log entry."""
+
+    def find(self, principal: Principal, entry_id: str) -> EntryResultRow | None:
+        """ForbiddenError when the entry belongs to a program out of the principal's reach."""
+        with self._connection.cursor() as cursor:
+            return _RESULTS.find(cursor, principal, entry_id)

@@ -12,6 +12,7 @@ import duckdb
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
+from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import placeholders
 
@@ -27,11 +28,11 @@ _FIRST_KNOWN: Final = """
     SELECT epoch_us(min(created_at)) FROM entities WHERE tenant_id = ? AND program_id = ? AND id = ?"""
 
 
-class Parties(Generic[Row]):
-    """One table of parties. The caller opens and closes the connection."""
+class Parties(CommittedRows, Generic[Row]):
+    """One table of parties."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, row_type: type[Row]) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._words = {"table": table, "columns": select_list(row_type)}
         self._row: Callable[[Sequence[Any]], Row] = row_builder(row_type)
 
@@ -44,8 +45,7 @@ class Parties(Generic[Row]):
             return []
         programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
         wanted = [principal.tenant_id, party_id, *(program_ids or ())]
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_NEWEST.format(programs=programs, **self._words), wanted).fetchall()
+        tuples = self._read(_NEWEST.format(programs=programs, **self._words), wanted)
         rows = [*map(self._row, tuples)]
         reached = [row for row in rows if principal.reaches(row.program_id)]
         if rows and not reached:
@@ -54,9 +54,8 @@ class Parties(Generic[Row]):
 
     def last_raw(self, row: Row) -> str:
         """The bank's newest object of it, masked; an empty one without any."""
-        with self._connection.cursor() as cursor:
-            sql = _LAST_RAW.format(**self._words)
-            values = cursor.execute(sql, [row.tenant_id, row.program_id, row.id]).fetchone()
+        sql = _LAST_RAW.format(**self._words)
+        values = self._first(sql, [row.tenant_id, row.program_id, row.id])
         return "{}" if values is None else str(values[0])
 
 
@@ -66,8 +65,7 @@ class Entities(Parties[EntityRow]):
 
     def created_at(self, row: EntityRow) -> int:
         """The bank's stated time, else that of the first event that named the entity."""
-        with self._connection.cursor() as cursor:
-            values = cursor.execute(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id]).fetchone()
+        values = self._first(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id])
         return row.created_at if values is None else int(values[0])
 
 

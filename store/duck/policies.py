@@ -64,8 +64,7 @@ class PolicyTable(CommittedRows):
 
     def body(self, program_id: str, version: str) -> dict[str, Any] | None:
         """The body of a version that came into force in a program, or None."""
-        with self._connection.cursor() as cursor:
-            row = cursor.execute(_BODY, [program_id, version]).fetchone()
+        row = self._first(_BODY, [program_id, version])
         return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
     def newest(self, tenant_id: str, prefix: str) -> list[NewestVersion]:

@@ -87,8 +87,7 @@ class Preflights(CommittedRows):
         return PreflightCounts(*counts)
 
     def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:
-        with self._connection.cursor() as cursor:
-            row = cursor.execute(sql, [tenant_id, preflight_id]).fetchone()
+        row = self._first(sql, [tenant_id, preflight_id])
         return None if row is None else str(row[0])
 
 

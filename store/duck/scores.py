@@ -34,8 +34,7 @@ class Scores(CommittedRows):
         reach = sorted(principal.program_ids or ())
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
         sql = _NEWEST.format(matching=matching, first=first)
-        with self._connection.cursor() as cursor:
-            selected = cursor.execute(sql, [principal.tenant_id, *values, *reach]).fetchone()
+        selected = self._first(sql, [principal.tenant_id, *values, *reach])
         if selected is None:
             return None
         row = _ROW(selected)

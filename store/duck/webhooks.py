@@ -110,8 +110,7 @@ class WebhookDeliveries(CommittedRows):
         return [_stored(each) for each in tuples]
 
     def find(self, tenant_id: str, endpoint_id: str, delivery_id: str) -> StoredDelivery | None:
-        with self._connection.cursor() as cursor:
-            row = cursor.execute(_FIND, [delivery_id, tenant_id, endpoint_id, delivery_id]).fetchone()
+        row = self._first(_FIND, [delivery_id, tenant_id, endpoint_id, delivery_id])
         return None if row is None else _stored(row)
 
     def waiting(self, endpoint_id: str, limit: int) -> list[DueDelivery]:
@@ -134,8 +133,7 @@ class WebhookDeliveries(CommittedRows):
             return {delivery_id: body.encode() for delivery_id, body in cursor.execute(_BODIES, values).fetchall()}
 
     def past_of(self, endpoint_id: str) -> EndpointPast:
-        with self._connection.cursor() as cursor:
-            row = cursor.execute(_HEALTH, [endpoint_id]).fetchone()
+        row = self._first(_HEALTH, [endpoint_id])
         assert row is not None, "an aggregate has a row"
         return EndpointPast(*row)
 

@@ -19,8 +19,7 @@ import structlog
 
 from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.binary import ServerBinary, server_binary
-from clearhold.store.redis_log.child import end, last_words, spawn
+from clearhold.store.redis_log.child import ServerBinary, end, last_words, server_binary, spawn
 from clearhold.store.redis_log.connect import check_external, connect_sync
 
 READY_WITHIN_S: Final = 120.0

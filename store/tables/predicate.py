@@ -1,7 +1,7 @@
 """The WHERE clause of a query: the principal's tenant and reach first, then the filters of the request."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -50,3 +50,15 @@ def listed(values: Sequence[object]) -> str:
 
 def placeholders(values: Sequence[object]) -> str:
     return f"({', '.join('?' * len(values))})"
+
+
+class Span(NamedTuple):
+    """A half-open span of time, microseconds since the epoch."""
+
+    start: int
+    end: int
+
+    @property
+    def before(self) -> "Span":
+        """The span of equal length that ends where this one starts."""
+        return Span(2 * self.start - self.end, self.start)

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from redis import Redis, RedisError
 
-from clearhold.store.redis_log.binary import server_binary
-from clearhold.store.redis_log.child import SETTINGS
+from clearhold.store.redis_log.child import SETTINGS, server_binary
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.waiting import eventually
 

@@ -11,9 +11,8 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.reports.transfers import ReportedActor
-from clearhold.store.duck.span import Span
 from clearhold.store.duck.timeline import Timeline
-from clearhold.store.tables.predicate import Predicate
+from clearhold.store.tables.predicate import Predicate, Span
 
 _ALERTS: Final = Timeline("alerts", AlertRow, at="opened_at")
 _DISPOSITIONS: Final = Timeline("dispositions", DispositionRow, at="created_at")

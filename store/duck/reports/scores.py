@@ -10,9 +10,8 @@ from typing import Any, Final, NamedTuple
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.span import Span
 from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import Predicate
+from clearhold.store.tables.predicate import Predicate, Span
 
 MOST_CROSSINGS: Final = 200
 

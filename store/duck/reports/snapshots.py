@@ -5,15 +5,18 @@ How     A snapshot's instant is the time of its log entry, so the offset orders 
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+import duckdb
+import msgspec
+
+from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.span import Span
 from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import Predicate
+from clearhold.store.tables.predicate import Predicate, Span
 
 _POINTS: Final = """
     WITH within AS MATERIALIZED (
@@ -79,3 +82,35 @@ class KriSnapshots(CommittedRows):
             cursor.execute(_AT_OFFSET.format(matching=predicate.sql), [*predicate.values, *newest])
             row = cursor.fetchone()
         return None if row is None else _ROW(row)
+
+
+# Rows are only added, so rows since the last read have a higher rowid.
+_SINCE: Final = """
+    SELECT rowid, program_id, epoch_us(as_of_at), program_score, program_score_n, kris FROM kri_snapshots
+    WHERE rowid > ? QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1
+"""
+_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
+
+
+class NewestSnapshot(NamedTuple):
+    """A program's newest snapshot; ``as_of_at`` in microseconds."""
+
+    as_of_at: int
+    score: int | None
+    score_n: int
+    kris: Mapping[str, KriValue]
+
+
+class NewestSnapshots(CommittedRows):
+    """Used by one thread. A read costs as much as the new rows; the first one reads the whole table."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(connection)
+        self._read_upto = -1
+        self._by_program: dict[str, NewestSnapshot] = {}
+
+    def by_program(self) -> Mapping[str, NewestSnapshot]:
+        for rowid, program_id, as_of_at, score, score_n, kris in self._read(_SINCE, [self._read_upto]):
+            self._by_program[program_id] = NewestSnapshot(as_of_at, score, score_n, _KRIS.decode(kris))
+            self._read_upto = max(self._read_upto, rowid)
+        return self._by_program

@@ -18,8 +18,7 @@ from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.account_owners import FIRST_OWNERS
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.span import Span
-from clearhold.store.tables.predicate import Predicate, placeholders
+from clearhold.store.tables.predicate import Predicate, Span, placeholders
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _ACCOUNTS: Final = f"""

@@ -21,7 +21,7 @@ from clearhold.features.core.instants import MINUTE_US
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.duck.database import open_database
-from clearhold.store.duck.reports.newest_snapshots import NewestSnapshots
+from clearhold.store.duck.reports.snapshots import NewestSnapshots
 from clearhold.store.errors import StartupError
 from tests.support.clock import T0, FrozenClock
 

@@ -13,8 +13,7 @@ from clearhold.features.core.entries.directory import DirectoryEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.flows.directory.bank_client import BankClient
-from clearhold.flows.directory.collector import DirectoryCounts
-from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
+from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryCounts, DirectoryFetcher
 from clearhold.flows.directory.first_seen import FirstSeen
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.duck.directory import DirectoryTable

@@ -9,8 +9,7 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.questions import CountParties
 from clearhold.features.shard.shards import Shards
 from clearhold.flows.scorer.endpoint import ScorerEndpoint
-from clearhold.flows.scorer.question_codec import decoded_answer, encoded_question, envelope_of
-from clearhold.flows.scorer.wire import FrameKind, Frames, frame
+from clearhold.flows.scorer.wire import FrameKind, Frames, decoded_answer, encoded_question, envelope_of, frame
 
 
 @pytest.mark.parametrize("answer", [lambda *_: object(), lambda *_: 1 / 0], ids=["no form in bytes", "an error"])

@@ -30,7 +30,7 @@ from clearhold.features.shard.questions import (
 )
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
-from clearhold.flows.scorer.question_codec import (
+from clearhold.flows.scorer.wire import (
     decoded_answer,
     decoded_question,
     encoded_answer,

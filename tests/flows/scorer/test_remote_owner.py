@@ -11,9 +11,8 @@ import pytest
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.questions import Answer, CountParties, PartyCounts
 from clearhold.flows.scorer import remote_owner
-from clearhold.flows.scorer.question_codec import decoded_question, encoded_answer
 from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
-from clearhold.flows.scorer.wire import FrameKind, Frames, frame
+from clearhold.flows.scorer.wire import FrameKind, Frames, decoded_question, encoded_answer, frame
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timed]
 

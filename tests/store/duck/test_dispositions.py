@@ -8,7 +8,7 @@ import pytest
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import DispositionRow, EntryResultRow
 from clearhold.store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
-from clearhold.store.duck.entry_results import EntryResults
+from clearhold.store.duck.labels import EntryResults
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.record.rows import RecordChainRow
 from clearhold.store.tables.row_tables import row_tables

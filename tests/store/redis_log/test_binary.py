@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.binary import server_binary
+from clearhold.store.redis_log.child import server_binary
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
 

@@ -16,9 +16,9 @@ from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.rules import RuleMatchRow
 from clearhold.features.core.rules import Rule, RuleMode
 from clearhold.features.rules.backtest import not_in_shadow, to_shadow_report
-from clearhold.store.duck.scorings.rule_shadows import RuleShadow
-from clearhold.store.duck.span import Span
+from clearhold.store.duck.scorings.rule_backtests import RuleShadow
 from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.predicate import Span
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_rule_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator

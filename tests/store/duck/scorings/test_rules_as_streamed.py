@@ -14,8 +14,8 @@ from clearhold.features.policy.bodies import RulesBody
 from clearhold.features.rules.backtest import to_backtest
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.duck.scorings.rule_backtests import RuleBacktest
-from clearhold.store.duck.span import Span
 from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.predicate import Span
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import TENANT
 from tests.support.policies import policy_entry
