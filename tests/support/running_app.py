@@ -21,11 +21,11 @@ from clearhold.api.telemetry.readiness import Readiness
 from clearhold.api.wiring import wired_gate, wired_record, wired_resources
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.shards import Shards
-from clearhold.flows.actions.service import ActionExecution
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
+from clearhold.flows.bank_work import BankWork
 from clearhold.flows.scorer.local import LocalOwner
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.key_usage import KeyUsage
@@ -187,8 +187,9 @@ class RunningApp:
 
     def _start(self) -> None:
         self.backfills = self._new_backfills()
-        self.actions = ActionExecution(
+        self.bank_work = BankWork(
             self._urls.get("bank_url"),
+            per_second=1,
             database=self.database,
             registry=self.registry,
             appender=self.appender,
@@ -196,13 +197,13 @@ class RunningApp:
             clock=self.clock,
             new_id=self.new_id,
         )
-        self.actions.executor.begin()
+        self.bank_work.executor.begin()
         self.webhooks = self._new_webhooks()
         self.resources = wired_resources(
             self.stores,
             self._readiness,
             self.backfills,
-            self.actions.executor,
+            self.bank_work.executor,
             self.webhooks.registry,
             self.webhooks.dispatcher,
             BacktestRunner(self.database, self.clock),
@@ -216,7 +217,7 @@ class RunningApp:
         self.client = self._opened.enter_context(TestClient(self.app, raise_server_exceptions=False))
         self.client.event_hooks = {"response": [DeclaredErrors(self.app)]}
         self._opened.callback(lambda: self.on_loop(self._appending.aclose))
-        self._opened.callback(lambda: self.on_loop(self.actions.stop))
+        self._opened.callback(lambda: self.on_loop(self.bank_work.stop))
         self.on_loop(self._attach_dispatcher)
         self._opened.callback(lambda: self.on_loop(self.webhooks.dispatcher.stop))
 
