@@ -155,5 +155,8 @@ def test_given_the_lowest_versions_that_are_declared_then_a_service_runs_on_them
         asked = {"programSlug": "payroll", "transfer": TRANSFER}
         answer = cast("dict[str, Any]", bank.ask("POST", "/api/preflight", asked, expect=201))
 
+        refused = bank.ask("POST", "/api/preflight", [], expect=400)
+
+        assert refused["code"] == "validation_failed"
         assert service.ask("GET", "/readyz", {})["status"] == "ready"
         assert bank.ask("GET", f"/api/preflight/{answer['preflightId']}")["decision"] == answer["decision"]
