@@ -1,7 +1,7 @@
-"""On-chain agents for the demo: what a public scan index would say of a handful of them, and how they are scored.
+"""On-chain agents for the demo: the data of a public scan index on a few of them, and their scores.
 
-Two that are paid by strangers, for cents and for less; three of one owner that pay one another in a ring; and one that
-is paid by a wallet on the list of the OFAC. All but that wallet is made up.
+Two that strangers pay, for cents and less; three of one owner that pay one another in a ring; and one that is paid by a
+wallet on the OFAC list. All but that wallet is invented.
 
 Source  OFAC, Specially Designated Nationals list, digital currency addresses: SDN 29702, ETH
 """
@@ -46,7 +46,7 @@ def filled_index(*, seed: int, now: int) -> ScanIndex:
 
 
 def import_agents(client: ClearholdClient) -> list[dict[str, Any]]:
-    """Have the service import them; the agents as it shows them."""
+    """Import them into the service; the agents in its answer."""
     client.import_agents()
     return client.agents()
 

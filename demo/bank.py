@@ -12,19 +12,19 @@ from typing import Final
 import msgspec
 
 from clearhold.demo import everyday, stories
-from clearhold.demo.cast import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
-from clearhold.demo.lives import Delivery, Reporter
 from clearhold.demo.moves import Move
-from clearhold.demo.telling import Story, Strangers, Tempo
+from clearhold.demo.parties import PAYROLL, REMITTANCE, Other, Party, Program, Registrar, cast_of
+from clearhold.demo.reporter import Delivery, Reporter
+from clearhold.demo.story import Story, Strangers, Tempo
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.sandbox import objects
 
 HISTORY_DAYS: Final = 97
 DENIED_ON_DAY: Final = 60  # or at two thirds of a shorter history
-SILENT_DAYS: Final = 93  # of history, before an account may count as dormant
+SILENT_DAYS: Final = 93  # of history before an account can be dormant
 BUSY_TIMES: Final = 6
 MISCHIEF_IN: Final = 14
-ASKED_IN: Final = 9  # of the everyday ones that can be asked about
+ASKED_IN: Final = 9  # of the everyday moves that can have a pre-flight
 LIVE_HASTE: Final = 21_600  # A day of the bank's waiting passes in four seconds.
 LIVE_GAP_US: Final = 2_000_000
 HISTORY_TEMPO: Final = Tempo(40 * MINUTE_US, DAY_US)
@@ -32,7 +32,7 @@ SHARE_OF_PROGRAM: Final = {PAYROLL: 0.3, REMITTANCE: 0.4}  # of the live moves; 
 
 
 class SimulatedBank:
-    """One bank, one run. ``run`` keeps the ids of a later run on the same data apart from those of the ones before.
+    """One bank, one run. ``run`` separates the ids of later runs on the same data.
 
     ``speed`` shortens the live phase's waiting further, for a pace that leaves less time between two moves.
     """
@@ -53,7 +53,7 @@ class SimulatedBank:
         self._made = self._told = 0
 
     def history(self, until: int, *, days: int = HISTORY_DAYS) -> list[Delivery]:
-        """Every event of the days before ``until``, in the order in which they are delivered."""
+        """Every event of the days before ``until``, in the order of delivery."""
         first = until - days * DAY_US
         if days < SILENT_DAYS:
             self._once = deque(story for story in self._once if story.name != stories.DORMANT)
@@ -65,14 +65,14 @@ class SimulatedBank:
             for program in self.cast.values()
             for move in everyday.history_of(program, self._rng, first=first + DAY_US, last=until)
         ]
-        moves += [move for move in self._early_mischief(first) if move.at < until]
+        moves += [move for move in self._early_fraud(first) if move.at < until]
         for move in sorted(moves, key=_at):
             deliveries += reporter.report(move)
         self._live.on_file(reporter)
         return sorted((delivery for delivery in deliveries if delivery.due_at <= until), key=_due_at)
 
     def next_move(self, at: int) -> Move:
-        """What happens next. Now and then that is the beginning of a story, whose other moves come in between."""
+        """The next move; sometimes it begins a story, whose other moves follow between everyday ones."""
         self._made += 1
         if self._made % MISCHIEF_IN == 0:
             for move in self._tell(self._next_story(), at, self._tempo):
@@ -86,7 +86,7 @@ class SimulatedBank:
         return everyday.one_of(program, self._rng, party, at)
 
     def asks_first(self, move: Move) -> bool:
-        """Whether a pre-flight is asked before this one: once in every story, and now and then an everyday one."""
+        """Whether the move has a pre-flight: one in every story, and some everyday ones."""
         if move.story:
             return move.asked
         return move.is_askable and self._rng.randrange(ASKED_IN) == 0
@@ -95,7 +95,7 @@ class SimulatedBank:
         return self._live.knows(move)
 
     def newcomers(self) -> list[tuple[Other, int]]:
-        """The counterparties of what was reported since this was last asked, each with the time it was created."""
+        """The new counterparties in reports since the last call, each with its time of creation."""
         return self._live.newcomers()
 
     def report(self, move: Move, at: int) -> list[Delivery]:
@@ -116,12 +116,12 @@ class SimulatedBank:
                 return self.cast[slug]
         return next(program for slug, program in self.cast.items() if slug not in SHARE_OF_PROGRAM)
 
-    def _early_mischief(self, first: int) -> Iterator[Move]:
-        """What the crew did in the months before: honest beginnings, then a first try of some stories."""
+    def _early_fraud(self, first: int) -> Iterator[Move]:
+        """The fraudulent parties' earlier months: honest beginnings, then a first try of some stories."""
         for program in self.cast.values():
             for role, party in program.crew.items():
                 months = DAY_US if role.startswith("dormant") else 95 * DAY_US
-                times = BUSY_TIMES if role == "burst" else 1  # A burst is one against a usual pace that is known.
+                times = BUSY_TIMES if role == "burst" else 1  # A burst needs a known usual pace.
                 yield from everyday.history_of(
                     msgspec.structs.replace(program, everyday=(party,) * times, crew={}),
                     self._rng,
@@ -155,7 +155,7 @@ def _founding(program: Program, reporter: Reporter, first: int) -> Iterator[Deli
 
 
 def denied_at(first: int, *, days: int) -> int:
-    """When the bank denies the one whom it denies."""
+    """The time at which the bank denies one entity."""
     return first + min(DENIED_ON_DAY * DAY_US, days * DAY_US * 2 // 3)
 
 

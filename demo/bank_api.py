@@ -1,8 +1,8 @@
 """A simulator of the bank's REST API: parties by id, actions on objects, real HTTP, and faults on demand.
 
-It serves the objects it was given, exactly as they were given, and takes every action as one that it can carry out,
-without looking at its idempotency key: whoever counts what it did sees each call. The demo runs it beside the service,
-too.
+It serves its objects unchanged, and accepts every action without a look at its idempotency key, so that a test sees
+each call. The demo runs it beside the service, too.
+
 Authentication is as at the bank: HTTP Basic with an empty user name and the key as the password.
 """
 
@@ -33,7 +33,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class ServedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request as it was answered. ``status`` is None where the bank hung up without an answer."""
+    """One answered request. ``status`` is None where the bank hung up without an answer."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class ServedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TakenAction(msgspec.Struct, frozen=True, kw_only=True):
-    """An action as it arrived, and was carried out unless a fault refused it."""
+    """An action as it arrived; it was executed unless a fault refused it."""
 
     path: str
     idempotency_key: str
@@ -51,7 +51,7 @@ class TakenAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes wrong with one request, whatever it asks for."""
+    """The fault for one request, whatever it asks for."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
@@ -60,7 +60,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BankApi(HttpSimulator):
-    """The bank, from entering to leaving. Objects and faults may be added at any time."""
+    """The bank, while the block runs. Objects and faults may be added at any time."""
 
     def __init__(self, *, key: str = TEST_KEY) -> None:
         self.key = key
@@ -79,13 +79,13 @@ class BankApi(HttpSimulator):
 
     @property
     def requests(self) -> tuple[ServedRequest, ...]:
-        """Everything answered so far, in the order in which it was answered."""
+        """All answered requests, in order."""
         with self._lock:
             return tuple(self._requests)
 
     @property
     def actions(self) -> tuple[TakenAction, ...]:
-        """Every action that arrived with the key, in the order in which they arrived."""
+        """All actions that arrived with the key, in order."""
         with self._lock:
             return tuple(self._actions)
 
@@ -101,7 +101,7 @@ class BankApi(HttpSimulator):
     def fail_next(
         self, times: int = 1, *, status: int = 500, retry_after: str | None = None, method: str = "GET"
     ) -> None:
-        """Refuse so many requests, with a Retry-After when one is given."""
+        """Refuse the next ``times`` requests, with a Retry-After when one is given."""
         headers = () if retry_after is None else (("Retry-After", retry_after),)
         code = "rate_limited" if status == 429 else "internal_error"
         body = _error("api", code, "The bank has trouble")
@@ -116,15 +116,15 @@ class BankApi(HttpSimulator):
         headers: tuple[tuple[str, str], ...] = (),
         method: str = "GET",
     ) -> None:
-        """Answer so many requests with these bytes: no JSON, another object, a redirect."""
+        """Answer the next ``times`` requests with these bytes: no JSON, a wrong object, a redirect."""
         self._expect(method, times, Fault(status=status, headers=headers, body=body))
 
     def answer_hugely_next(self, times: int = 1, *, size_bytes: int = HUGE_BODY_BYTES) -> None:
-        """Answer so many requests with an object that is well-formed and far too large."""
+        """Answer the next ``times`` requests with an object that is well-formed and far too large."""
         self.answer_next(times, body=b'{"id":"' + b"x" * size_bytes + b'"}')
 
     def hang_next(self, times: int = 1, *, method: str = "GET") -> None:
-        """Take so many requests and never answer them; an action is carried out all the same."""
+        """Never answer the next ``times`` requests; actions are executed all the same."""
         self._expect(method, times, Fault(hangs=True))
 
     def next_fault(self, method: str) -> Fault | None:
@@ -192,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def _serve(self, answer: Callable[[], tuple[int, bytes]], sent: bytes | None = None) -> None:
-        """Answer after the time that the bank takes, or as the next fault says."""
+        """Answer after the bank's delay, or as the next fault demands."""
         fault = self.bank.next_fault(self.command)
         if sent is not None and _ACTION.fullmatch(self.path) and self._is_authenticated():
             self._take(sent, was_done=fault is None or fault.hangs or fault.status < 300)

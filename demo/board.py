@@ -23,7 +23,7 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """A look at the board."""
+    """The board's figures at one moment."""
 
     sent: int
     accepted: int
@@ -70,7 +70,7 @@ class Board:
             self._scored_ms.append(latency_ms)
 
     def saw(self, program: str, transfer: dict[str, Any]) -> None:
-        """Book a transfer as the service shows it now."""
+        """Count a transfer in its present state."""
         band = transfer.get("scoreBand")
         with self._lock:
             self._bands[transfer["id"]] = (program, band or "not yet")
@@ -80,7 +80,7 @@ class Board:
             return transfer.get("scoreBand") == "hold" and transfer["id"] not in self._holds
 
     def hold(self, program: str, transfer: dict[str, Any]) -> None:
-        """Keep a hold-band transfer that was read with its reasons."""
+        """Keep a hold-band transfer with its reasons."""
         with self._lock:
             self._holds[transfer["id"]] = Hold(
                 program=program,
@@ -116,7 +116,7 @@ def percentile(samples: deque[float], percent: int) -> float | None:
 
 
 def reasons_in(transfer: dict[str, Any]) -> tuple[str, ...]:
-    """The sentences behind a score, wherever the answer carries them."""
+    """The reasons' sentences, wherever the answer has them."""
     inputs = transfer.get("scoreInputs")
     reasons = transfer.get("reasons") or (inputs.get("reasons") if isinstance(inputs, dict) else None) or ()
     return tuple(str(reason.get("sentence") or reason.get("signal")) for reason in reasons)

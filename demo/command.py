@@ -136,7 +136,7 @@ class Show:
         say(self.console, f"History: {events:,} events in {seconds:.1f} s ({events / seconds:,.0f} a second).\n")
 
     def _await_owners(self, owners: Owners, client: ClearholdClient, stage: Stage, api: BankApi) -> None:
-        """The history comes at once, and the service asks the bank at its own pace: the live phase waits for it."""
+        """The service asks the bank for the history's owners at a limited rate; the live phase waits for it."""
         started = time.perf_counter()
         with Progress(console=self.console, disable=not self.console.is_terminal, transient=True) as progress:
             task = progress.add_task("accounts' owners, from the bank's API", total=owners.accounts)
@@ -159,7 +159,7 @@ class Show:
             runner.live(transfers_per_second=self._pace, until=until, between=_all(check, screen))
 
     def _say_figures(self, board: Board) -> None:
-        """The last figures, where no screen shows them."""
+        """Print the last figures when there is no live screen."""
         if self.console.is_terminal:
             return
         figures = board.figures()
@@ -173,7 +173,7 @@ class Show:
 
 
 def _every(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
-    """Act at most once in so many seconds, however often it is called."""
+    """Act at most once in ``seconds``, however often it is called."""
     due = time.monotonic() + seconds
 
     def maybe() -> None:
@@ -198,17 +198,16 @@ def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command to the program's."""
     app.command()(demo)
 
 
 def demo(
     *,
-    port: Annotated[int, typer.Option(min=1, max=65_535, help="Where the service listens, on 127.0.0.1.")] = 8080,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="The service's port on 127.0.0.1.")] = 8080,
     data: Annotated[Path, typer.Option(help="The demo's directory.")] = Path(".demo"),
-    keep: Annotated[bool, typer.Option("--keep", help="Go on with what an earlier demo left there.")] = False,
-    seed: Annotated[int, typer.Option(help="Other people, other amounts; the same seed gives the same ones.")] = 1,
-    days: Annotated[int, typer.Option(min=1, max=400, help="How far back the history goes.")] = HISTORY_DAYS,
+    keep: Annotated[bool, typer.Option("--keep", help="Continue with the data of an earlier demo.")] = False,
+    seed: Annotated[int, typer.Option(help="Selects people and amounts; the same seed gives the same ones.")] = 1,
+    days: Annotated[int, typer.Option(min=1, max=400, help="Length of the history.")] = HISTORY_DAYS,
     pace: Annotated[float, typer.Option(min=0.1, max=200, help="Live transfers a second.")] = USUAL_PACE,
     seconds: Annotated[float | None, typer.Option(min=0, help="How long the live phase lasts.")] = None,
     leave: Annotated[bool, typer.Option("--exit", help="Stop the service after the live phase.")] = False,

@@ -1,6 +1,6 @@
-"""The bank's API beside the service: the cast's accounts and entities, and counterparties as they appear.
+"""The bank's API beside the service: the cast's accounts and entities, and new counterparties.
 
-The service asks it for what transfers name; the demo looks only at what the service says it has learnt.
+The service asks it for the objects that transfers name; the demo only reads the service's answers.
 """
 
 import time
@@ -10,8 +10,8 @@ from typing import Final
 from clearhold.client.client import ClearholdClient
 from clearhold.demo.bank import denied_at, everyone_in
 from clearhold.demo.bank_api import BankApi
-from clearhold.demo.cast import Other, Program
-from clearhold.demo.lives import Delivery
+from clearhold.demo.parties import Other, Program
+from clearhold.demo.reporter import Delivery
 from clearhold.demo.stage import Access
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.sandbox import objects
@@ -21,7 +21,7 @@ LOOK_EVERY_S: Final = 0.2
 
 
 def open_books(api: BankApi, cast: dict[str, Program], *, now: int, days: int) -> None:
-    """Every account and entity, as the bank shows them today."""
+    """Every account and entity, in the bank's present state."""
     first = now - days * DAY_US
     for program in cast.values():
         for party in everyone_in(program):
@@ -39,7 +39,7 @@ def introduce(api: BankApi, newcomers: Iterable[tuple[Other, int]]) -> None:
 
 
 class Owners:
-    """Which accounts of the history have an owner in the service: it shows an entity on their newest transfers."""
+    """The accounts of the history with an owner in the service: their newest transfers show an entity."""
 
     def __init__(self, deliveries: list[Delivery]) -> None:
         self._newest: dict[tuple[str, str], str] = {}
@@ -51,7 +51,7 @@ class Owners:
     def await_learnt(
         self, client: ClearholdClient, programs: dict[str, Access], *, on_progress: Callable[[int], None]
     ) -> int:
-        """Wait until every account has its owner, but not for ever; answers how many have."""
+        """Wait, for a limited time, until every account has its owner; returns the number that has."""
         deadline = time.monotonic() + LEARNT_WITHIN_S
         while self._newest:
             for (program, account_id), transfer_id in list(self._newest.items()):

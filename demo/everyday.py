@@ -1,12 +1,12 @@
-"""What honest customers do: months of it for the history, and one at a time for the live phase."""
+"""Moves of honest customers: months of them for the history, and one at a time for the live phase."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
 
-from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
 from clearhold.demo.moves import Move
+from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 
@@ -28,7 +28,7 @@ def history_of(program: Program, rng: Random, *, first: int, last: int) -> Itera
 
 
 def one_of(program: Program, rng: Random, party: Party, at: int) -> Move:
-    """What this customer might be doing right now."""
+    """A move that suits this customer."""
     dice = rng.random()
     if program.slug == REMITTANCE:
         return _sent_home(rng, party, at)

@@ -1,4 +1,4 @@
-"""Somebody else's API over real HTTP, on this machine: what simulators of it have in common."""
+"""The common part of the simulators of outside APIs: real HTTP on this machine."""
 
 from http.server import ThreadingHTTPServer
 from threading import Thread
@@ -11,7 +11,7 @@ class SimulatorServer(ThreadingHTTPServer):
 
 
 class HttpSimulator:
-    """Serves from entering to leaving, on a free port."""
+    """Serves on a free port while the block runs."""
 
     def __init__(self, server: SimulatorServer) -> None:
         self._server = server

@@ -1,4 +1,4 @@
-"""What the demo did itself: which transfers belong to which telling of a story, and what pre-flight answered."""
+"""The demo's record of its work: the transfers of each telling of a story, and the answers of pre-flights."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from clearhold.demo.moves import Move
 
 
 class Telling(msgspec.Struct, kw_only=True):
-    """One telling of a story. ``complete`` is whether all its moves were made before the demo was stopped."""
+    """One run of a story. ``complete``: all its moves were made before the demo was stopped."""
 
     story: str
     program: str

@@ -1,6 +1,6 @@
-"""A move: one transfer that is going to happen, before the bank has told anyone about it."""
+"""A move: one future transfer, before the bank reports it."""
 
-from clearhold.demo.cast import Other, Party
+from clearhold.demo.parties import Other, Party
 from clearhold.features.sandbox.planned_transfer import EventFamily, PlannedTransfer
 
 
@@ -10,10 +10,10 @@ class Move(PlannedTransfer, frozen=True, kw_only=True):
     program: str
     party: Party
     other: Other
-    story: str = ""  # what a bad actor is up to; empty for everyday moves
-    telling: str = ""  # which telling of the story this move belongs to
-    asked: bool = False  # a pre-flight is asked before it, come what may
-    closes: bool = False  # with this move the telling is complete
+    story: str = ""  # the story of a fraudulent move; empty for everyday moves
+    telling: str = ""  # the run of the story that this move belongs to
+    asked: bool = False  # it always has a pre-flight
+    closes: bool = False  # the last move of its run
 
     @property
     def is_askable(self) -> bool:

@@ -1,10 +1,10 @@
-"""The few whose money has a shape: through a mule, in a circle, out before a debit can return, in cents."""
+"""Stories of flows: through a mule, in a circle, out before a debit can return, in cents."""
 
 from typing import Final
 
-from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, account_of
 from clearhold.demo.moves import Move
-from clearhold.demo.telling import Cast, Strangers, Tempo, out
+from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE, account_of
+from clearhold.demo.story import Cast, Strangers, Tempo, out
 from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 
 MULE_PAYERS: Final = 6
@@ -14,7 +14,7 @@ GUESSES: Final = ("R03", "R03", "", "R03", "")
 
 
 def mule(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
-    """Many strangers pay in, and one wire takes it on to another stranger."""
+    """Many strangers pay in, and one wire moves it on to another stranger."""
     party = cast[REMITTANCE].crew["mule"]
     gathered = [
         out(party, strangers.someone(), at + place * tempo.gap_us // 2)(
@@ -60,7 +60,7 @@ def round_trip(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[
 
 
 def probed_accounts(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
-    """Small credits to guessed accounts; some do not exist, and when that is known the next one goes out."""
+    """Small credits to guessed accounts; some do not exist, and after that answer the next one goes out."""
     party = cast[LENDING].crew["prober"]
 
     def probe(sent_at: int, code: str) -> Move:
@@ -77,7 +77,7 @@ def probed_accounts(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> 
 
 
 def micro_entries(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:
-    """Credits of cents to many accounts, and no debit that they would be the test of."""
+    """Credits of cents to many accounts, without the debits that micro-entries test."""
     party = cast[LENDING].crew["micro"]
     return [
         out(party, strangers.someone(), at + place * tempo.gap_us // 6)(

@@ -1,8 +1,8 @@
-"""What the service made of it all, read from its API and held against what was planted.
+"""The results of a run: the service's alerts and scores, from its API, compared with the planted stories.
 
-A telling is caught when a detector that its story is about opened an alert on one of its transfers, or joined one. One
-that was under way when the demo was stopped is not counted; its transfers are nobody's everyday ones either.
-An everyday alert is one that a person has to decide and that names no planted transfer.
+A telling is caught when one of its story's detectors opened or joined an alert on one of its transfers. A telling that
+was under way when the demo stopped is not counted, nor are its transfers everyday ones. An everyday alert is one that a
+person has to decide and that names no planted transfer.
 """
 
 import time
@@ -26,7 +26,7 @@ STEADY_WITHIN_S: Final = 20.0
 
 
 class StoryResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts are tellings, but for ``detectors``: in how many tellings each fired, the story's own first."""
+    """Counts of tellings; ``detectors``: the number of tellings in which each fired, the story's own first."""
 
     name: str
     planted: int
@@ -62,7 +62,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Readings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the service shows of a program."""
+    """All transfers and alerts of a program."""
 
     transfers: tuple[dict[str, Any], ...]
     alerts: tuple[dict[str, Any], ...]
@@ -155,7 +155,7 @@ def _fired(alerts: tuple[dict[str, Any], ...]) -> dict[str, set[str]]:
 
 
 def _transfers_of(alert: dict[str, Any]) -> set[str]:
-    """The transfers at which the detector found something; and, but on a program, those the finding rests on."""
+    """The transfers of the finding; and, except on a program, its supporting transfers."""
     evidence = alert["evidence"]
     named = {alert["transferId"], *evidence.get("transferIds", ())} - {None}
     return named if alert["subjectType"] == "program" else named | set(evidence.get("restsOn", ()))

@@ -14,8 +14,8 @@ SHOWN_DETECTORS: Final = 2
 
 
 def results_parts(results: Results) -> Iterator[RenderableType]:
-    """What to print, from top to bottom."""
-    yield Text("\nWhat it caught: read from the service's API, held against what was planted", style="bold")
+    """The parts to print, from top to bottom."""
+    yield Text("\nResults: alerts from the service's API, compared with the planted scenarios", style="bold")
     yield _stories(results.stories)
     yield Text()
     yield _everyday(results.everyday)
@@ -76,7 +76,7 @@ def _verdict(results: Results) -> Iterator[Text]:
     if results.under_way:
         yield Text(f"  Under way when the bank stopped, and not counted: {results.under_way}.")
     if results.untold:
-        yield Text(f"  Not told in this run: {', '.join(results.untold)}.")
+        yield Text(f"  Not planted in this run: {', '.join(results.untold)}.")
 
 
 def _detectors(counts: tuple[tuple[str, int], ...]) -> str:

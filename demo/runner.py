@@ -12,15 +12,15 @@ from typing import Final
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.client.event_replay import Target
-from clearhold.demo.asking import preflight_request
 from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
 from clearhold.demo.board import Board
-from clearhold.demo.cast import Other
 from clearhold.demo.clock import now_us
 from clearhold.demo.directory import Owners
 from clearhold.demo.ledger import Ledger
-from clearhold.demo.lives import Delivery
 from clearhold.demo.moves import Move
+from clearhold.demo.parties import Other
+from clearhold.demo.preflights import preflight_request
+from clearhold.demo.reporter import Delivery
 from clearhold.demo.service import DemoError
 from clearhold.demo.stage import Stage
 from clearhold.demo.watcher import Watcher
@@ -53,11 +53,11 @@ class Runner:
         self._count = 0
         self._landed = 0
         self.owners = Owners([])
-        self.last_ids: dict[str, str] = {}  # by program, the transfer that is new last in its history
+        self.last_ids: dict[str, str] = {}  # by program, the newest transfer of its history
         self._to_probe: set[str] = set()
 
     def load_history(self, until: int, on_progress: Callable[[int, int], None], *, days: int = HISTORY_DAYS) -> int:
-        """Deliver the months before ``until``; answers the number of events."""
+        """Deliver the months before ``until``; returns the number of events."""
         deliveries = self._bank.history(until, days=days)
         self._introduce(self._bank.newcomers())
         self._plant(deliveries, live=False)
@@ -93,7 +93,7 @@ class Runner:
                 time.sleep(min(left, 0.05))
 
     def finish(self) -> None:
-        """Deliver what is still on its way, as if its time had come."""
+        """Deliver the remaining events at once."""
         while self._coming:
             delivery = heapq.heappop(self._coming)[2]
             self._deliver(delivery)

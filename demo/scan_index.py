@@ -1,6 +1,6 @@
 """A simulator of a public scan index, ``scan-index/1``: three lists by pages over real HTTP, and faults on demand.
 
-It serves the items that it was given, exactly as they were given. The demo runs it beside the service, too.
+It serves its items unchanged. The demo runs it beside the service, too.
 """
 
 from collections import deque
@@ -22,7 +22,7 @@ Item = dict[str, Any]
 
 
 class ScanAnswer(NamedTuple):
-    """What is answered in place of a page."""
+    """An answer in place of a page."""
 
     status: int = 200
     body: bytes = b""
@@ -31,7 +31,7 @@ class ScanAnswer(NamedTuple):
 
 
 class ScanIndex(HttpSimulator):
-    """The index, from entering to leaving. Items and answers may be added at any time."""
+    """The index, while the block runs. Items and answers may be added at any time."""
 
     def __init__(self, *, page_items: int = 500, as_of: str | None = "2026-09-17T00:00:00Z") -> None:
         self.page_items, self.as_of = page_items, as_of
@@ -44,7 +44,7 @@ class ScanIndex(HttpSimulator):
         super().__init__(_Server(self))
 
     def reset(self) -> None:
-        """Empty all lists and forget what was to go wrong."""
+        """Empty all lists and drop the prepared answers."""
         for name in LISTS:
             self.items[name].clear()
             self._answers[name].clear()
@@ -71,7 +71,7 @@ class ScanIndex(HttpSimulator):
         self._pages[name] = page
 
     def page(self, name: str, query: dict[str, list[str]]) -> bytes:
-        """One page of a list, as the contract has it."""
+        """One page of a list, by the contract."""
         limit = min(int(query.get("limit", ["500"])[0]), self.page_items)
         cursor, since = query.get("cursor", [None])[0], query.get("since", [None])[0]
         if name in self._pages:

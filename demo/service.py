@@ -1,6 +1,6 @@
 """The service under the demo: ``clearhold serve`` as a child process.
 
-Errors  ``DemoError`` with one sentence, and the end of the service's own log where that says why
+Errors  ``DemoError`` with one sentence, and the end of the service's log if it has the reason
 """
 
 import os
@@ -23,7 +23,7 @@ READY_WITHIN_S: Final = 60.0
 STOPPED_WITHIN_S: Final = 20.0
 POLL_S: Final = 0.05
 LOG_LINES: Final = 15
-REQUESTS_PER_SECOND: Final = 200  # a history of months names everybody within seconds
+REQUESTS_PER_SECOND: Final = 200  # a history of months names all parties within seconds
 
 
 class DemoError(Exception):
@@ -37,8 +37,8 @@ def serve_command(data_dir: Path, port: int) -> list[str]:
 
 
 def reaching(api: BankApi, index: ScanIndex) -> dict[str, str]:
-    """The service's settings for the simulated bank: on loopback, plain HTTP, and more patient than a real one; and for
-    the simulated scan index beside it.
+    """The service's settings for the simulated bank, on loopback in plain HTTP with a higher rate, and for the
+    simulated scan index.
     """
     return {
         "CLEARHOLD_BANK_URL": api.url,
@@ -49,7 +49,7 @@ def reaching(api: BankApi, index: ScanIndex) -> dict[str, str]:
 
 
 def require_free(port: int) -> None:
-    """Say so now, rather than talk to somebody else's service later."""
+    """Fail now, rather than call a different service on this port later."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -61,7 +61,7 @@ def require_free(port: int) -> None:
 
 
 class Service:
-    """Started on entering, stopped on leaving."""
+    """Runs while the block runs."""
 
     def __init__(
         self, command: list[str], *, url: str, log_path: Path, environment: Mapping[str, str] | None = None
@@ -73,7 +73,7 @@ class Service:
 
     def __enter__(self) -> Self:
         with self._log_path.open("wb") as log:
-            # A session of its own: Ctrl-C is for the demo, which then stops the service in its own time.
+            # A separate session: Ctrl-C reaches the demo only, which then stops the service.
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
-"""The demo's directory and what has to exist before money moves: a tenant and its programs.
+"""The demo's directory, tenant and programs, set up before money moves.
 
-``DIR/data`` is the service's data directory, ``DIR/service.log`` its output, ``DIR/demo.json`` (mode 0600) what is
-needed to go on with the same data: the tokens and secrets are shown once, so they are kept there. ``DIR/planted.json``
-names the transfers that belong to a story, ``DIR/results.json`` what the service made of them.
+``DIR/data`` is the service's data directory, ``DIR/service.log`` its output. ``DIR/demo.json`` (mode 0600) keeps the
+tokens and secrets, which are shown once, for a later run. ``DIR/planted.json`` names the transfers of each story,
+``DIR/results.json`` has the results.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ import msgspec
 
 from clearhold.client.answers import RefusedError
 from clearhold.client.client import ClearholdClient
-from clearhold.demo.cast import Program
+from clearhold.demo.parties import Program
 from clearhold.demo.service import DemoError
 
 TENANT_SLUG: Final = "demo-bank"
@@ -32,7 +32,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stage(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``demo.json`` holds. ``runs`` counts the demos that have moved money on this data."""
+    """The content of ``demo.json``. ``runs`` counts the demos on this data."""
 
     seed: int
     operator_token: str
@@ -52,7 +52,7 @@ class StageDir:
         self._kept = path / "demo.json"
 
     def prepare(self, *, keep: bool) -> Stage | None:
-        """Make the directory; empty it unless told to keep it. Answers what an earlier demo left when it is kept."""
+        """Make the directory, and empty it unless ``keep``. Returns the earlier demo's data if it is kept."""
         if self.path.exists() and not self.path.is_dir():
             raise DemoError(f"{self.path} is not a directory.")
         self.path.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What a person sees: a live panel on a terminal, plain lines elsewhere, and where to go from here."""
+"""The output: a live panel on a terminal, plain lines elsewhere, and the next steps."""
 
 import json
 import shlex
@@ -45,13 +45,13 @@ def hold_lines(figures: Figures) -> list[str]:
 
 
 def shown_reasons(hold: Hold) -> tuple[str, ...]:
-    """The first reasons, which weigh most in their families, and how many more there are."""
+    """The first reasons, the heaviest of their families, and the number of the others."""
     left = len(hold.why) - SHOWN_REASONS
     return hold.why[:SHOWN_REASONS] + ((f"And {left} more.",) if left > 0 else ())
 
 
 def directions(url: str, stage: Stage, *, transfer_id: str) -> str:
-    """Where things are, ready to paste."""
+    """Addresses and commands, ready to paste."""
     slug, access = next(iter(stage.programs.items()))
     headers = f"-H 'Authorization: Bearer {stage.operator_token}' -H 'X-Operator: {OPERATOR}'"
     transfer = {"rail": "wire", "direction": "outgoing", "amountCents": "985000"}
@@ -63,7 +63,7 @@ def directions(url: str, stage: Stage, *, transfer_id: str) -> str:
             f"operator token  {stage.operator_token}",
             *(f"program         {name:12} {access.program_id}" for name, access in stage.programs.items()),
             "",
-            "Ask about a transfer before it moves:",
+            "Score a transfer before it moves:",
             f"  curl -s {url}/api/preflight {headers} -H 'Content-Type: application/json' -d {shlex.quote(question)}",
             "Read one that has moved:",
             f"  curl -s '{url}/api/transfers/{transfer_id}?programId={access.program_id}' {headers}",

@@ -1,4 +1,4 @@
-"""Reads back what the service makes of the transfers: bands, hold-band reasons, and how soon a score can be seen."""
+"""Reads the transfers back from the service: bands, hold-band reasons, and the delay until a score can be read."""
 
 import time
 from collections import deque
@@ -26,7 +26,7 @@ NOT_FOUND: Final = 404
 
 
 class Watcher:
-    """Two threads of its own: one looks at everything now and then, one follows single transfers as soon as they go."""
+    """Two threads: one reads all transfers at intervals, one follows single new transfers."""
 
     def __init__(self, client: ClearholdClient, board: Board, programs: dict[str, Access]) -> None:
         self._client, self._board, self._programs = client, board, programs
@@ -39,7 +39,7 @@ class Watcher:
         self._trouble: str | None = None
 
     def await_scores(self, transfer_ids: dict[str, str], *, check: Callable[[], None]) -> None:
-        """Wait until these can be read, and with them all that each program was sent before them."""
+        """Wait until these transfers, and with them all earlier ones of their programs, can be read."""
         deadline = time.monotonic() + CAUGHT_UP_WITHIN_S
         for program, transfer_id in transfer_ids.items():
             while not self._is_scored(program, transfer_id):
@@ -53,7 +53,7 @@ class Watcher:
             thread.start()
 
     def stop(self) -> None:
-        """Stop after one last look."""
+        """Stop after a last read."""
         self._done.set()
         for thread in self._threads:
             thread.join()
@@ -63,7 +63,7 @@ class Watcher:
             raise DemoError(self._trouble)
 
     def probe(self, program: str, transfer_id: str, posted_at: float) -> None:
-        """Measure how long after ``posted_at`` (``time.perf_counter``) this transfer's score can be read."""
+        """Measure the time from ``posted_at`` (``time.perf_counter``) until this transfer's score can be read."""
         self._probes.append((program, transfer_id, posted_at))
 
     def _keep_looking(self) -> None:

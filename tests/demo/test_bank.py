@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.demo.asking import preflight_request
 from clearhold.demo.bank import HISTORY_DAYS, SimulatedBank
-from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE
-from clearhold.demo.lives import Delivery
 from clearhold.demo.moves import Move
+from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE
+from clearhold.demo.preflights import preflight_request
+from clearhold.demo.reporter import Delivery
 from clearhold.demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.sandbox.planned_transfer import Ending, EventFamily

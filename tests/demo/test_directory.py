@@ -7,7 +7,7 @@ from clearhold.demo import directory
 from clearhold.demo.bank import SimulatedBank, everyone_in
 from clearhold.demo.bank_api import ACCOUNTS, COUNTERPARTIES, ENTITIES, BankApi
 from clearhold.demo.directory import Owners, introduce, open_books
-from clearhold.demo.lives import Delivery
+from clearhold.demo.reporter import Delivery
 from clearhold.demo.stage import Access
 from tests.demo.bank_shapes import complaints_of_object
 from tests.support.fake_service import PROGRAM, SECRET, fake_service

@@ -67,7 +67,7 @@ def test_given_a_missed_telling_when_printed_then_it_says_which_and_names_what_w
     assert "1 of 2 planted scenarios caught." in text
     assert "Missed: round trip, 1 of 2; first transfers book_3" in text
     assert "Under way when the bank stopped, and not counted: 2." in text
-    assert "Not told in this run: structuring under $10,000, " in text
+    assert "Not planted in this run: structuring under $10,000, " in text
 
 
 def test_given_everything_caught_when_printed_then_nothing_is_called_missed() -> None:

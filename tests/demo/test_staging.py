@@ -14,9 +14,9 @@ from clearhold.client.answers import RefusedError
 from clearhold.client.client import ClearholdClient
 from clearhold.demo.bank import SimulatedBank
 from clearhold.demo.board import Board, percentile
-from clearhold.demo.cast import Other, cast_of
 from clearhold.demo.ledger import Ledger
-from clearhold.demo.lives import Delivery
+from clearhold.demo.parties import Other, cast_of
+from clearhold.demo.reporter import Delivery
 from clearhold.demo.runner import Runner, newest_transfers
 from clearhold.demo.service import DemoError, Service, require_free
 from clearhold.demo.stage import Access, Stage, StageDir, set_up

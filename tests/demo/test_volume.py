@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from clearhold.demo.bank import SimulatedBank
-from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE
-from clearhold.demo.lives import Delivery, Reporter
 from clearhold.demo.moves import Move
+from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE
+from clearhold.demo.reporter import Delivery, Reporter
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow

@@ -1,4 +1,4 @@
-"""Who banks at the simulated bank: three programs, their entities with an account each, and the other sides.
+"""The simulated bank's three programs, their entities with an account each, and the other sides.
 
 Everything here follows from the seed; names are invented from short lists.
 """
@@ -47,13 +47,13 @@ CITY_OF_COUNTRY: Final = {
 
 
 class Other(sides.Other, frozen=True, kw_only=True):
-    """A counterparty. ``pay_cents`` is what it is usually paid at a time."""
+    """A counterparty. ``pay_cents`` is its usual payment."""
 
     pay_cents: int = 0
 
 
 class Party(sides.Party, frozen=True, kw_only=True):
-    """An entity of a program with its bank account. ``pay_cents`` is what it usually moves at a time."""
+    """An entity of a program with its bank account. ``pay_cents`` is its usual transfer."""
 
     pay_cents: int
     others: tuple[Other, ...] = ()
@@ -61,7 +61,7 @@ class Party(sides.Party, frozen=True, kw_only=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """A program as it is declared to the service, with the people on it. ``crew`` are the ones up to no good."""
+    """A program as declared to the service, with its people. ``crew`` are the fraudulent ones."""
 
     slug: str
     name: str
@@ -117,7 +117,7 @@ class Registrar:
         )
 
     def _unlike_any(self, draw: Callable[[], str]) -> str:
-        """A name nobody else has: one name over two accounts is what the invoice fraud is about."""
+        """An unused name: one name over two accounts is the mark of invoice fraud."""
         name = draw()
         while name in self._taken:
             name = draw()

@@ -1,6 +1,6 @@
-"""How the bank's reports of transfers arrive.
+"""The bank's reports of transfers.
 
-Most come once and in order; now and then one comes twice, or after the one that follows it.
+Most arrive once and in order; some arrive twice, or one place late.
 """
 
 from random import Random
@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.demo.cast import Other
 from clearhold.demo.moves import Move
+from clearhold.demo.parties import Other
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.lives import life_of, reports_of
@@ -21,7 +21,7 @@ LEAST_LAG_US: Final = SECOND_US // 5
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """One event on its way to a program's endpoint, as the bytes that get signed."""
+    """One event for a program's endpoint, with the bytes that are signed."""
 
     program: str
     due_at: int
@@ -43,16 +43,16 @@ class Reporter:
         self._newcomers: list[tuple[Other, int]] = []
 
     def knows(self, move: Move) -> bool:
-        """Whether the move's counterparty has been dealt with before."""
+        """Whether a transfer with the move's counterparty was reported before."""
         return (move.program, move.other.id) in self._known
 
     def on_file(self, earlier: "Reporter") -> None:
-        """Take over whom an earlier reporter has met."""
+        """Take over the known counterparties of an earlier reporter."""
         self._known |= earlier._known
         self._newcomers += earlier.newcomers()
 
     def newcomers(self) -> list[tuple[Other, int]]:
-        """The counterparties met since this was last asked, each with the time."""
+        """The new counterparties since the last call, each with its time."""
         newcomers, self._newcomers = self._newcomers, []
         return newcomers
 

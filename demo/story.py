@@ -1,4 +1,4 @@
-"""What a story is: a name, the moves it is made of, and the detectors that ought to open an alert on them."""
+"""A story: a name, its moves, and the detectors that must open an alert on them."""
 
 from collections.abc import Callable
 from random import Random
@@ -6,21 +6,21 @@ from typing import Any
 
 import msgspec
 
-from clearhold.demo.cast import Other, Party, Program, Registrar
 from clearhold.demo.moves import Move
+from clearhold.demo.parties import Other, Party, Program, Registrar
 
 Cast = dict[str, Program]
 
 
 class Tempo(msgspec.Struct, frozen=True):
-    """How fast a story goes: the time between two moves, and how long a day of the bank's waiting is."""
+    """The pace of a story: the time between two moves, and the length of a day of the bank's waiting."""
 
     gap_us: int
     day_us: int
 
 
 class Strangers(msgspec.Struct, frozen=True):
-    """Where new counterparties come from."""
+    """The source of new counterparties."""
 
     rng: Random
     registrar: Registrar
@@ -41,7 +41,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     moves: Callable[[Strangers, Cast, int, Tempo], list[Move]]
 
     def tell(self, strangers: Strangers, cast: Cast, at: int, tempo: Tempo, *, telling: str) -> list[Move]:
-        """Its moves, the first one at ``at``; the last one that can be asked about is."""
+        """Its moves, the first one at ``at``; the last one that can have a pre-flight has one."""
         moves = sorted(self.moves(strangers, cast, at, tempo), key=lambda move: move.at)
         askable = [place for place, move in enumerate(moves) if move.is_askable]
         asked = askable[-1] if askable else None

@@ -1,8 +1,8 @@
-"""The few who are up to something: amounts, places, identities, cards and debits that nobody agreed to."""
+"""Stories of fraud by amounts, places, identities, cards and unauthorized debits."""
 
-from clearhold.demo.cast import LENDING, PAYROLL, REMITTANCE, Party
 from clearhold.demo.moves import Move
-from clearhold.demo.telling import Cast, Strangers, Tempo, out
+from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE, Party
+from clearhold.demo.story import Cast, Strangers, Tempo, out
 from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
 
 

@@ -1,4 +1,4 @@
-"""The pre-flight question about a move that is about to happen."""
+"""The pre-flight of a move."""
 
 from typing import Any
 
