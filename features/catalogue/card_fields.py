@@ -30,17 +30,8 @@ CARD_FIELDS: Final[tuple[Feature, ...]] = (
         "1 hour",
         "Card attempts, with this one; 0 on other rails.",
     ),
-    Feature(
-        "program.cardDeclines1h", "program_card_declines_1h", "integer", "count", "1 hour", "Declined card attempts."
-    ),
-    Feature(
-        "program.cardSmall1h",
-        "program_card_small_count_1h",
-        "integer",
-        "count",
-        "1 hour",
-        "Card attempts of at most $5.",
-    ),
+    Feature("program.cardDeclines1h", "program_card_declines_1h", "integer", "count", "1 hour", "Declined attempts."),
+    Feature("program.cardSmall1h", "program_card_small_count_1h", "integer", "count", "1 hour", "Attempts up to $5."),
     Feature(
         "program.cardAttempts24h",
         "program_card_attempts_24h",

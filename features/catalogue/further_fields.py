@@ -10,13 +10,9 @@ from clearhold.features.catalogue.policy_fields import POLICY_FIELDS
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
-    Feature(
-        "entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "The entity's other transfers."
-    ),
-    Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "The entity's other transfers."),
-    Feature(
-        "entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "The entity's other transfers."
-    ),
+    Feature("entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "Its other transfers."),
+    Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "Its other transfers."),
+    Feature("entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "Its other transfers."),
     Feature(
         "structuring24hCount", "structuring_count_24h", "integer", "count", "24 hours", "As structuringWindowCount."
     ),
@@ -28,9 +24,7 @@ FURTHER_FIELDS: Final = (
         ALL_HISTORY,
         "A first transfer to a name with earlier transfers under other account details.",
     ),
-    Feature(
-        "entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "Returns of the entity's ACH debits."
-    ),
+    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "Returns of its ACH debits."),
     Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "As entity.achDebits60d."),
     Feature(
         "entity.ageDays",
@@ -114,14 +108,7 @@ FURTHER_FIELDS: Final = (
         ALL_HISTORY,
         "Whole days since the newest R07, R10, R11 or R29 on a debit to the counterparty; null without one.",
     ),
-    Feature(
-        "entity.achDebits",
-        "entity_ach_debits_all",
-        "integer",
-        "count",
-        ALL_HISTORY,
-        "ACH debits that the entity originated before.",
-    ),
+    Feature("entity.achDebits", "entity_ach_debits_all", "integer", "count", ALL_HISTORY, "Its earlier ACH debits."),
     Feature(
         "entity.pulled2bdCents",
         "entity_pulled_cents_2bd",

@@ -23,12 +23,7 @@ POLICY_FIELDS: Final[tuple[Feature, ...]] = (
         "The reporting thresholds that amounts are compared with, comma-separated.",
     ),
     Feature(
-        "policy.thresholdsVersion",
-        "thresholds_version",
-        "string",
-        "",
-        "in force then",
-        "The version of the reporting thresholds.",
+        "policy.thresholdsVersion", "thresholds_version", "string", "", "in force then", "Version of the thresholds."
     ),
     Feature(
         "policy.ladderVersion",

@@ -66,14 +66,9 @@ RULE_FIELDS: Final = (
         "as known then",
         "Whole days since the last screening; null when never screened.",
     ),
-    Feature("entity.count30d", "entity_count_30d", "integer", "count", "30 days", "The entity's other transfers."),
+    Feature("entity.count30d", "entity_count_30d", "integer", "count", "30 days", "Its other transfers."),
     Feature(
-        "velocity24hCount",
-        "velocity_24h_count",
-        "integer",
-        "count",
-        "24 hours",
-        "The entity's transfers, with this one.",
+        "velocity24hCount", "velocity_24h_count", "integer", "count", "24 hours", "Of the entity, with this transfer."
     ),
     Feature(
         "velocity24hSumCents",
@@ -84,12 +79,7 @@ RULE_FIELDS: Final = (
         "The entity's transfers, with this one.",
     ),
     Feature(
-        "entity.priorTransfers",
-        "entity_prior_transfers",
-        "integer",
-        "count",
-        ALL_HISTORY,
-        "The entity's earlier transfers.",
+        "entity.priorTransfers", "entity_prior_transfers", "integer", "count", ALL_HISTORY, "Its earlier transfers."
     ),
     Feature(
         "entity.priorReturns",
@@ -158,22 +148,8 @@ RULE_FIELDS: Final = (
         "90 days",
         "Transfers of the same rail and direction when at least 30, else of all; null below 5.",
     ),
-    Feature(
-        "program.medianCents",
-        "program_median_cents",
-        "integer",
-        "cents",
-        "90 days",
-        "Median of the transfers of program.n90d, within 0.5 %.",
-    ),
-    Feature(
-        "program.p95Cents",
-        "program_p95_cents",
-        "integer",
-        "cents",
-        "90 days",
-        "95th percentile of the transfers of program.n90d, within 0.5 %.",
-    ),
+    Feature("program.medianCents", "program_median_cents", "integer", "cents", "90 days", "Median, within 0.5 %."),
+    Feature("program.p95Cents", "program_p95_cents", "integer", "cents", "90 days", "95th percentile, within 0.5 %."),
     Feature(
         "program.dailyAvgCents30d",
         "program_daily_avg_cents_30d",
