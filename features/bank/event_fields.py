@@ -31,10 +31,7 @@ from clearhold.features.core.vocabulary import Rail
 
 
 class EventField(msgspec.Struct, frozen=True):
-    """One field; ``inside`` are those of an object or of each object in a list.
-
-    An event without any of the fields with the same ``needed`` has no effect.
-    """
+    """One field, ``inside`` an object or list. Without any field of one ``needed`` text an event has no effect."""
 
     name: str
     kind: BankFieldKind

@@ -46,9 +46,7 @@ class BacktestWeek(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaughtTransfers(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The past transfers that the rule would have caught, with the ids of the newest. The sum leaves out transfers in
-    another currency without an amount in US dollars.
-    """
+    """Past transfers that the rule would have caught. The sum leaves out transfers without an amount in US dollars."""
 
     count: Annotated[int, about("How many.")]
     cents: Annotated[str, about("Their sum in US cents, those without an amount in US dollars left out.")]

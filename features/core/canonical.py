@@ -50,10 +50,7 @@ def digest_of(body: bytes) -> str:
 
 
 def link_hash(prev_hash: str | None, body: bytes) -> str:
-    """The hash of a link; ``prev_hash`` None for the first of its chain.
-
-    Unambiguous: a hash is 64 hex digits or nothing, and a body starts with a brace.
-    """
+    """The hash of a link, the first with ``prev_hash`` None; unambiguous, because a body starts with a brace."""
     return sha256((prev_hash or "").encode() + body).hexdigest()
 
 

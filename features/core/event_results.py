@@ -58,10 +58,7 @@ class SubjectOfEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventOutcome(msgspec.Struct, frozen=True, gc=False):
-    """The result of an event, and its subject where it could be read.
-
-    ``is_plain`` is true when the event is known to have no fault.
-    """
+    """The result of an event, and its subject if it could be read; ``is_plain``: it certainly has no fault."""
 
     result: EventResult
     subject: SubjectOfEvent | None = None

@@ -61,10 +61,7 @@ def _value(kri: Kri, reading: Reading, line: KriLine, factor: float) -> KriValue
 
 
 def status_of(value: float | None, watch: float, breach: float, *, is_lower: bool) -> KriStatus:
-    """Watch at or over its line, breach strictly over its line; where low is bad, strictly under both (ruling 31).
-
-    A watch line of 0 means any value over 0.
-    """
+    """Watch from its line on (of 0: over it), breach over its line; where low is bad, under both (ruling 31)."""
     if value is None:
         return KriStatus.UNMEASURED
     if is_lower:

@@ -24,10 +24,7 @@ class LandingResult(msgspec.Struct, frozen=True, gc=False):
 
 
 def known_result(transfer_id: str, transfer: StoredTransfer, assessment: Assessment) -> LandingResult:
-    """The result for a stored transfer that is assessed again without an event.
-
-    Programs do not remember ids of transfers: without an entry that names it, ``transfer_id`` is empty.
-    """
+    """The result for a stored transfer assessed again without an event, and so perhaps without a ``transfer_id``."""
     return LandingResult(
         EventResult.APPLIED,
         transfer_id,

@@ -103,10 +103,7 @@ def crossed_by_landed(program: ProgramState, stored: StoredTransfer, *, now: int
 
 
 def whole_cents(amount: int, currency: str | None, counted_cents: int | None) -> int:
-    """The amount in US cents, including the part that the windows lack.
-
-    An unknown amount counts as a cent, the least that it can be: it crosses only a cap that is used up.
-    """
+    """US cents, with the part that the windows lack; an unknown amount is a cent, which crosses only a used-up cap."""
     if currency is None or currency == USD:
         return amount
     return min(amount, 1) if counted_cents is None else counted_cents

@@ -151,10 +151,7 @@ class AchEntries(Group, frozen=True):
 
 
 class Cards(Group, frozen=True):
-    """Attempts, declines and small attempts of the card and of the program; all 0 on other rails.
-
-    The card's two are None for an unknown card.
-    """
+    """Attempts, declines and small attempts of the card (None if unknown) and the program; 0 on other rails."""
 
     card_declines_1h: int | None
     card_small_count_1h: int | None

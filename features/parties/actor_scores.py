@@ -159,10 +159,7 @@ def emit_entity_score(
 def emit_counterparty_score(
     program: ProgramState, party: KnownCounterparty, position: EntryPosition, emit: Emit, *, force: bool = False
 ) -> None:
-    """Evaluate a counterparty; its row is emitted when its score changed or ``force`` is set.
-
-    A counterparty without an id from the bank has no score.
-    """
+    """Evaluate a counterparty with an id of the bank; its row is emitted on a change, or when ``force`` is set."""
     last = program.scores.counterparties
     at = last.instant(party.index, position.event_at)
     if party.has_new_account:

@@ -177,10 +177,7 @@ class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
 
     @property
     def lines_cents(self) -> tuple[int, ...]:
-        """The caps that amounts can be split to stay under: of one transfer, and of one entity's day.
-
-        No single amount is near the sum of all debits of a program.
-        """
+        """The caps that amounts can be split to stay under: one transfer's and one entity's day, not the program's."""
         caps = (self.per_transaction_cents, self.entity_daily_cents)
         return tuple(int(cap) for cap in caps if cap is not None)
 

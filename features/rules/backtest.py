@@ -30,9 +30,7 @@ _DATE_LENGTH: Final = len("2026-09-09")
 
 
 class MatchCount(NamedTuple):
-    """The matched transfers of a day and band: their number, and the numbers in an alert, with each label, and landed
-    for a pre-flight.
-    """
+    """Matched transfers of a day and band: all, in an alert, with each label, and landed for a pre-flight."""
 
     day: int
     band: str

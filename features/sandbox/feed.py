@@ -19,8 +19,7 @@ KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4
 """Payer and payee who each met four others are no rare pair."""
 PAYMENTS_A_LARGE_ONE: Final = 20
-"""With one large wire in 21, the 95th percentile of the program's wires stays an ordinary amount after any number of
-runs; a rail with enough payments is measured by itself."""
+"""At one large wire in 21 the 95th percentile of wires stays ordinary after any number of runs."""
 
 _HABITS_BEGIN_US: Final = 60 * DAY_US
 _HABITS_END_US: Final = 31 * DAY_US  # before the 30 days over which a usual pace is taken

@@ -57,10 +57,7 @@ class SignalGroup(NamedTuple, Generic[Inputs]):
 
 
 class Overlap(NamedTuple, Generic[Inputs]):
-    """Points of a family that are already in another score, which is added whole: they are subtracted.
-
-    ``points`` are the points in the other score.
-    """
+    """Points of a family that are already in another score, which is added whole: ``points`` are subtracted."""
 
     id: str
     name: str

@@ -46,10 +46,7 @@ LOG_LOSS: Final = "log_loss"  # the kind of such a link among the actions
 
 
 class Applier(NamedTuple):
-    """How entries of one kind are applied.
-
-    ``decode`` raises for a body that cannot be used; ``apply`` changes one program and emits the rows it leads to.
-    """
+    """``decode`` raises for an unusable body; ``apply`` changes one program and emits the rows of the entry."""
 
     decode: Callable[[bytes], Any]
     apply: Callable[[ProgramState, Any, LogEntry, Emit], None]

@@ -51,10 +51,7 @@ class Shards:
 
     @contextmanager
     def reading(self, program_id: str) -> Iterator[ProgramState]:
-        """A program's state under the lock; empty for a program without an entry.
-
-        For one reading thread, the API's: ``waiting`` is counted outside the lock.
-        """
+        """A program's state under the lock, for one reading thread only: ``waiting`` is counted outside the lock."""
         guarded = self._guarded[shard_of(program_id, self.count)]
         guarded.waiting += 1
         with guarded.lock:

@@ -148,10 +148,7 @@ class AlertBook:
                 yield alert
 
     def rest(self, upto: int) -> None:
-        """Lay to rest the decided alerts whose windows have ended by ``upto``.
-
-        Alerts closed since the last call drop the fields that are not needed again.
-        """
+        """Lay to rest decided alerts with windows over by ``upto``; trim the alerts closed since the last call."""
         for alert_id in self._closed:
             self._loose.pop(alert_id, None)
             self._unpacked[alert_id].trim()

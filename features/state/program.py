@@ -132,10 +132,7 @@ class ProgramState:
         return actor
 
     def set_owner(self, account_id: str, entity_id: str, order: tuple[int, int]) -> bool:
-        """As ``AccountBook.set_owner``; the owner is an entity from then on.
-
-        ``features/state/owner_merge.py`` gives the owner the account's history.
-        """
+        """As ``AccountBook.set_owner``; the owner is an entity from then on (history: ``owner_merge.py``)."""
         is_stored = self.accounts.set_owner(account_id, entity_id, order)
         if is_stored:
             self.entity_or_new(entity_id)

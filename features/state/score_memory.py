@@ -60,10 +60,7 @@ class LastScores:
         return self._as_of[index] // DAY_US != at // DAY_US
 
     def exchange(self, index: int, value: int | None, *, hard: bool, mark: bool = False) -> bool:
-        """Store a score; True when its value, or whether it is hard, differs from the stored one.
-
-        ``mark`` is stored beside it, for ``is_marked``.
-        """
+        """Store a score with its ``mark``; True when its value, or whether it is hard, differs from the stored one."""
         code = (0 if value is None else value + 1) | (_HARD if hard else 0)
         stored = self._codes[index] & ~_MARK
         self._codes[index] = code | _MARK if mark else code
@@ -110,10 +107,7 @@ class StrongestTransfers:
         self._shares = array("H")  # its points of identity and of returns
 
     def add(self, index: int, row: int, at: int, score: int) -> tuple[int, bool]:
-        """Add a transfer's score: its slot, for ``set_shares``, and whether it is the strongest.
-
-        The slot is -1 when four others are stronger.
-        """
+        """Add a transfer's score: its slot, -1 below four stronger ones, and whether it is the strongest."""
         entries = self._entries
         first = index * STRONGEST
         if first >= len(entries):

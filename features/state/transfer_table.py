@@ -221,10 +221,7 @@ class TransferTable:
         return self._records.number(row, _AT)
 
     def moved_in_a_day(self, now: int) -> MovedColumns:
-        """The transfers of the 24 hours up to now that moved money.
-
-        No transfer is later than its landing, so they are among the landings since; those are read in blocks.
-        """
+        """The transfers of 24 hours that moved money, read in blocks of landings: none is later than its landing."""
         place = bisect_left(self._hours, ((now - HOURS_24) // HOUR_US, -1))
         first = self._hours[place][1] if place < len(self._hours) else len(self)
         class_ids, have_moved = np.array([kind[5] for kind in self._kinds]), np.array([kind[7] for kind in self._kinds])

@@ -26,10 +26,7 @@ _BLOCKED: Final = tuple(
 
 
 def is_blocked(address: str, *, allow_local: bool) -> bool:
-    """Whether nothing may be sent to this address; loopback is allowed where ``allow_local`` says so.
-
-    Text that is no address is blocked too.
-    """
+    """Whether nothing may be sent to this address or invalid text; ``allow_local`` permits loopback."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:

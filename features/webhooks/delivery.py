@@ -103,10 +103,7 @@ def redelivered(state: DeliveryState, *, now: int) -> DeliveryState:
 
 
 def spread_of(delivery_id: str, status: DeliveryStatus) -> int:
-    """How long a due retry is put off, so that the retries of one moment spread; the same each time.
-
-    A pending delivery is new or was requested again, and is not put off.
-    """
+    """How long a due retry is put off, to spread retries, the same each time; 0 if new or requested again."""
     if status is not DeliveryStatus.FAILED:
         return 0
     return int(delivery_id.replace("-", "")[-_SPREAD_DIGITS:], 16) * SPREAD_US >> 4 * _SPREAD_DIGITS

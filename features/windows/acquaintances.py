@@ -57,10 +57,7 @@ class Acquaintances:
             self._remember(payer, payee, (at, row))
 
     def merge_node(self, old: int, new: int, *, paid: set[int], payers: set[int]) -> None:
-        """Move the meetings of one node to another, with the earlier of two meetings with the same node.
-
-        ``paid`` and ``payers`` are the nodes that the old one may have met.
-        """
+        """Move the meetings of ``old`` (with ``paid``, ``payers``) to ``new``; of two with a node the earlier stays."""
         for payer, payee in sorted({(old, other) for other in paid} | {(other, old) for other in payers}):
             first = self._forget(payer, payee)
             if first is None:

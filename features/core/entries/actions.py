@@ -62,10 +62,7 @@ FINAL: Final = frozenset({ActionStatus.EXECUTED, ActionStatus.FAILED, ActionStat
 
 
 PLATFORM: Final = "policy:platform"
-"""The author of entries without a person: the outcome of an approved action, and autonomy narrowed by a tick.
-
-No X-Operator can begin like this.
-"""
+"""The author of outcomes and of autonomy that a tick narrows; no X-Operator can begin like this."""
 
 
 class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

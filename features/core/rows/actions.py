@@ -1,7 +1,4 @@
-"""Rows of actions.
-
-Field order is column order. Instants are microseconds since the epoch, money is integer cents.
-"""
+"""Rows of actions. Field order is column order. Instants are microseconds since the epoch, money is integer cents."""
 
 import msgspec
 

@@ -1,7 +1,4 @@
-"""Rows of on-chain agents and of their imports.
-
-Field order is column order. Instants are microseconds since the epoch.
-"""
+"""Rows of on-chain agents and their imports. Field order is column order. Instants are microseconds since 1970."""
 
 import msgspec
 

@@ -1,7 +1,4 @@
-"""Rows of KRI snapshots.
-
-Field order is column order. Instants are microseconds since the epoch.
-"""
+"""Rows of KRI snapshots. Field order is column order. Instants are microseconds since the epoch."""
 
 import msgspec
 

@@ -1,7 +1,4 @@
-"""Rows of the daily metrics of programs.
-
-Field order is column order. Instants are microseconds since the epoch.
-"""
+"""Rows of the daily metrics of programs. Field order is column order. Instants are microseconds since the epoch."""
 
 import msgspec
 

@@ -1,7 +1,4 @@
-"""Rows of policies.
-
-Field order is column order. Instants are microseconds since the epoch.
-"""
+"""Rows of policies. Field order is column order. Instants are microseconds since the epoch."""
 
 import msgspec
 

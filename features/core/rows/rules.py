@@ -1,7 +1,4 @@
-"""Rows of the rules that a bank writes.
-
-Field order is column order. Instants are microseconds since the epoch.
-"""
+"""Rows of the rules that a bank writes. Field order is column order. Instants are microseconds since the epoch."""
 
 import msgspec
 

@@ -8,10 +8,7 @@ import msgspec
 
 
 class WebhookDeliveryRow(msgspec.Struct, frozen=True, gc=False):
-    """An event to deliver to one endpoint; ``body`` is the signed and sent text, byte for byte.
-
-    ``program_id`` is the tenant's id for an event of the whole tenant.
-    """
+    """An event for one endpoint; ``body`` is sent byte for byte, ``program_id`` is the tenant's for a whole tenant."""
 
     tenant_id: str
     program_id: str
@@ -24,10 +21,7 @@ class WebhookDeliveryRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class WebhookAttemptRow(msgspec.Struct, frozen=True, gc=False):
-    """A delivery after an attempt or a request to deliver again; the row with the highest version is the newest.
-
-    A delivery without such a row is pending, with no attempts.
-    """
+    """A delivery after an attempt or a new request; the highest version counts. Without a row it is pending."""
 
     tenant_id: str
     endpoint_id: str

@@ -43,10 +43,7 @@ def _unauthorized_count(v: FeatureVector) -> int | None:
 
 
 def _returned_percent(v: FeatureVector) -> int | None:
-    """At least two debits returned in 30 days, and as many as a fifth of the ACH debits of that time [P].
-
-    Without a debit in that time there is no share.
-    """
+    """At least two debits returned in 30 days, a fifth of the ACH debits of that time [P]; None without debits."""
     if v.entity_returns_30d < RETURNS_FLOOR or not v.entity_ach_debits_30d:
         return None
     return v.entity_returns_30d * 100 // v.entity_ach_debits_30d

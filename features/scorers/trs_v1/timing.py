@@ -90,10 +90,7 @@ def _is_often(v: FeatureVector) -> bool:
 
 
 def _usual_count(v: FeatureVector) -> tuple[int, int] | None:
-    """Transfers a day as a fraction: the numerator, and the denominator that ``_usual_cents`` shares.
-
-    None without a history and without a program median.
-    """
+    """Transfers a day as a fraction whose denominator ``_usual_cents`` shares; None without history and median."""
     n = v.entity_count_30d
     if n >= VELOCITY_HISTORY_FLOOR:
         return n, _DAYS_30
