@@ -1,7 +1,7 @@
 """The benchmarks, all or by name, as one table of figure, promise and ratio.
 
-Each runs in a process of its own, so that none inherits another's memory, caches or collector settings. What a
-promise was missed by is in the table; the exit code says that one was.
+Each runs in a separate process, so that none inherits another's memory, caches or collector settings. The table shows
+the gap to a missed promise; the exit code says that one was missed.
 """
 
 import argparse
@@ -70,13 +70,13 @@ def _arguments() -> argparse.Namespace:
     detection.add_argument(
         "--half", choices=("tune", "report", "both", "last"), default="report", help="of the scenarios"
     )
-    detection.add_argument("--rows", dest="sample", type=_count, metavar="ROWS", help="only the first so many rows")
+    detection.add_argument("--rows", dest="sample", type=_count, metavar="ROWS", help="only the first ROWS rows")
     detection.add_argument("--card", type=Path, metavar="FILE", help="a card to score the same vectors with")
     detection.add_argument("--page", type=Path, metavar="FILE.md", help="write the page; with --half last")
     way = detection.add_mutually_exclusive_group()
     way.add_argument("--service", action="store_true", help="over signed webhooks to a service")
     way.add_argument("--dump", type=Path, metavar="FILE.parquet", help="keep vectors and labels in")
-    way.add_argument("--vectors", type=Path, metavar="FILE.parquet", help="score those that an earlier run kept")
+    way.add_argument("--vectors", type=Path, metavar="FILE.parquet", help="score the vectors of an earlier run")
     arguments = parser.parse_args()
     if arguments.page is not None and arguments.half != "last":
         parser.error("--page is of --half last")

@@ -1,4 +1,4 @@
-"""How many alerts does each detector open on AMLSim, and what becomes of them, per 1,000 transfers?
+"""How many alerts does each detector open on AMLSim per 1,000 transfers, and how are they updated?
 
 Run      ``python -m bench alerts --data FOLDER``, with the data of ``detection``; left out where it is missing
 Way      as ``detection``: the rows become bank events and go through the shards' own states in one process
@@ -28,7 +28,7 @@ FLOOD_PER_THOUSAND: Final = 5.0
 
 
 class Tally:
-    """Alerts as they were opened, by detector, and the versions that later hits led to."""
+    """Alerts at their opening, by detector, and their versions after later hits."""
 
     def __init__(self) -> None:
         self.opened: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -81,7 +81,7 @@ def run(run: Run) -> Iterator[Figure]:
 
 
 def figures_of(tally: Tally, transfers: int) -> Iterator[Figure]:
-    """One figure a detector, those that opened nothing too, and two of all."""
+    """One figure for each detector, also without alerts, and two for all."""
     for detector in DETECTORS:
         opened = tally.opened.get(detector.id, Counter[str]())
         count = opened.total()

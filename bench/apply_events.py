@@ -1,4 +1,4 @@
-"""The program whose instructions are counted: it loads a state and applies so many events of a file, with their rows.
+"""The program whose instructions are counted: it loads a state and applies events of a file, with their rows.
 
 It imports nothing but ``features``, because under valgrind an import costs as much as many events. Collections of
 garbage are switched off, since they would fall on some runs and not on others.

@@ -6,7 +6,7 @@ transfer of 90 days, first by itself, then while 2,000 events a second come in. 
 ``--transfers`` says otherwise; the promise is for five million.
 
 Beside it   ezrules says of itself that it backtests 30,000 rows a second, and 150 to 430 with velocity features, which
-            it computes again for each row. Here they were stored as they were when the transfer was scored.
+            it computes again for each row. Here the values at scoring were stored.
 """
 
 import time

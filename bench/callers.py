@@ -1,8 +1,8 @@
-"""HTTP callers that cost as little as they can: a process of its own, raw sockets, one request under way on each.
+"""HTTP callers at the lowest cost: a separate process, raw sockets, one request under way on each.
 
-A caller sends its next request when it has its answer, or requests are due at times of their own, whatever becomes of
-those before. The latency is from before the send, or from when a request was due that had to wait for a connection,
-until the whole answer is there. Requests are made before the clock runs.
+A caller sends its next request after its answer, or requests are due at given times, independent of earlier answers.
+The latency runs from before the send, or from the due time of a request that had to wait for a connection, to the whole
+answer. Requests are built before the clock runs.
 """
 
 import selectors
@@ -29,7 +29,7 @@ class Requests(Protocol):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What came back; latencies in ascending order."""
+    """The results; latencies in ascending order."""
 
     latencies_ms: list[float]
     statuses: dict[int, int]
@@ -65,7 +65,7 @@ class _Caller:
         self.link.sendall(request)
 
     def received(self) -> bool:
-        """Take what is there; True when the answer is complete."""
+        """Read the available bytes; True when the answer is complete."""
         more = self.link.recv(_RECEIVE_BYTES)
         if not more:
             raise SystemExit(f"The server closed the connection: {bytes(self.buffer[:500])!r}")
@@ -100,7 +100,7 @@ def call(
     warm_up: int,
     per_second: int | None = None,
 ) -> Tally:
-    """Make ``count`` requests, after ``warm_up`` that are not counted: at random times, so many a second, or as fast as
+    """Make ``count`` requests, after ``warm_up`` uncounted ones: at random times, ``per_second``, or as fast as
     they are answered.
     """
     context = get_context("spawn")

@@ -62,7 +62,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
 
 
 def answered(name: str, request: Asked) -> Answered:
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what was started is stopped
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that started processes are stopped
     started, run, figures = time.monotonic(), Run(request), list[Figure]()
     for figure in BENCHMARKS[name](run):
         figures.append(figure)

@@ -1,11 +1,11 @@
 """A program's past multiplied in the tables of a service that is stopped.
 
-Feeding millions of transfers through the log takes the better part of an hour, and reports read tables: what was fed
-once stands there many times afterwards. A copy has ids of its own, and the time, amount, band and status of the row
-that it was made from. The first copy is one log offset behind that row, the second two. Copies are stored in the order
-of the log, so that DuckDB may leave out row groups by time as it does for rows that were fed.
+Feeding millions of transfers through the log takes the better part of an hour, and reports read tables, so the fed rows
+are copied many times. A copy has its id, and the time, amount, band and status of its row. The first copy is one log
+offset after the row, the second two. Copies are stored in the order of the log, so that DuckDB may skip row groups by
+time as for fed rows.
 
-What is not copied: the state of the program's owner, so that days are totalled over what was fed; the log, the
+Not copied: the state of the program's owner, so that days are totalled over the fed rows; the log, the
 record's chains; the tables that are not named.
 """
 
@@ -18,8 +18,8 @@ from bench.harness import Run
 from bench.service import Service
 from clearhold.store.duck.database import open_database
 
-# Of each table the columns by which a row is told from its copies, and those that hold offsets. A program's own score
-# stays its own: a program with ten times the transfers has ten times the changes of it.
+# For each table, the columns that identify a row, and those with offsets. A program's score is not copied: a program
+# with ten times the transfers has ten times the changes of it.
 _COPIED: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "transfers": (("id", "entity_id", "account_id", "counterparty_id"), ("offset", "scored_offset", "raw_offset")),
     "scores": (("id", "subject_id"), ("offset",)),
@@ -36,7 +36,7 @@ BACKTESTED: Final = ("transfer_features", "alerts")
 
 
 def multiply(path: Path, program_id: str, times: int, *, tables: Sequence[str] = REPORTED) -> dict[str, int]:
-    """Have each row of the program so many times in these tables; how many rows each of them then has of it."""
+    """Copy each row of the program in these tables ``times`` times; returns its rows in each table."""
     with closing(open_database(path)) as database:
         database.execute("SET enable_progress_bar = false")
         for table in tables:
@@ -54,7 +54,7 @@ def multiply_in(
     run: Run, service: Service, program_id: str, times: int, *, tables: Sequence[str] = REPORTED
 ) -> dict[str, int]:
     """The same in a service, which is stopped for it and started again."""
-    run.say(f"copying what was fed until it stands there {times} times")
+    run.say(f"copying the fed rows until each is stored {times} times")
     service.stop()
     rows = multiply(service.database_path, program_id, times, tables=tables)
     service.start()

@@ -3,7 +3,7 @@
 Endpoints on this machine, without TLS, are sent each scoring of their programs. The same pre-flights are sent before
 there is an endpoint and beside the deliveries. The events are put into the log: what it costs to take them in over HTTP
 is not in the measurement, and the rate beside them is at most that of the scorings that are for endpoints, some 375 a
-second. What can be delivered is measured at the end: deliveries wait, under a URL that nothing is sent to, and are then
+second. The delivery rate is measured at the end: deliveries wait, under a URL that nothing is sent to, and are then
 all due at once, with nothing beside them; what one of them costs of the service's processor time is measured there too.
 """
 
@@ -103,7 +103,7 @@ def _drained(service: Service, endpoints: Sequence[str], url: str, received: "Sy
         time.sleep(_POLL_S)
     each_ms = 1e3 * (service.processor_s() - processor_s) / max(1, last - had)
     return Figure(
-        name="delivered of those that waited",
+        name="delivered of the waiting ones",
         value=(last - had) / (last_at - began),
         unit="deliveries/s",
         promise=PER_SECOND,

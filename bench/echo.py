@@ -19,7 +19,7 @@ async def echo(data: JSONBody[dict[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def echoing() -> Iterator[tuple[str, int]]:
-    """The address of an echo endpoint in a process of its own."""
+    """The address of an echo endpoint in a separate process."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)

@@ -6,8 +6,8 @@ transfers are given the same kind of events in short turns, with all their rows,
 slows the machine down for a while slows both down. At 10,000 transfers the two are alike, and the ratio is the noise.
 Between the sizes the state grows as in a replay, without rows.
 
-At 10,000 transfers hardly anybody has a past, so there are no scores, usual weeks and baselines to be computed. What is
-due to size alone is a second figure: against 10,000 transfers of fewer parties, who have done as much each, as often.
+At 10,000 transfers few parties have a past, so there are few scores, usual weeks and baselines to compute. The effect
+of size alone is a second figure: against 10,000 transfers of fewer parties with as many transfers each, as often.
 """
 
 import gc

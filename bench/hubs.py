@@ -1,6 +1,6 @@
 """Does an event at a hub of 100,000 parties cost more than one at a hub of a thousand, or than an ordinary one?
 
-One program has a counterparty that so many entities have paid, an entity that has paid so many counterparties, and
+One program has a counterparty that many entities have paid, an entity that has paid many counterparties, and
 ordinary entities with a few payees each. All of it lies within 90 days. Events of each kind come in short turns in the
 same run, with all their rows, and their CPU times are compared; between the sizes the state grows without rows.
 
@@ -36,7 +36,7 @@ _APPENDED_AT: Final = 1_900_000_000_000_000
 
 
 class Hubs:
-    """The program's state, and whoever pays whom next. The same numbers come for the same calls."""
+    """The program's state, and the next payer and payee. The same numbers come for the same calls."""
 
     def __init__(self) -> None:
         self.state = ShardState(0)
@@ -45,7 +45,7 @@ class Hubs:
         self._numbers, self._new = count(1), count()
 
     def grow(self, size: int, done: Callable[[int], None]) -> None:
-        """Until each hub has so many parties; for each of them an ordinary entity pays too."""
+        """Continue until each hub has ``size`` parties; for each of them an ordinary entity pays too."""
         while self.size < size:
             self._replay(f"e{self.size}", "hub")
             self._replay("hub", f"c{self.size}")

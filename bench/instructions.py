@@ -1,7 +1,7 @@
 """Counts the instructions that an event costs: decoding, applying, scoring and the making of its rows.
 
-A program of its own is run by ``perf`` where the machine counts instructions, else by valgrind, which does so slowly;
-once with no event, so that start and loading fall out. What others do to the machine changes no count.
+``perf`` runs a separate program where the machine counts instructions, else valgrind does so slowly; once with no
+event, so that start and loading are subtracted. Other load on the machine changes no count.
 """
 
 import os
@@ -39,7 +39,7 @@ class Counter(NamedTuple):
 
 
 def find_counter() -> Counter | None:
-    """What counts instructions on this machine, None if nothing does."""
+    """The tool that counts instructions on this machine; None without one."""
     for each in (Counter("perf", _PERF, _PERF_COUNT), Counter("valgrind", _VALGRIND, _VALGRIND_COUNT)):
         if shutil.which(each.command[0]) and _counted(each, ["true"]) is not None:
             return each

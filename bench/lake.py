@@ -3,7 +3,7 @@
 Pre-flights beside 2,000 events a second, without and with an analyst, in short phases by turns, so that what else the
 machine does falls on all alike. The analyst runs a heavy query again and again, in a process of another session: in
 DuckDB as it comes, which takes all cores; with ``clearhold sql``; and in the same DuckDB started as docs/lake.md says.
-The disk's own fsync is measured beside each of them. Then a database of its own is filled, and commits go on while it
+The disk's own fsync is measured beside each of them. Then a separate database is filled, and commits go on while it
 is copied and parts are merged: nothing of that may hold a commit up.
 """
 
@@ -71,7 +71,7 @@ _MADE_OF: Final = {
     "TIMESTAMP": "make_timestamp(at_ms * 1000)",
 }
 _REASONS: Final = """'[{"id":"TRS-VEL-01","signal":"velocity","weight":' || i % 30 || ',"hard":false,"sentence":""}]'"""
-# ruff: noqa: S608 - statements are put together from the names of our own tables
+# ruff: noqa: S608 - statements are put together from the names of this benchmark's tables
 
 
 def run(run: Run) -> Iterator[Figure]:
@@ -80,7 +80,7 @@ def run(run: Run) -> Iterator[Figure]:
 
 
 class _Phases(NamedTuple):
-    """What was measured beside one kind of analyst; milliseconds."""
+    """The measurements beside one kind of analyst; milliseconds."""
 
     latencies: list[float]
     fsyncs: list[float]
@@ -110,7 +110,7 @@ def _beside_analysts(run: Run) -> Iterator[Figure]:
 
 
 def _commands(folder: Path) -> dict[str, list[str]]:
-    """How each analyst is started; every line of what they write is an answer."""
+    """The command of each analyst; every line of its output is an answer."""
     data, queries = folder / "data", folder / "queries.sql"
     queries.write_text(f"SELECT count(*) AS n FROM ({_HEAVY});\n" * _QUERIES_AT_MOST, encoding="utf-8")
     plain = [sys.executable, "-c", _PLAIN, str(data / "lake" / "analyst.duckdb"), _HEAVY]

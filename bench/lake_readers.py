@@ -130,7 +130,7 @@ def _looking(lake: Path) -> Iterator[list[float]]:
 
 
 def _wait_for_events(lake: Path, count: int) -> None:
-    """Return when so many events are in parts that count, and the views are there."""
+    """Return when ``count`` events are in valid parts, and the views are there."""
     deadline = time.monotonic() + _LAKE_WITHIN_S
     while not ((lake / FILE).exists() and _events_in(lake) >= count):
         if time.monotonic() > deadline:

@@ -1,7 +1,7 @@
 """Events into the log without the service's HTTP side: straight into Redis, as fast as it takes them or at a pace.
 
-The appending is done with packed commands, many a write, because a client that costs more than the log would be what
-is measured. Every entry is fsynced by Redis before its write returns, as in the service.
+Packed commands append many entries a write, because a client that costs more than the log would distort the figures.
+Every entry is fsynced by Redis before its write returns, as in the service.
 """
 
 import time
@@ -54,7 +54,7 @@ class Appender:
 
 
 def interleaved(feeds: Sequence[Feed], *, count: int) -> Iterator[tuple[Feed, bytes]]:
-    """Events of all programs in turn."""
+    """Events of all programs, one program after the other."""
     sources = [(feed, feed.traffic.events()) for feed in feeds]
     for index in range(count):
         feed, events = sources[index % len(sources)]
@@ -72,7 +72,7 @@ def append_all(
 
 
 class PacedFeeder:
-    """A process of its own that appends a fixed number of events a second, whatever the reader does.
+    """A separate process that appends a fixed number of events a second, whatever the reader does.
 
     An entry's ``appended_at`` is when it was due, so a feeder that falls behind shows as latency, not as a lower rate.
     """

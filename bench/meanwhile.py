@@ -65,7 +65,7 @@ def probe_until(path: Path, stopped: Event, taken_ms: list[float]) -> None:
 
 
 def fsync_ms(file: RawIOBase, size: int) -> float:
-    """Milliseconds to append so many bytes and have them on disk."""
+    """Milliseconds to append ``size`` bytes and have them on disk."""
     began = time.perf_counter()
     file.write(bytes(size))
     os.fsync(file.fileno())

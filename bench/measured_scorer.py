@@ -95,7 +95,7 @@ def measures_in(path: Path) -> Iterator[Measure]:
 
 
 def main() -> None:
-    """Score until told to close, and measure."""
+    """Score until closed, and measure."""
     with ExitStack() as opened:
         _measured(Measures(opened.enter_context(Path(os.environ[FILE]).open("ab", buffering=0))), opened)
         process.main()

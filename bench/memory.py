@@ -5,7 +5,7 @@ transfers, give the bytes of a party. Two events a transfer, both remembered for
 transfer. All transfers lie within 90 days. A tick passes with each page of events, and a person closes the alerts that
 have waited for a day.
 
-Unit    bytes; resident memory of a process of its own as the kernel counts it, after free memory was given back to it,
+Unit    bytes; resident memory of a separate process as the kernel counts it, after free memory was given back to it,
         beside the sum of the sizes of all objects
 """
 
@@ -43,7 +43,7 @@ def run(run: Run) -> Iterator[Figure]:
     transfers = run.size(250_000, 60_000)
     entities = run.size(150_000, 25_000)
     state = ShardState(0)
-    # A first program warms up what is made once: decoders, caches, pools.
+    # A first program warms up decoders, caches and pools.
     _Program(run, state, Traffic("warm", entities=50, counterparties=50)).grow(2_000)
     before = _resident()
     traffic = Traffic("many", entities=FEW_ENTITIES, counterparties=FEW_COUNTERPARTIES, step_us=_STEP_US)

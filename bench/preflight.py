@@ -2,10 +2,10 @@
 
 One caller and then four, each with its next question when it has its answer, against ``clearhold serve``; four fill
 two cores, and a faster service answers more of them at a time. So beside the busy flow it is also asked at random
-times, so many a second whatever it answers. The echo endpoint is the same framework and server doing nothing, with four
-callers. Beside the busy flow, events come straight into the log's Redis, so that what is measured is the flow's and not
+times, at a fixed rate whatever it answers. The echo endpoint is the same framework and server doing nothing, with four
+callers. Beside the busy flow, events come straight into the log's Redis, so that the figure is the flow's and not
 the webhook's share of the event loop. An answer waits for an fsync, so the disk's own is measured beside it: 814 bytes
-appended and synced, idle, one after the other. What may explain the tail beside the busy flow is counted while four
+appended and synced, idle, one after the other. Possible causes of the tail beside the busy flow are counted while four
 callers ask: commits, snapshots, and the disk's fsync then.
 """
 

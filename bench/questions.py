@@ -1,6 +1,6 @@
 """How long do the ready questions of analysts take on a lake of five million transfers?
 
-The rows are made in a database of their own by SQL: one scoring a transfer with all columns filled, over half a year,
+SQL makes the rows in a separate database: one scoring a transfer with all columns filled, over half a year,
 three events for each, labels for one transfer in a hundred, an alert for one in two hundred. They are copied into parts
 as a service copies them. Each question is then answered twice by a fresh reader on two threads; the slower time counts.
 """

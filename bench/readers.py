@@ -1,4 +1,4 @@
-"""Readers over HTTP that ask for one thing after the other, with a pause for reading, each in a process of its own.
+"""Readers over HTTP that request one answer after the other, with a pause for reading, each in a separate process.
 
 The latency is from before the request is sent until the whole answer is there. Anything but a 200 ends the run: a fast
 refusal is no figure.
@@ -21,7 +21,7 @@ _OK: Final = 200
 
 
 class Readers:
-    """So many readers of the paths, from entering on; each begins with another path."""
+    """Several readers of the paths, while the block runs; each begins with a different path."""
 
     def __init__(
         self, address: tuple[str, int], paths: Mapping[str, str], headers: Mapping[str, str], *, count: int
@@ -74,7 +74,7 @@ def _received(pipe: Connection) -> dict[str, list[float]]:
 def _read(
     pipe: Connection, address: tuple[str, int], paths: Sequence[tuple[str, str]], headers: dict[str, str]
 ) -> None:
-    """Every path once before the clock runs, then all in turn until the pipe says to stop, each at least once."""
+    """Every path once before the clock runs, then all in a cycle until the pipe says to stop, each at least once."""
     link = http.client.HTTPConnection(*address, timeout=_ANSWER_WITHIN_S)
     latencies: dict[str, list[float]] = {name: [] for name, _ in paths}
     try:

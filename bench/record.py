@@ -57,7 +57,7 @@ _BODY: Final = (
 
 
 class Record:
-    """A tenant's record in a directory of its own."""
+    """A tenant's record in a separate directory."""
 
     def __init__(self, folder: Path, database: duckdb.DuckDBPyConnection) -> None:
         clock = SystemClock()

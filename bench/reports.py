@@ -8,7 +8,7 @@ integer for each alert that a person decided in the period.
 
 First each report is read by itself, for the processor time that it costs the service: others on the machine change it
 little. Then 2,000 events a second come in for the program and seven others, and four callers send pre-flights, in turns
-of alike length with and without two readers, each of whom asks for another report half a second after the last. A
+of alike length with and without two readers, each with a new report half a second after the last. A
 million transfers unless ``--transfers`` says otherwise; the promise is for five million.
 """
 
@@ -105,7 +105,7 @@ def _read_alone(run: Run, service: Service, headers: Mapping[str, str], paths: M
 def _in_turns(
     run: Run, service: Service, known: list[Known], headers: Mapping[str, str]
 ) -> tuple[list[float], list[float], dict[str, list[float]]]:
-    """Pre-flights without readers, pre-flights beside them, and what was read; milliseconds."""
+    """Pre-flights without readers, pre-flights beside them, and the reads; milliseconds."""
     count, warm_up = run.size(6_000, 800), 200
     programs = tuple((each.feed.program_id, each.feed.traffic.name) for each in known)
     questions = Questions(programs, service.operator_token)

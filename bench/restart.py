@@ -2,7 +2,7 @@
 
 The transfers go through a real ``clearhold serve``, fed straight into its log. Then it is stopped as an operator would
 and started; then more is fed, it is killed with -9 while some of it comes in, and started: from its newest state
-snapshots it applies the tail of the log again. What is fed is more than a scorer leaves behind its snapshots, which
+snapshots it applies the tail of the log again. More is fed than a scorer leaves after its snapshots, which
 is a twentieth of the state. Ready means that everything the log held is recorded. First with one scorer, then with
 two.
 """
@@ -50,7 +50,7 @@ class Feeding:
         self._ahead: dict[str, tuple[int, str]] = {}  # by program: its newest transfer that was fed
 
     def feed(self, count: int) -> None:
-        """Append so many events and wait for those of the call before."""
+        """Append ``count`` events and wait for those of the call before."""
         newest: dict[str, tuple[int, str]] = {}
         now = time.time_ns() // 1_000
 
@@ -69,7 +69,7 @@ class Feeding:
         self._ahead = newest
 
     def feed_all(self, run: Run, transfers: int) -> None:
-        """Feed so many transfers, of two events each, and wait for the last of them."""
+        """Feed ``transfers``, of two events each, and wait for the last of them."""
         events = transfers * 2
         with run.counting(f"{transfers:,} transfers", events) as done:
             for fed in range(0, events, CHUNK_EVENTS):
@@ -148,7 +148,7 @@ def _entries_behind(service: Service, offsets: dict[int, int]) -> int:
 
 
 def _interleaved(feeds: list[Feed]) -> Iterator[tuple[Feed, Made]]:
-    """Events of all programs in turn, for ever."""
+    """Events of all programs, one program after the other, without an end."""
     sources = [(feed, feed.traffic.events()) for feed in feeds]
     while True:
         for feed, events in sources:

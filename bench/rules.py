@@ -65,7 +65,7 @@ def run(run: Run) -> Iterator[Figure]:
 
 
 def _longest(vector: FeatureVector) -> Figure:
-    """What nobody writes and the language allows."""
+    """Unusual conditions that the language allows."""
     always = RuleCondition(field="counterparty.n", op=RuleOp.GTE, value=0)
     rule = _rule(0, (always,) * MAX_CONDITIONS)
     return Figure(
@@ -179,7 +179,7 @@ def _decision_table(rules: Sequence[Rule], columns: Sequence[str]) -> dict[str, 
 
 
 def _cell(condition: RuleCondition) -> str:
-    """The condition as that engine writes it, null as ours: it takes null for another value in what is negated."""
+    """The condition in that engine's form, with null as here: under a negation it takes null for a different value."""
     values = [json.dumps(operand).replace('"', "'") for operand in operands_of(condition)]
     op = condition.op
     if op in _SIGNS:

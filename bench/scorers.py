@@ -1,6 +1,6 @@
 """How does the stream scale with scorer processes, and what does an event cost each process?
 
-The same log is scored in one process and by scorers of their own, each time on stores of its own, from the end of the
+The same log is scored in one process and by scorer processes, each time on separate stores, from the end of the
 first commit to the last, so that the start of processes is not counted. Cores that others use make wall time a
 poor figure, so processor time stands beside it, and the instructions of an event where something can count them.
 

@@ -111,7 +111,7 @@ class Service:
         return httpx.Client(base_url=self.url, headers=headers, timeout=timeout, trust_env=False)
 
     def start(self, *, scorers: int | None = None) -> float:
-        """Seconds until it says that it is ready; with so many scorers, else as many as it takes by itself."""
+        """Seconds until it is ready, with ``scorers`` scorers or its default number."""
         started = time.perf_counter()
         serve = [sys.executable, "-c", "from clearhold.api.cli.start import main; main()", "serve"]
         more = [] if scorers is None else ["--scorers", str(scorers)]

@@ -3,7 +3,7 @@
 A real scorer process, with clocks around its calls, forks its snapshots while events come in at a fixed pace. A stall
 is all that the scorer does to begin a snapshot; from then until the child has ended, each page that an entry changes
 is copied first. Entries beside a child stand against those of the same run without one, and processor time beside wall,
-so that what the machine does to both can be told from what the snapshot does.
+so that effects of the machine on both can be separated from those of the snapshot.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 Several rails, two events a transfer, a return now and then, and a little disorder: a few first events come behind
 younger ones. It is business as usual: an entity moves money at about its own pace and about its own amounts, with up to
-four counterparties of its own and now and then another one, and every third entity only collects by ACH. So most
+four usual counterparties and sometimes a new one, and every third entity only collects by ACH. So most
 transfers fire no signal, and about one in a hundred opens or refreshes an alert, as on AMLSim (``bench alerts``).
 
 Unit    instants in microseconds

@@ -26,7 +26,7 @@ _US: Final = 1_000_000
 
 
 class Deliveries(msgspec.Struct, frozen=True):
-    """Signed events of the programs in turn: (program id, secret, name of the traffic) each."""
+    """Signed events, one program after the other: (program id, secret, name of the traffic) each."""
 
     programs: tuple[tuple[str, str, str], ...]
     start_at: int

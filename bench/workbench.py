@@ -1,4 +1,4 @@
-"""The engine over real stores in a directory of its own, without HTTP: what the stream benchmarks run on."""
+"""The engine over real stores in a separate directory, without HTTP: what the stream benchmarks run on."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -96,7 +96,7 @@ class Workbench:
         module: str = SCORER,
         on_commit: Callable[[RowTables], None] | None = None,
     ) -> Engine:
-        """An engine that scores in this process, or in so many of their own, each of which runs ``module``."""
+        """An engine that scores in this process, or in ``scorers`` processes, each of which runs ``module``."""
         segments = LogSegments(self.data_dir.lake_dir)
         places = ScorerPaths(
             log=str(self.socket),
@@ -140,7 +140,7 @@ class Workbench:
 
 
 def programs(count: int, *, entities: int, counterparties: int, start_at: int, step_us: int) -> list[Feed]:
-    """So many programs, each in a shard of its own as far as there are shards."""
+    """``count`` programs, each in a separate shard as long as there are shards."""
     taken: dict[int, Feed] = {}
     for number in range(DEFAULT_SHARDS * 64):
         traffic = Traffic(

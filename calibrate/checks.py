@@ -1,4 +1,4 @@
-"""What stands in the way of a card: too few labels, one class alone, and signals that know the label.
+"""Reasons against a card: too few labels, a single class, and signals that know the label.
 
 Errors  ``NoCardError`` with every reason why none can be made
 """

@@ -121,7 +121,7 @@ def calibrate(
 def _outcome(
     request: Request, data: Path | None, vectors: Path | None, tenant: str | None, *, is_champion_named: bool
 ) -> CalibrationOutcome:
-    """What comes out; what stands in its way ends the command."""
+    """The result; a reason against it ends the command."""
     try:
         from clearhold.calibrate import run  # noqa: PLC0415 - an extra, which the service never loads
     except ModuleNotFoundError as error:
@@ -151,7 +151,7 @@ def _outcome(
 
 
 def _options(files: dict[str, Path | None]) -> tuple[str, ...]:
-    """Files by their names: where they lie is nobody's business who reads a report."""
+    """Files by their names only: a report does not show its readers their folders."""
     return tuple(word for option, file in files.items() if file is not None for word in (option, file.name))
 
 

@@ -52,7 +52,7 @@ class Windows(NamedTuple):
 def ranking(name: str, samples: Samples, worth: Column) -> Ranking:
     """Samples by what a ranking gives them, the most first; ties are broken by key, the same for all.
 
-    Alerts are counted among all samples, and what they are worth on the labelled ones.
+    Alerts are counted among all samples, and their value on the labelled ones.
     """
     order = np.lexsort((samples.key, -worth))
     label = samples.label[order]

@@ -1,6 +1,6 @@
 """What a reader of a report has to know first: warnings, and what the data cannot say.
 
-None of it forbids a card. Whoever approves one has read them.
+None of it forbids a card. An approver has read them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ def _reason_warnings(reasons: Sequence[ReasonPart]) -> Iterator[CalibrationFindi
     for reason in reasons:
         if (reason.later.low or 0) >= _NEARLY_ALL:
             fired = f"{reason.id} fired on {reason.later.n:,} labelled transfers of later time, and nearly all are bad"
-            yield _warning(f"{fired}: make sure that it is not measured with what became of them.")
+            yield _warning(f"{fired}: make sure that its inputs do not include their outcome.")
 
 
 def _notes(data: DataPart, fit: Fit | None) -> Iterator[CalibrationFinding]:
@@ -116,7 +116,7 @@ def _notes(data: DataPart, fit: Fit | None) -> Iterator[CalibrationFinding]:
     if labelled < _OFTEN_LABELLED * total:
         share = f"{labelled:,} of {total:,} transfers have a label that counts"
         yield _note(
-            f"Labels are selective: {share}. Those that were looked at are more often bad, so recall is optimistic "
+            f"Labels are selective: {share}. Reviewed transfers are more often bad, so recall is optimistic "
             "unless a random sample of the clear band is reviewed."
         )
     if data.matured.value is not None and data.matured.value < 1:

@@ -236,7 +236,7 @@ def _points(
             break
     if chosen is None:
         at_rest = f"{100 / (1 + np.exp(-base)):.0f} %"
-        sentence = f"A transfer of which no signal fires is bad with {at_rest}, by labels of what was looked at alone."
+        sentence = f"A transfer of which no signal fires is bad with {at_rest}, by labels of reviewed transfers only."
         raise NoCardError([f"{sentence} Label a random sample of the others."])
     return chosen
 
@@ -285,7 +285,7 @@ def _most(bins: Sequence[Bin]) -> int:
 
 
 def _caps(champion: CompiledCard[FeatureVector], fitted: dict[str, tuple[Bin, ...]]) -> Iterator[CardCap]:
-    """The champion's caps, no lower than what was fitted together may add; one that would cut that goes."""
+    """The champion's caps, raised to the fitted points of their family; a cap over the maximum is dropped."""
     for cap in champion.card.caps:
         families = champion.scorer.signals
         most = sum(_most(bins) for signal_id, bins in fitted.items() if families[signal_id].family == cap.family)

@@ -103,7 +103,7 @@ def _findings(report: CalibrationReport) -> h.Node:
 def _purpose(report: CalibrationReport) -> Iterator[h.Node]:
     yield h.p[
         f"The card gives integer points to signals of the {report.scorer} scorer. Their sum, from 0 to 100, is the "
-        "score of a transfer, and its bands decide what is reviewed (30) and what is held (70). It is proposed in "
+        "score of a transfer, and its bands decide on review (from 30) and hold (from 70). It is proposed in "
         f"place of {report.champion}. The report is one of development and outcomes analysis; activation needs a "
         "second person, and a report of this exact card that is not older than seven days."
     ]
@@ -166,7 +166,7 @@ def _card(report: CalibrationReport) -> Iterator[h.Node]:
     yield h.p[_floors(report)]
     yield h.p[
         f"{len(others)} signals, {GIVEN if report.fit is None else FITTED}. Lift is of later time: how many times as "
-        "often bad as all. A reason's text may name the line of the default card; what counts are the bins beside it."
+        "often bad as all. A reason's text may name the line of the default card; the bins beside it count."
     ]
     yield table(heads, (line for each in others for line in _bins(each)), numbers=2)
     if kept:
@@ -236,7 +236,7 @@ def _outcomes(report: CalibrationReport) -> Iterator[h.Node]:
         interval = "" if each.low is None else f" ({each.low:.3f} to {each.high:.3f})"
         lines.append((each.name, f"{each.average_precision:.3f}{interval}", *cells))
     yield h.p[
-        "Precision and recall at so many alerts per 1,000 transfers, labelled or not. Equal scores stand in an order "
+        "Precision and recall at given alerts per 1,000 transfers, labelled or not. Equal scores stand in an order "
         "that is the same for all rankings."
     ]
     yield table(heads, lines, numbers=1)

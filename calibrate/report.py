@@ -1,8 +1,8 @@
 """The report on one card, as it is filed: what it was fitted to, how it does on later time, and what it cannot say.
 
 Unit    instants and weeks are texts, UTC; shares are of 1, with n and the 95 % interval of Wilson
-Null    what was not measured is null, never 0
-Names   ``cardSha256`` and ``generatedAt`` are what an activation looks at
+Null    an unmeasured figure is null, never 0
+Names   ``cardSha256`` and ``generatedAt`` are checked by an activation
 """
 
 from typing import Final
@@ -86,7 +86,7 @@ class FitPart(_Part, frozen=True, kw_only=True):
 
 
 class RankingAt(_Part, frozen=True, kw_only=True):
-    """So many alerts per 1,000 transfers, labelled or not. Precision is that of the labelled ones among them."""
+    """At ``per_thousand`` alerts per 1,000 transfers, labelled or not. Precision is that of the labelled ones."""
 
     per_thousand: int
     alerts: int

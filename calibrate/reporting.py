@@ -72,7 +72,7 @@ def report_of(
     champion: CompiledCard[FeatureVector],
     scores: Column,
 ) -> CalibrationReport:
-    """``scores`` are those that the card gives to the samples, by the engine; ``fit`` None is a card that was given."""
+    """``scores`` are the card's for the samples, by the engine; ``fit`` None is a given card."""
     windows = Windows(samples.at < about.cut, samples.at >= about.cut)
     later, later_scores = samples.where(windows.later), scores[windows.later]
     labelled = later.is_labelled

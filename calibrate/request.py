@@ -22,7 +22,7 @@ class UnknownSignalError(Exception):
 
 class Request(NamedTuple):
     """The first ``split`` of the labelled time up to ``now`` is fitted, unless a card is given. Without a name the card
-    is named after its end. ``options`` are those that name what is read and compared with, for who runs it again.
+    is named after its end. ``options`` name the inputs and the comparison, for a repeat of the run.
     """
 
     champion: CompiledCard[FeatureVector]
@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 class CalibrationOutcome(NamedTuple):
-    """The files' content, and what is printed."""
+    """The files' content, and the printed text."""
 
     card_json: bytes
     report_json: bytes

@@ -94,7 +94,7 @@ def measure_all(
 
 
 def inputs_of(samples: Samples, signals: Mapping[str, Signal[FeatureVector]]) -> Column:
-    """The measures as they may be told apart: where more is worse, nothing measured says as little as nothing there."""
+    """The measures for comparison: where more is worse, an unmeasured value says as little as 0."""
     inputs: Column = samples.measures.copy()
     for place, signal_id in enumerate(samples.signal_ids):
         if signals[signal_id].rises:

@@ -1,7 +1,7 @@
 """AMLSim transfers as bank events: ``python -m bench.convert.amlsim TRANSFERS.csv[.gz] OUT_DIR``.
 
 Banks    the CSV does not say which of the four banks an account is at, so the number of the account modulo 4 does:
-         program ``amlsim-0`` to ``amlsim-3``. Every account is an entity of its own bank
+         program ``amlsim-0`` to ``amlsim-3``. Every account is an entity of its bank
 Sides    between two banks both see the transfer: the sender's as outgoing, the receiver's as incoming under the
          row's id plus ``-in``, each with the other's account as counterparty. Within one bank it is seen once, as
          outgoing: the sender is the entity and the receiver's account the counterparty. Book rows are always seen once,

@@ -160,7 +160,7 @@ class EventFiles:
         heapq.heappush(self._later, (at, self._sequence, program, body))
 
     def _flush(self, until: str) -> None:
-        """Write what was due before ``until``; RFC 3339 texts of one form sort as their instants do."""
+        """Write the rows due before ``until``; RFC 3339 texts of one form sort as their instants do."""
         while self._later and self._later[0][0] < until:
             _, _, program, body = heapq.heappop(self._later)
             self._write(program, body)

@@ -2,7 +2,7 @@
 
 Program  one, ``personas``
 Sides    ``user_`` and digits is a customer: the entity and its account, from where the way of the money is seen.
-         Whoever else stands in a row is an outside party, and its counterparty
+         Any other party of a row is an outside party, and its counterparty
 Left out the type hint, which names the answer; a reader of the events never sees it
 """
 

@@ -6,7 +6,7 @@ Run      ``python -m bench detection --world amlsim|personas|synthfin --data FOL
 Way      the rows become bank events as the world's converter says, and go through the shards' own states in one
          process; with ``--service`` as signed webhooks through ``clearhold serve``, which takes several times as long
 Vectors  ``--dump FILE.parquet`` keeps the vector and the label of each transfer, and ``--vectors FILE.parquet`` reads
-         those of an earlier run, which the default card then scores anew
+         those of an earlier run, which the default card then scores again
 Halves   one half of the scenarios is for setting thresholds, the other for telling figures (``--half``). With
          ``--half last``, the last 40 % of the time, a card and an isolation forest are fitted to the rest of it and
          rank the same vectors; ``--card FILE`` takes the place of the fitted card

@@ -1,7 +1,7 @@
-"""The labels of a world beside what the service said: which rows are bad, in which half, and what became of them.
+"""The labels of a world beside the service's answers: the bad rows, their half, and their scores.
 
 Halves   scenarios, bad ones and innocent look-alikes, go to a half by the order of their ids' hashes within their
-         typology, so that both halves hold as many of each; all other rows by the hash of their own id
+         typology, so that both halves hold as many of each; all other rows by the hash of their id
 Last     the last 40 % of the time, whatever the scenario
 Labels   a row is bad, a look-alike, or normal; the two sides of a row between two banks carry its label both
 Errors   ``SystemExit`` in one sentence, when files are missing or do not belong together
@@ -28,13 +28,13 @@ FIT_PERCENT: Final = 60
 
 class Half(StrEnum):
     TUNE = "tune"  # may be looked at to set thresholds
-    REPORT = "report"  # is what the figures are told of
+    REPORT = "report"  # the half for the figures
     BOTH = "both"
     LAST = "last"  # no half of the scenarios: the last 40 % of the time, for cards that were fitted to the rest
 
 
 class Label(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a row; ``scenario`` is empty for a normal one, and the row's own id for a look-alike alone."""
+    """The label of a row; ``scenario`` is empty for a normal one, and the row's id for a look-alike alone."""
 
     bad: bool
     typology: str
@@ -49,7 +49,7 @@ NORMAL: Final = Label(bad=False, typology="normal", scenario="")
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
-    """What the service said of one transfer. ``signals`` and ``hard`` are None where it was not told."""
+    """The service's answer for one transfer. ``signals`` and ``hard`` are None where it has none."""
 
     id: str
     program: str
@@ -64,7 +64,7 @@ class Answer(msgspec.Struct, frozen=True, gc=False):
 
 
 class Case(msgspec.Struct, frozen=True, gc=False):
-    """A transfer as one bank saw it, and what is known of its row. ``order`` breaks ties: the hash of its id."""
+    """A transfer for one bank, and its row's label. ``order`` breaks ties: the hash of its id."""
 
     answer: Answer
     row: str
@@ -111,7 +111,7 @@ def halves_of(labels: Iterable[Label]) -> dict[str, Half]:
 
 
 def cut(source: Path, folder: Path, rows: int) -> Path:
-    """The first so many rows, in a file of their own."""
+    """The first ``rows`` rows, in a separate file."""
     path = folder / "first-rows.csv"
     with gzip.open(source, "rt", newline="") as lines, path.open("w", newline="") as some:
         some.writelines(islice(lines, rows + 1))
@@ -119,7 +119,7 @@ def cut(source: Path, folder: Path, rows: int) -> Path:
 
 
 class Known:
-    """What is known of every row of the transfers, by its id."""
+    """The label of every row of the transfers, by its id."""
 
     def __init__(self, transfers: Path, labels: Mapping[str, Label]) -> None:
         halves, pairs = halves_of(labels.values()), set[tuple[str, str]]()
@@ -144,7 +144,7 @@ class Known:
         return row, self._rows[row].label
 
     def cases(self, answers: Iterable[Answer], half: Half) -> Iterator[Case]:
-        """The answers of one half, with what is known of them."""
+        """The answers of one half, with their labels."""
         for answer in answers:
             row = row_of(answer.id)
             known = self._rows[row]

@@ -4,7 +4,7 @@ Way      the rows become bank events as the world's converter says, and go throu
          after the other, each entry at its own time. What the shards emit is committed to a database, and copied from
          there as a service copies it. Only the lake stays, in DIR/lake: no service can be started on DIR
 Labels   of each transfer the row's own, 30 days after it, so the newest have none yet
-People   no world has any. A made-up team decides the alerts of a program that are due first, so many every morning,
+People   no world has any. A made-up team decides the alerts of a program that are due first, some every morning,
          and always as the labels say; its working days have no weekends, and the rest waits
 Time     the lake is as of the last event
 Errors   ``SystemExit`` in one sentence, when files are missing or do not belong together
@@ -65,7 +65,7 @@ class _Event(msgspec.Struct):
 
 
 class _DataEnd(NamedTuple):
-    """A clock that stands still at the end of the data."""
+    """A clock stopped at the end of the data."""
 
     at: int
 
@@ -202,7 +202,7 @@ class _Filler:
 
 
 def fill_lake(target: Path, transfers: Path, labels: Path, world: World, *, rows: int, console: Console) -> None:
-    """Write the lake of a world, or of its first so many rows, where none is yet."""
+    """Write the lake of a world, or of its first rows, if it is missing."""
     lake = target / "lake"
     if lake.exists():
         raise SystemExit(f"{lake} is there already; name a folder without a lake.")
@@ -230,7 +230,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="where the lake goes, into DIR/lake")
     parser.add_argument("--world", choices=tuple(WORLDS), default="amlsim", help="which labelled transfers (amlsim)")
     parser.add_argument("--data", type=Path, default=BESIDE_THE_PROJECT, metavar="FOLDER", help="where they are")
-    parser.add_argument("--rows", type=int, default=0, metavar="ROWS", help="only the first so many rows")
+    parser.add_argument("--rows", type=int, default=0, metavar="ROWS", help="only the first ROWS rows")
     arguments = parser.parse_args()
     world = WORLDS[arguments.world]
     try:

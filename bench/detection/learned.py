@@ -1,4 +1,4 @@
-"""What is learned from the first 60 % of the time to rank the rest by: the points of a card, and what is odd.
+"""Rankings learned from the first 60 % of the time: the points of a card, and an outlier model.
 
 Card     as ``clearhold calibrate`` fits it, without the signals that are a world's shortcuts
 Forest   scikit-learn's isolation forest over the measures of all signals, without labels; the same seed in every run
@@ -56,7 +56,7 @@ def learn(
     if card is None:
         fitted = fit_card(before, DEFAULT, FITTED, left_out).card
         if faults := [f"{fault.path} {fault.sentence}" for fault in faults_of(fitted)]:
-            raise SystemExit(f"The fitted card is none: {'; '.join(faults)}")
+            raise SystemExit(f"The fitted card is invalid: {'; '.join(faults)}")
         card = compile_card(fitted, version=FITTED)
     oddness = _oddness(samples, before)
     return Learned(card, dict(zip(samples.key.tolist(), oddness.tolist(), strict=True)))

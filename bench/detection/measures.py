@@ -1,4 +1,4 @@
-"""What a ranking of transfers finds: shares with Wilson intervals, what is touched, precision and recall at a volume.
+"""Measures of a ranking of transfers: shares with Wilson intervals, scenarios found, precision and recall at a volume.
 
 Unit      a volume is a number of transfers; a row that two banks saw is two transfers, and found when either is
 Precision bad transfers among the alerted ones
@@ -22,7 +22,7 @@ Z: Final = 1.959964  # two-sided 95 %
 
 
 class Share(msgspec.Struct, frozen=True):
-    """So many of ``n``."""
+    """A part of ``n``."""
 
     hits: int
     n: int

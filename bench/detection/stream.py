@@ -71,7 +71,7 @@ class Heard:
 
 
 def from_states(files: list[Path], done: Done, heard_by: Callable[[], Heard] = Heard) -> Iterator[list[Scored]]:
-    """One file a program, named after it; each in a state of its own, since programs do not see each other."""
+    """One file a program, named after it; each in a separate state, since programs do not see each other."""
     for path in files:
         shard, heard = shard_of(path.stem, DEFAULT_SHARDS), heard_by()
         state = ShardState(shard)

@@ -86,7 +86,7 @@ def count_in(path: Path) -> int:
 
 
 def answers_in(path: Path, learned: Learned | None, done: Callable[[int], None]) -> Iterator[Answer]:
-    """What the default card says of each vector, beside what was learned."""
+    """The default card's result for each vector, beside the learned ones."""
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(_STEP, columns=["transfer_id", "program_id", *_FIELDS]):
             columns = (column.to_pylist() for column in batch.columns)
