@@ -3,18 +3,19 @@
 from functools import partial
 from typing import Final
 
-from litestar import Response, get, post
+from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from clearhold.api.actions.routes import action_service
 from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.version_routes import write_route
 from clearhold.api.area import Area, Resources
 from clearhold.api.autonomy.examples import AUTONOMY, TIER_REQUEST
 from clearhold.api.autonomy.schemas import TierRequest
 from clearhold.api.autonomy.service import AutonomyService
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of
+from clearhold.api.http.gate import principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.programs.service import ProgramService
@@ -74,15 +75,6 @@ async def get_autonomy(
     return await autonomy.read(principal_of(request.scope), program_id)
 
 
-@post("/api/autonomy/{program_id:str}", opt=_CHANGE.as_opt)
-async def change_autonomy(
-    program_id: FromPath[str], request: ApiRequest, autonomy: NamedDependency[AutonomyService]
-) -> Response[ProgramAutonomy | Action]:
-    body, effect_id = body_of(request.scope, TierRequest), effect_id_of(request.scope)
-    answer = await autonomy.change(principal_of(request.scope), program_id, body, effect_id)
-    return Response(answer, status_code=201 if isinstance(answer, Action) else 200)
-
-
 def _autonomy(resources: Resources) -> AutonomyService:
     stores = resources.stores
     return AutonomyService(
@@ -93,4 +85,11 @@ def _autonomy(resources: Resources) -> AutonomyService:
     )
 
 
-AREA: Final = Area(routes=(list_autonomy, get_autonomy, change_autonomy), provide={"autonomy": _autonomy})
+AREA: Final = Area(
+    routes=(
+        list_autonomy,
+        get_autonomy,
+        write_route("/api/autonomy/{program_id:str}", _CHANGE, _TAG, AutonomyService.change),
+    ),
+    provide={_TAG: _autonomy},
+)

@@ -2,14 +2,15 @@
 
 from typing import Final
 
-from litestar import Response, get, post
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from clearhold.api.actions.routes import action_service
+from clearhold.api.actions.version_routes import write_route
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.limits.examples import CHANGED_LIMIT, LIMIT_ACTION, LIMITS, NEW_LIMIT
@@ -69,14 +70,6 @@ _HISTORY: Final = Operation(
 )
 
 
-@post("/api/limits/program/{program_id:str}", opt=_REQUEST.as_opt)
-async def request_limit(
-    program_id: FromPath[str], request: ApiRequest, limits: NamedDependency[LimitService]
-) -> LimitAction:
-    body = body_of(request.scope, NewLimit)
-    return await limits.request(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
-
-
 @get("/api/limits/program/{program_id:str}", opt=_READ.as_opt)
 async def get_limits(program_id: FromPath[str], request: ApiRequest, limits: NamedDependency[LimitService]) -> Limits:
     return await limits.read(principal_of(request.scope), program_id)
@@ -102,4 +95,11 @@ def _limits(resources: Resources) -> LimitService:
     )
 
 
-AREA: Final = Area(routes=(request_limit, get_limits, list_limit_history), provide={"limits": _limits})
+AREA: Final = Area(
+    routes=(
+        write_route("/api/limits/program/{program_id:str}", _REQUEST, _TAG, LimitService.request),
+        get_limits,
+        list_limit_history,
+    ),
+    provide={_TAG: _limits},
+)

@@ -3,21 +3,12 @@
 from functools import partial
 from typing import Final
 
-import msgspec
-from litestar import Response, get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
-
-from clearhold.api.actions.examples import ACTION
 from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.version_routes import activation_operation, versioned_routes
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.conditional import ETAG, PRIVATE, published
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
-from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.http.conditional import ETAG
+from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import published_part
 from clearhold.api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
 from clearhold.api.policies.rules import policy_failures
 from clearhold.api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
@@ -66,44 +57,17 @@ _CREATE: Final = _by_operator(
     example=NEW_POLICY,
     answer_example=POLICY | {"version": NEW_POLICY["version"], "body": NEW_POLICY["body"], "active": False},
 )
-_ACTIVATE: Final = _by_operator(
-    id="activatePolicy",
+_ACTIVATE: Final = activation_operation(
+    "activatePolicy",
+    tag=_TAG,
     summary="Requests the activation of a version, on the whole tenant or on its program. It is in force from the "
     "approval of another person on, in place of the one before; nothing that was decided changes.",
-    answers={201: Action},
-    refusals=(ErrorCode.POLICY_NOT_FOUND, ErrorCode.POLICY_IN_FORCE, ErrorCode.CHANGE_PENDING, ErrorCode.NOT_CONFIRMED),
-    body=RequestSchema(Activation),
+    refusals=(ErrorCode.POLICY_NOT_FOUND, ErrorCode.POLICY_IN_FORCE),
+    body=Activation,
+    body_required=True,
     example=ACTIVATION,
-    answer_example=ACTION | {"type": "activate_policy", "targetType": "policy", "targetId": POLICY["id"]},
+    action={"type": "activate_policy", "targetType": "policy", "targetId": POLICY["id"]},
 )
-
-
-@get("/api/policies", opt=_LIST.as_opt)
-async def list_policies(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Response[bytes | None]:
-    part = await policies.list(principal_of(request.scope), query_of(request.scope, PoliciesQuery))
-    return published_part(request, part)
-
-
-@get("/api/policies/{policy_id:str}", opt=_READ.as_opt)
-async def get_policy(
-    policy_id: FromPath[str], request: ApiRequest, policies: NamedDependency[PolicyService]
-) -> Response[bytes | None]:
-    policy = await policies.read(principal_of(request.scope), policy_id)
-    return published(request, msgspec.json.encode(policy), media_type=JSON, cache=PRIVATE)
-
-
-@post("/api/policies", opt=_CREATE.as_opt)
-async def create_policy(request: ApiRequest, policies: NamedDependency[PolicyService]) -> Policy:
-    body = body_of(request.scope, NewPolicy)
-    return await policies.create(principal_of(request.scope), body, effect_id_of(request.scope))
-
-
-@post("/api/policies/{policy_id:str}/activate", opt=_ACTIVATE.as_opt)
-async def activate_policy(
-    policy_id: FromPath[str], request: ApiRequest, policies: NamedDependency[PolicyService]
-) -> Action:
-    body = body_of(request.scope, Activation)
-    return await policies.activate(principal_of(request.scope), policy_id, body, effect_id_of(request.scope))
 
 
 def _policies(resources: Resources) -> PolicyService:
@@ -117,4 +81,15 @@ def _policies(resources: Resources) -> PolicyService:
     )
 
 
-AREA: Final = Area(routes=(list_policies, get_policy, create_policy, activate_policy), provide={"policies": _policies})
+AREA: Final = Area(
+    routes=versioned_routes(
+        "/api/policies/{policy_id:str}",
+        "policies",
+        PolicyService,
+        listed=_LIST,
+        read=_READ,
+        created=_CREATE,
+        activated=_ACTIVATE,
+    ),
+    provide={"policies": _policies},
+)

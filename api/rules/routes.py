@@ -4,20 +4,18 @@ from functools import partial
 from typing import Final
 
 import msgspec
-from litestar import Response, get, post, put
+from litestar import Response, get, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.actions.examples import ACTION
 from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.version_routes import activation_operation, list_route, versioned_routes, write_route
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.conditional import ETAG, PRIVATE, etag_of, published
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of, replaces_of
+from clearhold.api.http.gate import body_of, effect_id_of, principal_of, replaces_of
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import published_part
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
 from clearhold.api.rules.schemas import (
@@ -40,6 +38,7 @@ from clearhold.features.core.rules import Rule
 from clearhold.store.control.rule_registry import RuleRegistry
 
 _TAG: Final = "rules"
+_ID: Final = "{rule_id:str}"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.RULES)
 _by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
 _ENCODE: Final = msgspec.json.Encoder().encode
@@ -134,28 +133,25 @@ _SHADOW: Final = _operation(
     refusals=(ErrorCode.RULE_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE, ErrorCode.OVERLOADED),
     answer_example=SHADOW,
 )
-_ACTIVATE: Final = _by_operator(
-    id="activateRule",
+_ACTIVATE: Final = activation_operation(
+    "activateRule",
+    tag=_TAG,
     summary="Requests the activation of the rule's newest text. It needs a backtest of that text over "
     "90 days, less than 24 hours old when it is requested and when it is approved. Another person approves the "
     "action; it fails, and says why, if the rule was written again or archived meanwhile. `change.caught` of the "
     "action is a report of the transfers of those 90 days that the rule would have caught.",
-    answers={201: Action},
     refusals=(
         ErrorCode.RULE_NOT_FOUND,
         ErrorCode.RULE_NOT_TESTED,
         ErrorCode.RULE_IN_FORCE,
         ErrorCode.RULE_ARCHIVED,
         ErrorCode.TOO_MANY_POLICIES,
-        ErrorCode.CHANGE_PENDING,
-        ErrorCode.NOT_CONFIRMED,
         ErrorCode.TOO_MANY_AT_ONCE,
         ErrorCode.OVERLOADED,
     ),
-    body=RequestSchema(RuleChange),
-    body_required=False,
+    body=RuleChange,
     example=CHANGE,
-    answer_example=ACTION | {"type": "activate_rule", "targetType": "rule", "targetId": RULE["id"], "programId": None},
+    action={"type": "activate_rule", "targetType": "rule", "targetId": RULE["id"], "programId": None},
 )
 _PAUSE: Final = _by_operator(
     id="pauseRule",
@@ -185,35 +181,9 @@ _ARCHIVE: Final = _by_operator(
 )
 
 
-@get("/api/rules", opt=_LIST.as_opt)
-async def list_rules(request: ApiRequest, rules: NamedDependency[RuleService]) -> Response[bytes | None]:
-    part = rules.list(principal_of(request.scope), query_of(request.scope, RulesQuery))
-    return published_part(request, part)
-
-
 @get("/api/rules/fields", opt=_FIELDS.as_opt)
 async def list_rule_fields(request: ApiRequest) -> Response[bytes | None]:
     return published(request, _ENCODED_FIELDS, media_type=JSON, cache=PRIVATE)
-
-
-@get("/api/rules/versions", opt=_VERSIONS.as_opt)
-async def list_rules_versions(request: ApiRequest, rules: NamedDependency[RuleService]) -> Response[bytes | None]:
-    part = rules.versions(principal_of(request.scope), query_of(request.scope, RulesVersionsQuery))
-    return published_part(request, part)
-
-
-@post("/api/rules", opt=_CREATE.as_opt)
-async def create_rule(request: ApiRequest, rules: NamedDependency[RuleService]) -> Rule:
-    body = body_of(request.scope, NewRule)
-    return await rules.create(principal_of(request.scope), body, effect_id_of(request.scope))
-
-
-@get("/api/rules/{rule_id:str}", opt=_READ.as_opt)
-async def get_rule(
-    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
-) -> Response[bytes | None]:
-    rule = rules.read(principal_of(request.scope), rule_id)
-    return published(request, _ENCODE(rule), media_type=JSON, cache=PRIVATE)
 
 
 @put("/api/rules/{rule_id:str}", opt=_REPLACE.as_opt)
@@ -232,12 +202,6 @@ async def replace_rule(
     return Response(encoded, media_type=JSON, headers={ETAG: etag_of(encoded), "Cache-Control": PRIVATE})
 
 
-@post("/api/rules/{rule_id:str}/backtest", opt=_BACKTEST.as_opt)
-async def backtest_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Backtest:
-    body = optional_body_of(request.scope, BacktestRequest)
-    return await rules.backtest(principal_of(request.scope), rule_id, body, effect_id_of(request.scope))
-
-
 @get("/api/rules/{rule_id:str}/backtests", opt=_BACKTESTS.as_opt)
 async def list_backtests(
     rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
@@ -250,24 +214,6 @@ async def get_rule_shadow(
     rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
 ) -> ShadowReport:
     return await rules.shadow(principal_of(request.scope), rule_id)
-
-
-@post("/api/rules/{rule_id:str}/activate", opt=_ACTIVATE.as_opt)
-async def activate_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Action:
-    note = optional_body_of(request.scope, RuleChange).note
-    return await rules.activate(principal_of(request.scope), rule_id, note, effect_id_of(request.scope))
-
-
-@post("/api/rules/{rule_id:str}/pause", opt=_PAUSE.as_opt, status_code=200)
-async def pause_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Rule:
-    note = optional_body_of(request.scope, RuleChange).note
-    return await rules.pause(principal_of(request.scope), rule_id, note, effect_id_of(request.scope))
-
-
-@post("/api/rules/{rule_id:str}/archive", opt=_ARCHIVE.as_opt, status_code=200)
-async def archive_rule(rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]) -> Rule:
-    note = optional_body_of(request.scope, RuleChange).note
-    return await rules.archive(principal_of(request.scope), rule_id, note, effect_id_of(request.scope))
 
 
 def _rules(resources: Resources) -> RuleService:
@@ -283,18 +229,17 @@ def _rules(resources: Resources) -> RuleService:
 
 AREA: Final = Area(
     routes=(
-        list_rules,
+        *versioned_routes(
+            f"/api/rules/{_ID}", _TAG, RuleService, listed=_LIST, read=_READ, created=_CREATE, activated=_ACTIVATE
+        ),
         list_rule_fields,
-        list_rules_versions,
-        create_rule,
-        get_rule,
+        list_route("/api/rules/versions", _VERSIONS, _TAG, RuleService.versions),
         replace_rule,
-        backtest_rule,
+        write_route(f"/api/rules/{_ID}/backtest", _BACKTEST, _TAG, RuleService.backtest),
         list_backtests,
         get_rule_shadow,
-        activate_rule,
-        pause_rule,
-        archive_rule,
+        write_route(f"/api/rules/{_ID}/pause", _PAUSE, _TAG, RuleService.pause),
+        write_route(f"/api/rules/{_ID}/archive", _ARCHIVE, _TAG, RuleService.archive),
     ),
-    provide={"rules": _rules},
+    provide={_TAG: _rules},
 )

@@ -20,7 +20,15 @@ from clearhold.api.lists.arrays import ArrayPart, array_part
 from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.exports import Concurrency
 from clearhold.api.programs.service import ProgramService
-from clearhold.api.rules.schemas import BacktestRequest, NewRule, RulesQuery, RulesVersion, RulesVersionsQuery, to_rule
+from clearhold.api.rules.schemas import (
+    BacktestRequest,
+    NewRule,
+    RuleChange,
+    RulesQuery,
+    RulesVersion,
+    RulesVersionsQuery,
+    to_rule,
+)
 from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
@@ -60,7 +68,7 @@ class RuleService:
         self._backtests, self._new_id = backtests, new_id
         self._under_way = Concurrency(BACKTESTS_OF_TENANT, in_all=BACKTESTS_IN_ALL, what="backtests")
 
-    def list(self, principal: Principal, query: RulesQuery) -> ArrayPart:
+    async def list(self, principal: Principal, query: RulesQuery) -> ArrayPart:
         """Rules, newest first; a programId of another tenant is a 404."""
         program_ids = self._programs.filter_by(principal, query.program_id)
         listed = (
@@ -71,10 +79,10 @@ class RuleService:
         )
         return array_part(listed, query, place=_place_of_rule, show=lambda stored: stored.rule)
 
-    def read(self, principal: Principal, rule_id: str) -> Rule:
+    async def read(self, principal: Principal, rule_id: str) -> Rule:
         return self._registry.read(principal, rule_id).rule
 
-    def versions(self, principal: Principal, query: RulesVersionsQuery) -> ArrayPart:
+    async def versions(self, principal: Principal, query: RulesVersionsQuery) -> ArrayPart:
         """Versions of the rules in force, newest first, with the rules within the principal's reach."""
 
         def to_version(version: PolicyVersion) -> RulesVersion:
@@ -139,7 +147,7 @@ class RuleService:
                 principal, stored.rule, counted.mode, version=counted.version, since=counted.since
             )
 
-    async def activate(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Action:
+    async def activate(self, principal: Principal, rule_id: str, request: RuleChange, effect_id: str | None) -> Action:
         """The action that activates the rule's newest text once another person approves it."""
         stored = self._registry.read(principal, rule_id)
 
@@ -148,24 +156,24 @@ class RuleService:
             same = {"ruleSha256": stored.sha256}
             await self._actions.check_none_waits(principal, ActionType.ACTIVATE_RULE, rule_id, same)
             caught = await self._caught(principal, stored.rule, tested)
-            return _change(stored.rule, note) | {"backtest": _figures(tested), "caught": caught}
+            return _change(stored.rule, request.note) | {"backtest": _figures(tested), "caught": caught}
 
         return await self._request(principal, ActionType.ACTIVATE_RULE, rule_id, change, effect_id)
 
-    async def pause(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
+    async def pause(self, principal: Principal, rule_id: str, request: RuleChange, effect_id: str | None) -> Rule:
         """The rule, out of force at once: one person is enough to narrow."""
         self._registry.read(principal, rule_id)
 
         async def change() -> Change:
-            return _change(self._registry.read_in_force(principal, rule_id), note)
+            return _change(self._registry.read_in_force(principal, rule_id), request.note)
 
         action = await self._request(principal, ActionType.PAUSE_RULE, rule_id, change, effect_id)
         if action.status is ActionStatus.FAILED:
             raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
         return self._registry.read(principal, rule_id).rule
 
-    async def archive(self, principal: Principal, rule_id: str, note: str | None, effect_id: str | None) -> Rule:
-        rule = await self._registry.archive(principal, rule_id, note=note, effect_id=effect_id)
+    async def archive(self, principal: Principal, rule_id: str, request: RuleChange, effect_id: str | None) -> Rule:
+        rule = await self._registry.archive(principal, rule_id, note=request.note, effect_id=effect_id)
         log.info("rule_archived", tenant_id=principal.tenant_id, rule_id=rule_id, operator=principal.operator)
         return rule
 

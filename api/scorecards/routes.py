@@ -3,19 +3,17 @@
 from functools import partial
 from typing import Final
 
-import msgspec
-from litestar import Response, delete, get, post
+from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.actions.examples import ACTION
 from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.version_routes import activation_operation, versioned_routes, write_route
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.conditional import ETAG, PRIVATE, published
+from clearhold.api.http.conditional import ETAG
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of
-from clearhold.api.http.operation import JSON, Access, Operation
+from clearhold.api.http.gate import body_of, principal_of
+from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
@@ -36,9 +34,9 @@ from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.scorings.shadow_scores import ShadowScores
 
 _TAG: Final = "scorecards"
+_PATH: Final = "/api/scorecards/{version:str}"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
 _by_operator: Final = partial(Operation, tag=_TAG, access=Access.OPERATOR)
-_ENCODE: Final = msgspec.json.Encoder().encode
 
 _LIST: Final = _operation(
     id="listScorecards",
@@ -108,48 +106,24 @@ _COMPARE: Final = _operation(
     refusals=(ErrorCode.SCORECARD_NOT_FOUND, ErrorCode.TOO_MANY_AT_ONCE),
     answer_example=COMPARISON,
 )
-_ACTIVATE: Final = _by_operator(
-    id="activateScorecard",
+_ACTIVATE: Final = activation_operation(
+    "activateScorecard",
+    tag=_TAG,
     summary="Requests the activation of a scorecard, which another person approves. It needs a report of "
     "this exact card that is less than seven days old when it is requested and when it is approved; one that "
     "was in force before, and trs-v1, need none. `tenant` with a program returns it to the tenant's card. "
     "Scored transfers keep their score until they are rescored.",
-    answers={201: Action},
     refusals=(
         ErrorCode.SCORECARD_NOT_FOUND,
         ErrorCode.PROGRAM_NOT_FOUND,
         ErrorCode.SCORECARD_NOT_REPORTED,
         ErrorCode.SCORECARD_IN_FORCE,
         ErrorCode.TOO_MANY_POLICIES,
-        ErrorCode.CHANGE_PENDING,
-        ErrorCode.NOT_CONFIRMED,
     ),
-    body=RequestSchema(ScorecardActivation),
-    body_required=False,
+    body=ScorecardActivation,
     example=ACTIVATION,
-    answer_example=ACTION
-    | {"type": "activate_scorecard", "targetType": "scorecard", "targetId": "scorecard-v3", "programId": None},
+    action={"type": "activate_scorecard", "targetType": "scorecard", "targetId": "scorecard-v3", "programId": None},
 )
-
-
-@get("/api/scorecards", opt=_LIST.as_opt)
-async def list_scorecards(request: ApiRequest, scorecards: NamedDependency[ScorecardService]) -> Response[bytes | None]:
-    listed = scorecards.list(principal_of(request.scope))
-    return published(request, _ENCODE(listed), media_type=JSON, cache=PRIVATE)
-
-
-@post("/api/scorecards", opt=_PROPOSE.as_opt)
-async def propose_scorecard(request: ApiRequest, scorecards: NamedDependency[ScorecardService]) -> ScorecardVersion:
-    body = body_of(request.scope, NewScorecard)
-    return await scorecards.propose(principal_of(request.scope), body, effect_id_of(request.scope))
-
-
-@get("/api/scorecards/{version:str}", opt=_READ.as_opt)
-async def get_scorecard(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> Response[bytes | None]:
-    read = scorecards.read(principal_of(request.scope), version)
-    return published(request, _ENCODE(read), media_type=JSON, cache=PRIVATE)
 
 
 @post("/api/scorecards/{version:str}/reports", opt=_REPORT.as_opt)
@@ -167,33 +141,11 @@ async def list_scorecard_reports(
     return scorecards.reports(principal_of(request.scope), version)
 
 
-@post("/api/scorecards/{version:str}/shadow", opt=_START_SHADOW.as_opt, status_code=200)
-async def start_scorecard_shadow(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> ScorecardVersion:
-    return await scorecards.start_shadow(principal_of(request.scope), version, effect_id_of(request.scope))
-
-
-@delete("/api/scorecards/{version:str}/shadow", opt=_END_SHADOW.as_opt, status_code=200)
-async def end_scorecard_shadow(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> ScorecardVersion:
-    return await scorecards.end_shadow(principal_of(request.scope), version, effect_id_of(request.scope))
-
-
 @get("/api/scorecards/{version:str}/shadow", opt=_COMPARE.as_opt)
 async def get_scorecard_shadow(
     version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
 ) -> ShadowComparison:
     return await scorecards.compare(principal_of(request.scope), version)
-
-
-@post("/api/scorecards/{version:str}/activate", opt=_ACTIVATE.as_opt)
-async def activate_scorecard(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> Action:
-    body = optional_body_of(request.scope, ScorecardActivation)
-    return await scorecards.activate(principal_of(request.scope), version, body, effect_id_of(request.scope))
 
 
 def _scorecards(resources: Resources) -> ScorecardService:
@@ -209,15 +161,14 @@ def _scorecards(resources: Resources) -> ScorecardService:
 
 AREA: Final = Area(
     routes=(
-        list_scorecards,
-        propose_scorecard,
-        get_scorecard,
+        *versioned_routes(
+            _PATH, _TAG, ScorecardService, listed=_LIST, read=_READ, created=_PROPOSE, activated=_ACTIVATE
+        ),
         send_scorecard_report,
         list_scorecard_reports,
-        start_scorecard_shadow,
-        end_scorecard_shadow,
+        write_route(f"{_PATH}/shadow", _START_SHADOW, _TAG, ScorecardService.start_shadow),
+        write_route(f"{_PATH}/shadow", _END_SHADOW, _TAG, ScorecardService.end_shadow, delete),
         get_scorecard_shadow,
-        activate_scorecard,
     ),
-    provide={"scorecards": _scorecards},
+    provide={_TAG: _scorecards},
 )

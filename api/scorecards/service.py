@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
+from clearhold.api.lists.arrays import ArrayPart
 from clearhold.api.lists.exports import Concurrency
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.scorecards.schemas import (
@@ -68,20 +69,21 @@ class ScorecardService:
         self._shadow_scores, self._clock = shadow_scores, clock
         self._under_way = Concurrency(in_all=COMPARISONS_IN_ALL, what="comparisons")
 
-    def list(self, principal: Principal) -> tuple[ScorecardVersion, ...]:
+    async def list(self, principal: Principal, _query: object) -> ArrayPart:
         """Newest first, the default card last."""
         proposed = (each for each in self._registry.all(principal) if card_in(each) is not None)
-        return (
+        listed = (
             *(self._to_version(principal, each, whole=False) for each in proposed),
             self._default(principal, whole=False),
         )
+        return ArrayPart(msgspec.json.encode(listed), None)
 
-    def read(self, principal: Principal, version: str) -> ScorecardVersion:
+    async def read(self, principal: Principal, version: str) -> ScorecardVersion:
         if version == DEFAULT:
             return self._default(principal, whole=True)
         return self._to_version(principal, self._registry.read(principal, version), whole=True)
 
-    async def propose(self, principal: Principal, request: NewScorecard, effect_id: str | None) -> ScorecardVersion:
+    async def create(self, principal: Principal, request: NewScorecard, effect_id: str | None) -> ScorecardVersion:
         """The card as a new version, not in force."""
         program_id = None
         if request.program_id is not None:
@@ -100,11 +102,11 @@ class ScorecardService:
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> ScorecardVersion:
         await self._registry.start_shadow(principal, version, effect_id)
-        return self.read(principal, version)
+        return await self.read(principal, version)
 
     async def end_shadow(self, principal: Principal, version: str, effect_id: str | None) -> ScorecardVersion:
         await self._registry.end_shadow(principal, version, effect_id)
-        return self.read(principal, version)
+        return await self.read(principal, version)
 
     async def compare(self, principal: Principal, version: str) -> ShadowComparison:
         """The card's scores since its shadow last began, beside the champion's."""

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from clearhold.api.rules.schemas import RuleChange
 from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.features.core.principal import Principal
@@ -255,11 +256,11 @@ def test_given_requests_whose_answer_was_lost_when_repeated_then_they_are_answer
     service, ann = api.services["rules"], an_operator(rules.tenant["id"])
     activate, pause = (f"00000000-0000-4000-9000-00000000000{number}" for number in (1, 2))
 
-    first = api.on_loop(partial(service.activate, ann, RULE_ID, None, activate))
+    first = api.on_loop(partial(service.activate, ann, RULE_ID, RuleChange(), activate))
     rules.approve(first.id)
-    assert api.on_loop(partial(service.activate, ann, RULE_ID, None, activate)).id == first.id == activate
+    assert api.on_loop(partial(service.activate, ann, RULE_ID, RuleChange(), activate)).id == first.id == activate
     for _ in range(2):
-        assert api.on_loop(partial(service.pause, ann, RULE_ID, None, pause)).status == "paused"
+        assert api.on_loop(partial(service.pause, ann, RULE_ID, RuleChange(), pause)).status == "paused"
     assert [version["version"] for version in rules.versions()] == ["rules-v2", "rules-v1"]
 
 
