@@ -239,7 +239,7 @@ def test_given_a_settled_debit_when_returned_twice_then_the_second_is_a_409(
     transfer = read(api, f"/api/transfers/{body['transferId']}", key)
     assert result["transferId"] == body["transferId"]
     assert (transfer["status"], transfer["returnCode"]) == ("RETURNED", "R10")
-    assert_refused(again, 409, "came back already")
+    assert_refused(again, 409, "was already returned")
 
 
 def test_given_a_settled_debit_when_returned_by_many_at_once_then_it_comes_back_once(

@@ -59,7 +59,7 @@ def test_given_a_return_that_is_not_committed_when_returned_again_then_503_and_i
     assert_refused(second, 503, "is not committed yet")
     api.appender.stands_still = False
     api.catch_up()
-    assert_refused(post("return", body), 409, "came back already")
+    assert_refused(post("return", body), 409, "was already returned")
     assert bank_entries(api) == stored + 1
 
 
