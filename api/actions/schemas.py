@@ -9,11 +9,10 @@ import msgspec
 from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about
 from clearhold.store.duck.actions import StoredAction
@@ -117,22 +116,12 @@ _TARGETS: Final = {type_.value: tuple(action.targets) for type_, action in BANK_
 
 def to_action(stored: StoredAction) -> Action:
     row = stored.row
-    return Action(
-        id=row.id,
-        tenant_id=row.tenant_id,
+    return shown(
+        row,
+        Action,
         program_id=None if row.program_id == row.tenant_id else row.program_id,
-        alert_id=row.alert_id,
-        type=ActionType(row.type),
-        target_type=row.target_type,
-        target_id=row.target_id,
-        requested_by=row.requested_by,
-        approved_by=row.approved_by,
-        status=ActionStatus(row.status),
         change=None if row.change is None else msgspec.json.decode(row.change),
         bank_response=None if row.bank_response is None else msgspec.json.decode(row.bank_response),
-        error=row.error,
-        executed_at=instant_text(row.executed_at),
         prev_hash=stored.prev_hash,
         hash=stored.hash,
-        created_at=format_instant(row.created_at),
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from clearhold.api.http.fields import CursorText, PageLimit
-from clearhold.api.lists.lists import instant_text
+from clearhold.api.lists.lists import instant_text, shown
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.core.vocabulary import Band
@@ -112,18 +112,8 @@ def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
 
 
 def to_result(row: AgentImportRow) -> ImportResult:
-    return ImportResult(**{name: getattr(row, name) for name in ImportResult.__struct_fields__})
+    return shown(row, ImportResult)
 
 
 def to_state(row: AgentImportRow) -> ImportState:
-    return ImportState(
-        program_id=row.program_id,
-        stage=row.stage,
-        reading=None,
-        agents=row.agents,
-        profiles=row.profiles,
-        settlements_scanned=row.settlements_scanned,
-        skipped=_SKIPPED.decode(row.skipped),
-        reason=row.reason,
-        updated_at=instant_text(row.updated_at),
-    )
+    return shown(row, ImportState, reading=None, skipped=_SKIPPED.decode(row.skipped))

@@ -8,10 +8,9 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.dispositions.schemas import Disposition
 from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.features.alerts.draft import Draft
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
@@ -105,28 +104,4 @@ class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 def to_alert(row: AlertRow, evidence: dict[str, Any]) -> Alert:
-    return Alert(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        program_id=row.program_id,
-        detector=row.detector,
-        severity=Severity(row.severity),
-        subject_type=SubjectType(row.subject_type),
-        subject_id=row.subject_id,
-        transfer_id=row.transfer_id,
-        summary=row.summary,
-        evidence=evidence,
-        score_at_alert=row.score_at_alert,
-        band_at_alert=None if row.band_at_alert is None else Band(row.band_at_alert),
-        hard_signal=row.hard_signal,
-        status=AlertStatus(row.status),
-        route=Route(row.route),
-        policy_version=row.policy_version,
-        opened_at=format_instant(row.opened_at),
-        closed_at=instant_text(row.closed_at),
-        dedupe_key=row.dedupe_key,
-        due_at=instant_text(row.due_at),
-        escalated_at=instant_text(row.escalated_at),
-        sla_tier=SlaTier(row.sla_tier),
-        from_history=row.from_history,
-    )
+    return shown(row, Alert, evidence=evidence)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clearhold.api.http.fields import BankId
-from clearhold.api.lists.lists import instant_text
+from clearhold.api.lists.lists import shown
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow
@@ -37,14 +37,4 @@ class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
-    return Counterparty(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        program_id=row.program_id,
-        name=row.name,
-        routing_number=row.routing_number,
-        account_last4=row.account_last4,
-        country_code=row.country_code,
-        raw=masked_raw(raw.encode()),
-        first_seen_at=instant_text(row.first_seen_at),
-    )
+    return shown(row, Counterparty, raw=masked_raw(raw.encode()))

@@ -7,8 +7,7 @@ import msgspec
 
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.instants import format_instant
+from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.core.words import about, minted
@@ -59,20 +58,4 @@ class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="
 
 
 def to_disposition(stored: StoredDisposition) -> Disposition:
-    row = stored.row
-    return Disposition(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        alert_id=row.alert_id,
-        decided_by=row.decided_by,
-        decision=AlertDecision(row.decision),
-        narrative=row.narrative,
-        narrative_model=row.narrative_model,
-        recommendation=row.recommendation,
-        confidence=row.confidence,
-        policy_version=row.policy_version,
-        overturns_draft=row.overturns_draft,
-        prev_hash=stored.prev_hash,
-        hash=stored.hash,
-        created_at=format_instant(row.created_at),
-    )
+    return shown(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clearhold.api.http.fields import BankId
-from clearhold.api.lists.lists import instant_text
+from clearhold.api.lists.lists import shown
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
@@ -49,22 +49,11 @@ _TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
 
 def to_entity(row: EntityRow, *, raw: str, created_at: int) -> Entity:
-    return Entity(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        program_id=row.program_id,
-        type=EntityType(row.type),
-        name=row.name,
-        verification_status=VerificationStatus(row.verification_status),
-        is_high_risk=row.is_high_risk,
-        pep_status=PepStatus(row.pep_status),
-        requires_screening=row.requires_screening,
+    return shown(
+        row,
+        Entity,
         review_reasons=_TEXTS.decode(row.review_reasons),
-        last_screened_at=instant_text(row.last_screened_at),
-        country_code=row.country_code,
-        legal_type=row.legal_type,
         expected_payment_rails=_TEXTS.decode(row.expected_payment_rails),
         raw=masked_raw(raw.encode()),
         created_at=format_instant(created_at),
-        updated_at=format_instant(row.updated_at),
     )

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from clearhold.api.http.fields import Name
-from clearhold.features.core.instants import format_instant
+from clearhold.api.lists.lists import instant_text, shown
 from clearhold.features.core.principal import KeyMode, KeyScope
 from clearhold.features.core.words import about
 from clearhold.store.control.keys import StoredKey
@@ -46,15 +46,4 @@ class ApiKeyCreated(ApiKey, frozen=True, kw_only=True, rename="camel"):
 
 
 def to_api_key(key: StoredKey, last_used_at: int | None) -> ApiKey:
-    entry = key.entry
-    return ApiKey(
-        id=entry.id,
-        name=entry.name,
-        mode=entry.mode,
-        prefix=entry.prefix,
-        program_id=entry.program_id,
-        scopes=entry.scopes,
-        last_used_at=None if last_used_at is None else format_instant(last_used_at),
-        revoked_at=key.revoked_at,
-        created_at=entry.created_at,
-    )
+    return shown(key.entry, ApiKey, last_used_at=instant_text(last_used_at), revoked_at=key.revoked_at)

@@ -7,9 +7,7 @@ import msgspec
 from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue
 from clearhold.features.core.words import about, minted
 
@@ -57,16 +55,3 @@ class Label(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 class LabelPage(ListPage[Label], frozen=True, kw_only=True, rename="camel"):
     pass
-
-
-def to_label(row: LabelRow) -> Label:
-    return Label(
-        id=row.id,
-        transfer_id=row.transfer_id,
-        program_id=row.program_id,
-        label=LabelValue(row.label),
-        reason=row.reason,
-        source=LabelSource(row.source),
-        recorded_by=row.recorded_by,
-        created_at=format_instant(row.created_at),
-    )

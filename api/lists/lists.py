@@ -1,9 +1,11 @@
 """Shared by the routes of lists: ranges of time, and the link to the next page."""
 
 from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 from urllib.parse import urlencode
 
+import msgspec
 from litestar import Response
 
 from clearhold.api.http.conditional import PRIVATE, published
@@ -23,6 +25,7 @@ _BOUNDS: Final = ("from", "to")
 _CURSOR: Final = "cursor"
 
 Value = TypeVar("Value")
+Shown = TypeVar("Shown", bound=msgspec.Struct)
 
 
 def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
@@ -60,6 +63,14 @@ def instant_in(text: str | None) -> int | None:
 
 def instant_text(at: int | None) -> str | None:
     return None if at is None else format_instant(at)
+
+
+def shown(row: msgspec.Struct, kind: type[Shown], **given: object) -> Shown:
+    """``kind`` with the row's fields of the same names, their instants as text, and the ``given`` fields."""
+    names = [name for name in kind.__struct_fields__ if name not in given and hasattr(row, name)]
+    fields = {name: getattr(row, name) for name in names}
+    instants = {name: format_instant(at) for name, at in fields.items() if name.endswith("_at") and isinstance(at, int)}
+    return msgspec.convert(SimpleNamespace(**(fields | instants | given)), kind, from_attributes=True)
 
 
 def only(values: Iterable[Value] | None) -> Value | None:

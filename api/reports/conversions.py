@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from clearhold.api.lists.lists import shown
 from clearhold.api.reports.schemas import (
     ActorAlert,
     ActorDisposition,
@@ -30,18 +31,7 @@ _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 def current_of(row: ScoreRow | None) -> CurrentScore | None:
-    if row is None:
-        return None
-    return CurrentScore(
-        score=row.score,
-        band=Band(row.band),
-        n=row.n,
-        confidence=row.confidence,
-        version=row.version,
-        reasons=_REASONS.decode(row.reasons),
-        hard=row.hard,
-        scored_at=format_instant(row.scored_at),
-    )
+    return None if row is None else shown(row, CurrentScore, reasons=_REASONS.decode(row.reasons))
 
 
 def points_of(rows: Iterable[ScoreRow]) -> tuple[SkoorPoint, ...]:

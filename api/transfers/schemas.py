@@ -7,8 +7,7 @@ import msgspec
 from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
-from clearhold.features.core.instants import format_instant
+from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
@@ -115,31 +114,4 @@ class TransferPage(ListPage[TransferSummary], frozen=True, kw_only=True, rename=
 
 def to_summary(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
     """A row as the interface shows it: cents as digits, instants as text."""
-    return TransferSummary(
-        id=row.id,
-        tenant_id=row.tenant_id,
-        program_id=row.program_id,
-        rail=row.rail,
-        direction=row.direction,
-        type=row.type,
-        amount_cents=str(row.amount_cents),
-        currency=row.currency,
-        status=row.status,
-        entity_id=row.entity_id,
-        account_id=row.account_id,
-        counterparty_id=row.counterparty_id,
-        counterparty_country=row.counterparty_country,
-        sec_code=row.sec_code,
-        return_code=row.return_code,
-        returned_at=instant_text(row.returned_at),
-        effective_at=instant_text(row.effective_at),
-        bank_created_at=format_instant(row.bank_created_at),
-        score=row.score,
-        score_band=None if row.score_band is None else Band(row.score_band),
-        score_version=row.score_version,
-        score_n=row.score_n,
-        score_confidence=row.score_confidence,
-        score_inputs=inputs,
-        scored_at=instant_text(row.scored_at),
-        updated_at=format_instant(row.updated_at),
-    )
+    return shown(row, TransferSummary, amount_cents=str(row.amount_cents), score_inputs=inputs)

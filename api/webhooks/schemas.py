@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from clearhold.api.http.fields import URL
+from clearhold.api.lists.lists import instant_text, shown
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about, minted
@@ -151,32 +152,16 @@ def to_created(endpoint: Endpoint) -> WebhookCreated:
     return WebhookCreated(id=endpoint.id, url=endpoint.url, events=endpoint.events, secret=endpoint.secrets[0].value)
 
 
-def to_endpoint(endpoint: Endpoint) -> WebhookEndpoint:
-    return WebhookEndpoint(
-        id=endpoint.id,
-        program_id=endpoint.program_id,
-        url=endpoint.url,
-        events=endpoint.events,
-        enabled=endpoint.enabled,
-        description=endpoint.description,
-        created_by=endpoint.created_by,
-        created_at=endpoint.created_at,
-    )
-
-
 def to_delivery(stored: StoredDelivery) -> WebhookDelivery:
     row, state = stored.row, stored.state
-    return WebhookDelivery(
-        id=row.id,
-        endpoint_id=row.endpoint_id,
-        event=EventType(row.event),
-        event_id=row.event_id,
+    return shown(
+        row,
+        WebhookDelivery,
         payload=to_payload(row.body),
         status=state.status,
         attempts=state.attempts,
         next_attempt_at=format_instant(state.next_attempt_at),
         last_status_code=state.last_status_code,
         last_error=state.last_error,
-        delivered_at=None if state.delivered_at is None else format_instant(state.delivered_at),
-        created_at=format_instant(row.created_at),
+        delivered_at=instant_text(state.delivered_at),
     )

@@ -15,6 +15,7 @@ from anyio import to_thread
 from msgspec import UNSET
 
 from clearhold.api.area import WebhookDispatch
+from clearhold.api.lists.lists import shown
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.webhooks.event_examples import EXAMPLES
 from clearhold.api.webhooks.schemas import (
@@ -28,7 +29,6 @@ from clearhold.api.webhooks.schemas import (
     WebhookSecret,
     to_created,
     to_delivery,
-    to_endpoint,
 )
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from clearhold.features.core.principal import Principal
@@ -75,7 +75,7 @@ class WebhookService:
 
     def list(self, principal: Principal) -> tuple[WebhookEndpoint, ...]:
         """Newest first, disabled ones too."""
-        return tuple(map(to_endpoint, self._endpoints.of_principal(principal)))
+        return tuple(shown(each, WebhookEndpoint) for each in self._endpoints.of_principal(principal))
 
     def events(self) -> WebhookEvents:
         return WebhookEvents(events=tuple(EventType), examples=EXAMPLES)
@@ -95,13 +95,13 @@ class WebhookService:
             clears_description=request.description is None,
         )
         log.info("webhook_changed", endpoint_id=endpoint.id, operator=principal.operator)
-        return to_endpoint(endpoint)
+        return shown(endpoint, WebhookEndpoint)
 
     async def disable(self, principal: Principal, webhook_id: str, effect_id: str | None) -> WebhookEndpoint:
         """Nothing is delivered from now on; undelivered events wait."""
         endpoint = await self._registry.change(principal, webhook_id, effect_id=effect_id, enabled=False)
         log.info("webhook_disabled", endpoint_id=endpoint.id, operator=principal.operator)
-        return to_endpoint(endpoint)
+        return shown(endpoint, WebhookEndpoint)
 
     async def rotate(
         self, principal: Principal, webhook_id: str, overlap_hours: int, effect_id: str | None
