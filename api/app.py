@@ -27,11 +27,11 @@ from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
 from clearhold.api.stores import Stores
-from clearhold.api.telemetry.connection_collector import ConnectionCollector
 from clearhold.api.telemetry.metrics import RequestMetrics, measure_process
 from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
 from clearhold.api.telemetry.observe import Observed
 from clearhold.api.telemetry.readiness import READY
+from clearhold.api.telemetry.record_collector import ConnectionCollector
 from clearhold.api.telemetry.request_log import RequestLog
 from clearhold.api.wiring import wired_collectors, wired_gate, wired_readiness, wired_resources
 from clearhold.flows.agents.service import AgentImporter

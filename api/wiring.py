@@ -9,12 +9,11 @@ from prometheus_client.registry import Collector
 
 from clearhold.api.area import ActionConcluder, AgentImporting, Backtests, Rescoring, Resources, WebhookDispatch
 from clearhold.api.http.auth import Authenticator
-from clearhold.api.http.floods import Floods
 from clearhold.api.http.gate import Gate
 from clearhold.api.http.idempotency import Idempotency
 from clearhold.api.http.operation import RateClass
 from clearhold.api.http.origins import Origins
-from clearhold.api.http.rate_limits import RateLimits
+from clearhold.api.http.rate_limits import Floods, RateLimits
 from clearhold.api.lists.exports import Downloads
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.pending_entries import PendingEntries

@@ -10,8 +10,7 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.html.page import printed_page
-from clearhold.api.html.parts import about, columns, section, table, tiles
+from clearhold.api.html.page import about, columns, printed_page, section, table, tiles
 from clearhold.calibrate.evaluation import VOLUMES
 from clearhold.calibrate.fitting import MOST_FITTED_BINS, ROUNDS
 from clearhold.calibrate.plots import band_shares, percent, precision_and_recall, reliability, weeks

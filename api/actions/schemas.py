@@ -9,7 +9,7 @@ import msgspec
 from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
+from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
@@ -116,7 +116,7 @@ _TARGETS: Final = {type_.value: tuple(action.targets) for type_, action in BANK_
 
 def to_action(stored: StoredAction) -> Action:
     row = stored.row
-    return shown(
+    return to_answer(
         row,
         Action,
         program_id=None if row.program_id == row.tenant_id else row.program_id,

@@ -1,13 +1,12 @@
 """On-chain agents: read, and imported from the scan index."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from litestar import Response, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.agents.examples import AGENT, IMPORT, RESULT, STATE
 from clearhold.api.agents.schemas import Agent, AgentsQuery, ImportRequest, ImportResult, ImportState
 from clearhold.api.agents.service import AgentService
 from clearhold.api.area import Area, Resources
@@ -16,10 +15,52 @@ from clearhold.api.http.gate import optional_body_of, principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import next_link
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.agents import AgentImports, Agents
+
+ENTITY_ID: Final = "agent:8453:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432:22"
+AGENT: Final[dict[str, Any]] = {
+    "entityId": ENTITY_ID,
+    "name": "Quote Bot",
+    "chainId": 8453,
+    "agentId": "22",
+    "address": "0x00000000000000000000000000000000000a6e27",
+    "verificationStatus": "UNVERIFIED",
+    "screeningStatus": "clear",
+    "lastScreenedAt": "2026-03-01T00:00:00.000Z",
+    "settlements": 412,
+    "volumeCents": "103020",
+    "score": 12,
+    "bandName": "clear",
+    "n": 412,
+    "confidence": 0.95,
+    "version": "ars-v1",
+}
+IMPORT: Final[dict[str, Any]] = {"full": True}
+RESULT: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "agents": 3,
+    "profiles": 3,
+    "settlementsScanned": 412,
+    "transfers": 12,
+    "counterparties": 5,
+    "agentCounterparties": 1,
+}
+STATE: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "stage": "done",
+    "reading": None,
+    "agents": 3,
+    "profiles": 3,
+    "settlementsScanned": 412,
+    "skipped": {"unknown_asset": 2},
+    "reason": None,
+    "updatedAt": "2026-03-02T09:00:04.000Z",
+}
+
 
 _TAG: Final = "agents"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.REPORTS)

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from clearhold.api.http.fields import CursorText, PageLimit
-from clearhold.api.lists.lists import instant_text, shown
+from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.core.vocabulary import Band
@@ -112,8 +112,8 @@ def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
 
 
 def to_result(row: AgentImportRow) -> ImportResult:
-    return shown(row, ImportResult)
+    return to_answer(row, ImportResult)
 
 
 def to_state(row: AgentImportRow) -> ImportState:
-    return shown(row, ImportState, reading=None, skipped=_SKIPPED.decode(row.skipped))
+    return to_answer(row, ImportState, reading=None, skipped=_SKIPPED.decode(row.skipped))

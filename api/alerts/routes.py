@@ -10,7 +10,6 @@ from litestar.types import ASGIApp
 
 from clearhold.api.alerts.decisions import DecisionService
 from clearhold.api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
-from clearhold.api.alerts.history import AlertHistory
 from clearhold.api.alerts.schemas import (
     Alert,
     AlertDetail,
@@ -20,7 +19,7 @@ from clearhold.api.alerts.schemas import (
     AppealRequest,
     DecisionRequest,
 )
-from clearhold.api.alerts.service import AlertService
+from clearhold.api.alerts.service import AlertHistory, AlertService
 from clearhold.api.area import Area, Resources
 from clearhold.api.dispositions.examples import DISPOSITION
 from clearhold.api.dispositions.schemas import Disposition

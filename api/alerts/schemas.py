@@ -8,7 +8,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.dispositions.schemas import Disposition
 from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
+from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.features.alerts.draft import Draft
 from clearhold.features.core.program import Simulated
@@ -104,4 +104,4 @@ class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 def to_alert(row: AlertRow, evidence: dict[str, Any]) -> Alert:
-    return shown(row, Alert, evidence=evidence)
+    return to_answer(row, Alert, evidence=evidence)

@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.alerts.history import AlertHistory
+from clearhold.api.actions.schemas import Action, to_action
 from clearhold.api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, to_alert
-from clearhold.api.dispositions.schemas import Disposition
+from clearhold.api.dispositions.schemas import Disposition, to_disposition
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
@@ -26,7 +26,25 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.store.clock import Clock
+from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import AlertFilter, Alerts
+from clearhold.store.duck.dispositions import Dispositions
+
+
+class AlertHistory:
+    def __init__(self, *, programs: ProgramService, dispositions: Dispositions, actions: Actions) -> None:
+        self._programs, self._dispositions, self._actions = programs, dispositions, actions
+
+    async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
+        """The decisions on one alert, oldest first."""
+        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
+        return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
+
+    async def actions(self, principal: Principal, alert_id: str) -> tuple[Action, ...]:
+        """The actions on one alert, as they stand, oldest first."""
+        stored = await to_thread.run_sync(self._actions.of_alert, principal, alert_id)
+        return tuple(self._programs.marked(to_action(each), each.row.program_id) for each in stored)
+
 
 OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
 """Fields of evidence that hold log offsets of transfers."""

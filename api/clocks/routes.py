@@ -1,21 +1,33 @@
 """Decision clocks over HTTP."""
 
-from typing import Final
+from typing import Any, Final
 
 from litestar import get
 from litestar.di import NamedDependency
 
+from clearhold.api.alerts.examples import ALERT
 from clearhold.api.area import Area, Resources
-from clearhold.api.clocks.examples import OVERDUE
 from clearhold.api.clocks.schemas import Overdue, OverdueQuery
 from clearhold.api.clocks.service import ClockService
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.policies.examples import POLICY
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.alerts import Alerts
+
+OVERDUE: Final[dict[str, Any]] = {
+    "asOf": "2026-03-06T09:00:00.000Z",
+    "policy": POLICY["body"],
+    "count": 1,
+    "alerts": [
+        {name: ALERT[name] for name in ("id", "programId", "detector", "severity", "status", "route", "slaTier")}
+        | {name: ALERT[name] for name in ("openedAt", "dueAt", "escalatedAt", "summary", "fromHistory")}
+    ],
+}
+
 
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",

@@ -5,7 +5,7 @@ from typing import Final
 from anyio import to_thread
 
 from clearhold.api.clocks.schemas import Overdue, OverdueAlert, OverdueQuery
-from clearhold.api.lists.lists import shown
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
@@ -28,5 +28,5 @@ class ClockService:
         count, rows = await to_thread.run_sync(
             lambda: self._alerts.overdue(principal, MOST_SHOWN, now=now, from_history=query.from_history)
         )
-        alerts = tuple(self._programs.marked(shown(row, OverdueAlert), row.program_id) for row in rows)
+        alerts = tuple(self._programs.marked(to_answer(row, OverdueAlert), row.program_id) for row in rows)
         return Overdue(as_of=format_instant(now), policy=clocks, count=count, alerts=alerts)

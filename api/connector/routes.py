@@ -5,12 +5,47 @@ from typing import Any, Final
 from litestar import Response, post
 
 from clearhold.api.area import Area
-from clearhold.api.connector.examples import CALLS, REPLY
+from clearhold.api.connector.eras import CALL_TOOL, INITIALIZE, LEGACY
 from clearhold.api.connector.service import reply_to
+from clearhold.api.connector.untrusted import NOTICE
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import checked, principal_of
 from clearhold.api.http.operation import JSON, Access, Operation, RateClass, RawBody
 from clearhold.features.core.principal import KeyScope
+
+CALLS: Final[dict[str, Any]] = {
+    "call a tool": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": CALL_TOOL,
+        "params": {"name": "list_queue", "arguments": {"limit": 10}},
+    },
+    "handshake": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": INITIALIZE,
+        "params": {
+            "protocolVersion": LEGACY[0],
+            "capabilities": {},
+            "clientInfo": {"name": "assistant", "version": "1"},
+        },
+    },
+}
+REPLY: Final[dict[str, Any]] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "result": {
+        "content": [{"type": "text", "text": "the same as structuredContent, in JSON"}],
+        "structuredContent": {
+            "alerts": [],
+            "hasMore": False,
+            "nextCursor": None,
+            "untrusted": {"notice": NOTICE, "fields": {}},
+        },
+        "isError": False,
+    },
+}
+
 
 _MESSAGE: Final[dict[str, Any]] = {
     "type": "object",

@@ -1,23 +1,35 @@
 """Reading a counterparty; only ingest writes them."""
 
-from typing import Final
+from typing import Any, Final
 
 from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.counterparties.examples import COUNTERPARTY
-from clearhold.api.counterparties.schemas import Counterparty, CounterpartyQuery
-from clearhold.api.counterparties.service import CounterpartyService
+from clearhold.api.counterparties.schemas import Counterparty, CounterpartyQuery, CounterpartyService
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties
+
+COUNTERPARTY: Final[dict[str, Any]] = {
+    "id": "cpty_2zExample0001",
+    "tenantId": TENANT_ID,
+    "programId": PROGRAM_ID,
+    "name": "Example Supplies",
+    "routingNumber": "121145307",
+    "accountLast4": "6789",
+    "countryCode": "US",
+    "raw": {"id": "cpty_2zExample0001", "name": "Example Supplies", "account_number": "6789"},
+    "firstSeenAt": "2026-03-02T15:04:05.000Z",
+}
+
 
 _READ: Final = Operation(
     id="getCounterparty",

@@ -1,15 +1,24 @@
-"""Counterparties as the interface shows them: the other sides of a program's transfers."""
+"""Counterparties as the interface shows them, and reading them: the other sides of a program's transfers.
 
-from typing import Annotated, Any
+Errors  NotFoundError for a counterparty or program that is not this tenant's; InvalidRequestError for an id that
+        several programs have while the request names none of them
+"""
+
+from typing import Annotated, Any, Final
 
 import msgspec
+from anyio import to_thread
 
 from clearhold.api.http.fields import BankId
-from clearhold.api.lists.lists import shown
+from clearhold.api.lists.lists import to_answer
+from clearhold.api.programs.service import ProgramService, several_programs
 from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow
 from clearhold.features.core.words import about
+from clearhold.store.duck.parties import Counterparties
 
 
 class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -37,4 +46,25 @@ class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
-    return shown(row, Counterparty, raw=masked_raw(raw.encode()))
+    return to_answer(row, Counterparty, raw=masked_raw(raw.encode()))
+
+
+UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
+
+
+class CounterpartyService:
+    def __init__(self, *, programs: ProgramService, counterparties: Counterparties) -> None:
+        self._programs, self._counterparties = programs, counterparties
+
+    async def read(self, principal: Principal, counterparty_id: str, program_id: str | None) -> Counterparty:
+        return await to_thread.run_sync(self._read, principal, counterparty_id, program_id)
+
+    def _read(self, principal: Principal, counterparty_id: str, program_id: str | None) -> Counterparty:
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        rows = self._counterparties.find(principal, counterparty_id, named)
+        if not rows:
+            raise NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
+        if len(rows) > 1:
+            raise several_programs("a counterparty")
+        (row,) = rows
+        return self._programs.marked(to_counterparty(row, raw=self._counterparties.last_raw(row)), row.program_id)

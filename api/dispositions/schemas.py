@@ -7,7 +7,7 @@ import msgspec
 
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
+from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.core.words import about, minted
@@ -58,4 +58,4 @@ class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="
 
 
 def to_disposition(stored: StoredDisposition) -> Disposition:
-    return shown(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash)
+    return to_answer(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash)

@@ -8,8 +8,7 @@ from litestar.params import FromPath
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.entities.examples import ENTITY
-from clearhold.api.entities.schemas import Entity, EntityQuery
-from clearhold.api.entities.service import EntityService
+from clearhold.api.entities.schemas import Entity, EntityQuery, EntityService
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation

@@ -1,17 +1,26 @@
-"""Entities as the interface shows them: the persons and businesses of a program."""
+"""Entities as the interface shows them, and reading them: the persons and businesses of a program.
 
-from typing import Annotated, Any
+Errors  NotFoundError for an entity or program that is not this tenant's; InvalidRequestError for an id that several
+        programs have while the request names none of them
+"""
+
+from typing import Annotated, Any, Final
 
 import msgspec
+from anyio import to_thread
 
 from clearhold.api.http.fields import BankId
-from clearhold.api.lists.lists import shown
+from clearhold.api.lists.lists import to_answer
+from clearhold.api.programs.service import ProgramService, several_programs
 from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import EntityRow
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from clearhold.features.core.words import about
+from clearhold.store.duck.parties import Entities
 
 
 class EntityQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -49,7 +58,7 @@ _TEXTS = msgspec.json.Decoder(tuple[str, ...])
 
 
 def to_entity(row: EntityRow, *, raw: str, created_at: int) -> Entity:
-    return shown(
+    return to_answer(
         row,
         Entity,
         review_reasons=_TEXTS.decode(row.review_reasons),
@@ -57,3 +66,25 @@ def to_entity(row: EntityRow, *, raw: str, created_at: int) -> Entity:
         raw=masked_raw(raw.encode()),
         created_at=format_instant(created_at),
     )
+
+
+UNKNOWN_ENTITY: Final = "Unknown entity on this tenant."
+
+
+class EntityService:
+    def __init__(self, *, programs: ProgramService, entities: Entities) -> None:
+        self._programs, self._entities = programs, entities
+
+    async def read(self, principal: Principal, entity_id: str, program_id: str | None) -> Entity:
+        return await to_thread.run_sync(self._read, principal, entity_id, program_id)
+
+    def _read(self, principal: Principal, entity_id: str, program_id: str | None) -> Entity:
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        rows = self._entities.find(principal, entity_id, named)
+        if not rows:
+            raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
+        if len(rows) > 1:
+            raise several_programs("an entity")
+        (row,) = rows
+        entity = to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
+        return self._programs.marked(entity, row.program_id)

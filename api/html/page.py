@@ -1,9 +1,10 @@
-"""A page: its head, one style sheet, and the policy that allows only this sheet.
+"""A page: its parts, its head, one style sheet, and the policy that allows only this sheet.
 
 htpy escapes all text; ``Markup`` marks the few strings that are markup already.
 """
 
 from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -57,3 +58,34 @@ def source_of(content: str | bytes) -> str:
 
 def _plain(key: str) -> str:
     return "".join(char for char in key if char.isascii() and (char.isalnum() or char in ":-_"))
+
+
+def section(title: str, *content: h.Node) -> h.Element:
+    return h.section[h.h2[title], content]
+
+
+def table(heads: Sequence[str], body: Iterable[Sequence[h.Node]], *, numbers: int) -> h.Element:
+    """A table whose columns from ``numbers`` on are figures."""
+    styles = ["text" if place < numbers else "number" for place in range(len(heads))]
+    head = (h.th(scope="col", class_=style)[each] for each, style in zip(heads, styles, strict=True))
+    lines = (h.tr[(h.td(class_=style)[cell] for cell, style in zip(line, styles, strict=True))] for line in body)
+    return h.div(".wide")[h.table[h.thead[h.tr[head]], h.tbody[lines]]]
+
+
+def tiles(figures: Iterable[tuple[str, str, str]]) -> h.Element:
+    """Figures of a page at a glance: each with a head, and small print below."""
+    return h.div(".tiles")[
+        (
+            h.div(".tile")[h.div(".head")[head], h.div(".figure")[figure], h.div(".small")[small]]
+            for head, figure, small in figures
+        )
+    ]
+
+
+def about(facts: Iterable[tuple[str, str]]) -> h.Element:
+    return h.dl(".about")[(h.div[h.dt[name], h.dd[text]] for name, text in facts)]
+
+
+def columns(*content: h.Node) -> h.Element:
+    """Two columns, where there is room."""
+    return h.div(".columns")[content]

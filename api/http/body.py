@@ -1,19 +1,59 @@
 """The body of a request, read whole.
 
-Limits  a body has ``limit`` bytes, declared or not, and room in the budget; each part arrives within
-        ``BODY_PART_WITHIN_S``, the whole within ``BODY_WITHIN_S``
+Limits  a body has ``limit`` bytes, declared or not, and room in the budget, ``MOST_BYTES`` for all bodies beyond their
+        first ``SMALL_BYTES``; each part arrives within ``BODY_PART_WITHIN_S``, the whole within ``BODY_WITHIN_S``
 Errors  RiskError for a body that is too long; InvalidRequestError for one that is too slow or ends early;
         UnavailableError for one without room
 """
 
 import asyncio
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from litestar.types import Receive
 
-from clearhold.api.http.body_budget import BodyBudget, BodyShare
 from clearhold.api.http.envelope import header_values
-from clearhold.features.core.errors import ErrorCode, InvalidRequestError, RiskError
+from clearhold.features.core.errors import ErrorCode, InvalidRequestError, RiskError, UnavailableError
+
+SMALL_BYTES: Final = 65_536
+MOST_BYTES: Final = 256 * 1024 * 1024
+NO_ROOM: Final = "Too many large requests are being read. Nothing was stored; try again."
+
+
+class BodyBudget:
+    """Belongs to the API's event loop."""
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most = most
+        self.used = 0
+
+    def add(self, size: int) -> None:
+        if self.used + size > self._most:
+            raise UnavailableError(NO_ROOM, ErrorCode.OVERLOADED)
+        self.used += size
+
+
+class BodyShare:
+    """One body's share of the budget, given back at the end of the block."""
+
+    __slots__ = ("_budget", "_used")
+
+    def __init__(self, budget: BodyBudget) -> None:
+        self._budget = budget
+        self._used = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._budget.used -= self._used
+
+    def grow_to(self, size: int) -> None:
+        """Make room for ``size`` bytes of the body."""
+        more = size - SMALL_BYTES - self._used
+        if more > 0:
+            self._budget.add(more)
+            self._used += more
+
 
 BODY_PART_WITHIN_S: Final = 10.0
 BODY_WITHIN_S: Final = 30.0

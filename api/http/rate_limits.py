@@ -7,8 +7,11 @@ gives the same decisions. A bucket that was unused for a second is full, and is 
 Errors  RateLimitedError when the bucket is empty
 """
 
-from collections.abc import Mapping
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
 from ipaddress import IPv6Address
+from time import monotonic
 from typing import Any, Final
 
 from clearhold.api.http.operation import RateClass
@@ -26,6 +29,8 @@ DEFAULT_LIMITS: Final[Mapping[RateClass, int]] = {
     RateClass.VERIFY: 10,
 }
 MOST_PER_SECOND: Final = 1_000_000
+MOST_REFUSALS: Final = 200
+HELD_S: Final = 1.0
 
 _KEY: Final = "clearhold.rate"
 _Bucket = tuple[str, str, RateClass]
@@ -105,3 +110,28 @@ def limits_of(text: str | None) -> Mapping[RateClass, int]:
             )
         limits[RateClass(name)] = int(number)
     return limits
+
+
+class Floods:
+    """Slows down the answers to an address that guesses tokens, after ``MOST_REFUSALS`` in a second.
+
+    Authenticated callers from the same address, as behind a proxy, are not slowed. Belongs to the API's event loop.
+    """
+
+    def __init__(self, *, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
+        self._second = 0
+        self._refused: Counter[str] = Counter()
+
+    async def hold(self, scope: Any) -> None:
+        """Count a refusal; returns when its answer may be sent."""
+        if self._is_over(scope["client"][0] if scope["client"] else ""):
+            await asyncio.sleep(HELD_S)
+
+    def _is_over(self, address: str) -> bool:
+        second = int(self._now())
+        if second != self._second:
+            self._second = second
+            self._refused.clear()
+        self._refused[address] += 1
+        return self._refused[address] > MOST_REFUSALS

@@ -1,30 +1,74 @@
 """Ingest of bank events: verify the raw bytes, read the envelope, append, answer.
 
 ``data`` is not read here: unusual contents are stored, and the flow handles them.
+A batch is NDJSON, one line an event, and so is its answer. Lines end at LF or CRLF and are counted from 1; blank ones
+are skipped. The bytes of a line without its ending are the event.
 
-Errors  UnauthorizedError, one sentence for every failed proof of the sender; EnvelopeError for an invalid envelope;
-        UnavailableError when the log could not make the events durable
+Limits  ``MOST_EVENTS`` of a batch; a line is as long as the body of a single event may be
+Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every failed proof of the
+        sender; EnvelopeError for an invalid envelope; UnavailableError when the log could not make the events durable
 """
 
 import asyncio
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 from zlib import crc32
 
+import msgspec
+
 from clearhold.api.http.envelope import header_values
-from clearhold.api.ingest.batch import LineReceipt, lines_of, read_line
 from clearhold.api.log.pending_entries import EventKey, PendingEntries
-from clearhold.features.bank.envelope import EnvelopeError, read_envelope
-from clearhold.features.core.errors import ErrorCode, UnauthorizedError
+from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
+from clearhold.features.bank.file_formats import format_fault
+from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
 from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.words import about
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.shard.questions import Owner, SeenEvents
 from clearhold.store.clock import Clock
 from clearhold.store.control.credentials import IngestTarget
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.redis_log.appender import LogAppender
+
+MOST_EVENTS: Final = 1_000
+MOST_LINE_BYTES: Final = 1_048_576
+
+_NO_EVENTS: Final = "must have at least one event"
+_TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
+_TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
+
+
+class LineReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one line; ``error``, with the ``path`` of its field, when it was refused."""
+
+    line: Annotated[int, about("The number of the line, from 1.")]
+    received: bool
+    id: Annotated[str | None, about("The event's id; null when it could not be read.")] = None
+    duplicate: bool | None = None
+    error: Annotated[str | None, about("Why the line was refused, in a sentence; null when it was not.")] = None
+    path: Annotated[str | None, about("The field that the sentence is about; null without one.")] = None
+
+
+def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers."""
+    lines = [(number, line.removesuffix(b"\r")) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        raise invalid("body", _NO_EVENTS, FieldCode.TOO_SHORT)
+    if len(lines) > MOST_EVENTS:
+        raise invalid("body", _TOO_MANY, FieldCode.TOO_LONG)
+    if (fault := format_fault(raw)) is not None:
+        raise EnvelopeError(fault)
+    return lines
+
+
+def read_line(line: bytes) -> BankEnvelope:
+    """The envelope of a line's event. Raises EnvelopeError when it is invalid."""
+    if len(line) > MOST_LINE_BYTES:
+        raise EnvelopeError(_TOO_LONG)
+    return read_envelope(line)
+
 
 UNVERIFIED: Final = "The event's signature could not be verified."
 

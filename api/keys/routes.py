@@ -1,7 +1,7 @@
 """API keys. Only the tenant's operators manage them: a key never creates keys."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from litestar import delete, get, post
 from litestar.di import NamedDependency
@@ -12,10 +12,23 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.keys.examples import KEY, NEW_KEY
-from clearhold.api.keys.schemas import ApiKey, ApiKeyCreated, NewKey
-from clearhold.api.keys.service import KeyService
+from clearhold.api.keys.schemas import ApiKey, ApiKeyCreated, KeyService, NewKey
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
+
+KEY: Final[dict[str, Any]] = {
+    "id": "5f0c2d1e-6c4e-4a7b-9a53-0d5f3a1f8a11",
+    "name": "payroll originations",
+    "mode": "live",
+    "prefix": "live_7Hq2mXc",
+    "programId": PROGRAM_ID,
+    "scopes": ["preflight"],
+    "lastUsedAt": None,
+    "revokedAt": None,
+    "createdAt": "2026-03-02T15:04:05.000Z",
+}
+NEW_KEY: Final = {"name": "payroll originations", "mode": "live", "programId": PROGRAM_ID, "scopes": ["preflight"]}
+
 
 _by_operator: Final = partial(Operation, tag="keys", access=Access.OPERATOR)
 

@@ -1,6 +1,6 @@
 """Labels over HTTP."""
 
-from typing import Final
+from typing import Any, Final
 
 from litestar import Response, get, post
 from litestar.di import NamedDependency
@@ -10,16 +10,29 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.labels.examples import LABEL, NEW_LABEL
 from clearhold.api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
 from clearhold.api.labels.service import LabelService
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import list_operation
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.labels import Labels
 from clearhold.store.duck.transfers import Transfers
+
+LABEL: Final[dict[str, Any]] = {
+    "id": "6b1d4f0e-9a2c-4c7e-8b5d-1e3f7a0c9d11",
+    "transferId": "acht_2zExample0001",
+    "programId": PROGRAM_ID,
+    "label": "bad",
+    "reason": "The payer disputes that it authorized this.",
+    "source": "person",
+    "recordedBy": "ann",
+    "createdAt": "2026-03-20T10:00:00.000Z",
+}
+NEW_LABEL: Final = {name: LABEL[name] for name in ("transferId", "label", "reason", "programId")}
+
 
 _TAG: Final = "labels"
 

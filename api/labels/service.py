@@ -10,7 +10,7 @@ from anyio import to_thread
 from clearhold.api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
-from clearhold.api.lists.lists import instant_in, shown
+from clearhold.api.lists.lists import instant_in, to_answer
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import UnknownTransferError
 from clearhold.api.programs.service import ProgramService, several_programs
@@ -72,7 +72,7 @@ class LabelService:
         return LabelPage.of(*await self._list.page(principal, wanted, query))
 
     def _marked(self, row: LabelRow) -> Label:
-        return self._programs.marked(shown(row, Label), row.program_id)
+        return self._programs.marked(to_answer(row, Label), row.program_id)
 
     def _program_of(self, principal: Principal, request: NewLabel) -> str:
         """The program of the transfer, which the request must name if several programs have that id."""

@@ -1,8 +1,9 @@
 """The limit ladder over HTTP."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from litestar import Response, get, post
 from litestar.di import NamedDependency
 
@@ -11,16 +12,65 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, principal_of, query_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.ladder.examples import EVALUATION_REQUEST, LADDER, LIMIT_EVALUATION, RESCREEN_DUE
 from clearhold.api.ladder.schemas import EvaluationRequest, LadderInForce, LadderQuery, RescreenPage, RescreenQuery
 from clearhold.api.ladder.service import LadderService
 from clearhold.api.lists.lists import next_link
 from clearhold.api.preflight.schemas import transfer_rules
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.limits.proposed import LimitEvaluation
+from clearhold.features.policy.seeds import LADDER_V1, LADDER_VERSION
 from clearhold.store.duck.rescreening import Rescreening
+
+_LADDER: Final[dict[str, Any]] = msgspec.to_builtins(LADDER_V1)
+LADDER: Final[dict[str, Any]] = {"version": LADDER_VERSION, "ladder": _LADDER}
+LIMIT_HIT: Final[dict[str, Any]] = {
+    "limit": "counterparty.daily",
+    "actor": "counterparty",
+    "actorId": "cpty_2zExample0001",
+    "band": "review",
+    "cap": "5000000",
+    "observed": "4800000",
+    "proposed": "285000",
+    "severity": "soft",
+}
+EVALUATION_REQUEST: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "transfer": {
+        "rail": "wire",
+        "direction": "outgoing",
+        "amountCents": "285000",
+        "entityId": "enti_2zExample0001",
+        "counterpartyId": "cpty_2zExample0001",
+    },
+}
+LIMIT_EVALUATION: Final[dict[str, Any]] = {
+    "hits": [LIMIT_HIT],
+    "hard": False,
+    "bands": {"entity": "clear", "counterparty": "review"},
+    "rescreen": {
+        "entity": {
+            "cadenceDays": 365,
+            "lastScreenedAt": "2026-02-20T08:00:00.000Z",
+            "dueAt": "2027-02-20T08:00:00.000Z",
+            "overdue": False,
+        },
+        "counterparty": {"cadenceDays": 180, "lastScreenedAt": None, "dueAt": None, "overdue": None},
+    },
+    "ladder": _LADDER,
+}
+RESCREEN_DUE: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "entityId": "enti_2zExample0001",
+    "band": "hold",
+    "requiresScreening": True,
+    "cadenceDays": 30,
+    "lastScreenedAt": "2026-01-05T08:00:00.000Z",
+    "dueAt": "2026-02-04T08:00:00.000Z",
+}
+
 
 _TAG: Final = "ladder"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)

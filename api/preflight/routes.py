@@ -1,7 +1,7 @@
 """Pre-flight over HTTP."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from litestar import get, post
@@ -16,8 +16,7 @@ from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.outcomes import Outcome, note
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.preflight.details import PreflightDetails
-from clearhold.api.preflight.examples import PREFLIGHT, PREFLIGHT_DETAIL, PREFLIGHT_REQUEST, PREFLIGHT_STATS
+from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.preflight.schemas import (
     PreflightDetail,
     PreflightRequest,
@@ -25,13 +24,95 @@ from clearhold.api.preflight.schemas import (
     PreflightStatsQuery,
     preflight_rules,
 )
-from clearhold.api.preflight.service import PreflightService
-from clearhold.api.preflight.stats import PreflightStatistics
+from clearhold.api.preflight.service import PreflightService, PreflightStatistics
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.programs.service import ProgramService
+from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON
 from clearhold.features.core.entries.preflight import Preflight
-from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.store.duck.preflights import Preflights
+
+PREFLIGHT_REQUEST: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "idempotencyKey": "payout-2026-03-02-0001",
+    "transfer": {
+        "rail": "ach",
+        "direction": "outgoing",
+        "type": "CREDIT",
+        "amountCents": "285000",
+        "entityId": "enti_2zExample0001",
+        "counterparty": {"name": "Example Supply Co", "routingNumber": "021000021", "accountLast4": "6789"},
+    },
+}
+PREFLIGHT: Final[dict[str, Any]] = {
+    "preflightId": "0f7d5c1a-5e0b-5b0c-9a66-2d8a1c0c7e11",
+    "decision": "review",
+    "score": 35,
+    "band": "review",
+    "version": "trs-v1",
+    "n": 42,
+    "confidence": 0.84,
+    "reasons": [STRUCTURING_REASON, REASON],
+    "limitsHit": [],
+    "degraded": False,
+    "degradedReasons": [],
+    "latencyMs": 2,
+    "scoringUs": 210,
+    "idempotent": True,
+    "programId": PROGRAM_ID,
+}
+PREFLIGHT_DETAIL: Final = PREFLIGHT | {
+    "request": PREFLIGHT_REQUEST
+    | {
+        "operator": "ann",
+        "resolved": {"entityId": "enti_2zExample0001", "counterpartyId": None, "counterpartyCountry": None},
+    },
+    "matchedTransferId": None,
+    "createdAt": "2026-03-02T15:04:05.000Z",
+}
+PREFLIGHT_STATS: Final[dict[str, Any]] = {
+    "windowDays": 30,
+    "count": 4210,
+    "byDecision": {"clear": 4012, "review": 161, "hold": 37},
+    "latencyMs": {"p50": 2.0, "p90": 4.0, "n": 4210},
+    "matched": {"value": 0.9437, "n": 4210},
+    "degraded": {"value": 0.0119, "n": 4210},
+    "graded": {
+        "n": 58,
+        "holdAndBad": 19,
+        "holdAndOk": 6,
+        "notHoldAndBad": 4,
+        "notHoldAndOk": 29,
+        "holdPrecision": 0.76,
+        "holdRecall": 0.8261,
+    },
+}
+
+
+UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
+
+
+class PreflightDetails:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(self, *, programs: ProgramService, recorded: RecordedPreflights) -> None:
+        self._programs, self._recorded = programs, recorded
+
+    async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
+        record = await self._recorded.find(principal, preflight_id.lower())
+        if record is None:
+            raise NotFoundError(UNKNOWN_PREFLIGHT, ErrorCode.PREFLIGHT_NOT_FOUND)
+        matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
+        detail = PreflightDetail(
+            **{name: getattr(record.answer, name) for name in Preflight.__struct_fields__},
+            request=record.request | {"operator": record.operator, "resolved": record.resolved},
+            matched_transfer_id=matched,
+            created_at=format_instant(record.asked_at),
+        )
+        return self._programs.marked(detail, detail.program_id)
+
 
 _operation: Final = partial(Operation, tag="preflight", access=Access.BEARER, scope=KeyScope.PREFLIGHT)
 _SUBMIT: Final = _operation(

@@ -7,8 +7,8 @@ Errors  NotFoundError for an actor or program that is not this tenant's; Invalid
 from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from clearhold.api.counterparties.service import UNKNOWN_COUNTERPARTY
-from clearhold.api.entities.service import UNKNOWN_ENTITY
+from clearhold.api.counterparties.schemas import UNKNOWN_COUNTERPARTY
+from clearhold.api.entities.schemas import UNKNOWN_ENTITY
 from clearhold.api.programs.service import ProgramService, several_programs
 from clearhold.api.proofs.schemas import NewProof, ProofSubject
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError

@@ -1,6 +1,6 @@
 """Proofs over HTTP: made for a tenant, verified by anyone."""
 
-from typing import Final
+from typing import Any, Final
 
 from litestar import post
 from litestar.di import NamedDependency
@@ -11,15 +11,36 @@ from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import Access, Operation, RateClass
 from clearhold.api.http.outcomes import note_verdict
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.proofs.actors import ScoredActors
-from clearhold.api.proofs.examples import NEW_PROOF, PROOF, TOKEN, VERIFICATION
 from clearhold.api.proofs.schemas import NewProof, Proof, ProofVerification, TokenToVerify
 from clearhold.api.proofs.service import ProofService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.duck.scores import Scores
+
+NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
+CLAIMS: Final[dict[str, Any]] = {
+    "iss": "https://risk.bank.example",
+    "sub": "entity:enti_2zExample0001",
+    "tenant": "first-bank",
+    "program": PROGRAM_ID,
+    "score": 12,
+    "band": "clear",
+    "version": "ers-v1",
+    "n": 40,
+    "confidence": 0.67,
+    "reasons": ["ERS-VOL-01"],
+    "iat": 1772463845,
+    "exp": 1772550245,
+    "jti": "5f0c2d1e-6c4e-5a7b-9a53-0d5f3a1f8a11",
+}
+TOKEN: Final = "eyJhbGciOiJFZERTQSIsImtpZCI6Ii4uLiIsInR5cCI6InNjb3JlLXByb29mK2p3dCJ9.e30.AA"  # noqa: S105 - an example
+PROOF: Final = {"token": TOKEN, "claims": CLAIMS}
+VERIFICATION: Final = {"valid": True, "claims": CLAIMS}
+
 
 _TAG: Final = "proofs"
 VALID: Final = "valid"

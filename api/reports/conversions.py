@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.api.lists.lists import shown
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.reports.schemas import (
     ActorAlert,
     ActorDisposition,
@@ -31,7 +31,7 @@ _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 def current_of(row: ScoreRow | None) -> CurrentScore | None:
-    return None if row is None else shown(row, CurrentScore, reasons=_REASONS.decode(row.reasons))
+    return None if row is None else to_answer(row, CurrentScore, reasons=_REASONS.decode(row.reasons))
 
 
 def points_of(rows: Iterable[ScoreRow]) -> tuple[SkoorPoint, ...]:

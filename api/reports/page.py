@@ -10,8 +10,7 @@ from typing import Final
 import htpy as h
 
 from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_chart
-from clearhold.api.html.page import Page, printed_page
-from clearhold.api.html.parts import about, columns, section, table, tiles
+from clearhold.api.html.page import Page, about, columns, printed_page, section, table, tiles
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS

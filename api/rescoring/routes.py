@@ -1,19 +1,44 @@
-"""Rescoring. The paths' segment ``skoor`` is literal."""
+"""Rescoring on request: the flow does it, this waits. The paths' segment ``skoor`` is literal.
 
-from typing import Final
+Errors  UnavailableError when the service stops meanwhile
+"""
 
+from typing import Annotated, Final
+
+import msgspec
 from litestar import post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.area import Area
+from clearhold.api.area import Area, Rescoring
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
-from clearhold.api.rescoring.schemas import TransfersRescored
-from clearhold.api.rescoring.service import RescoringService
 from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.words import about
+
+
+class TransfersRescored(msgspec.Struct, frozen=True, kw_only=True):
+    """``scored`` counts every transfer of the program, including those whose score did not change."""
+
+    scored: Annotated[int, about("How many transfers were scored again.")]
+
+
+class RescoringService:
+    def __init__(self, rescoring: Rescoring) -> None:
+        self._rescoring = rescoring
+
+    async def transfers(self, principal: Principal, program_id: str, effect_id: str | None) -> TransfersRescored:
+        """Every transfer of the program, which the gate has checked to be the principal's."""
+        scored = await self._rescoring.rescore_transfers(principal.tenant_id, program_id, effect_id)
+        return TransfersRescored(scored=scored)
+
+    async def actors(self, principal: Principal, program_id: str, effect_id: str | None) -> ActorsRescored:
+        """Every entity, counterparty and agent of the program."""
+        return await self._rescoring.rescore_actors(principal.tenant_id, program_id, effect_id)
+
 
 _TRANSFERS: Final = Operation(
     id="rescoreTransfers",

@@ -34,7 +34,7 @@ from clearhold.api.sandbox.schemas import (
     ordered,
     to_score,
 )
-from clearhold.api.transfers.bank_object import object_of
+from clearhold.api.transfers.service import object_of
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
 from clearhold.features.core.principal import Principal

@@ -1,8 +1,16 @@
-"""Routes of the signing keys: the admin token and X-Operator. Left out of the public document."""
+"""Signing keys: replaced in steps, or at once when one is compromised. They never show the private half.
+
+The routes take the admin token and X-Operator, and are left out of the public document.
+
+Errors  NotFoundError for an unknown kid; ConflictError while a new key of the purpose is announced
+"""
 
 from functools import partial
-from typing import Final
+from typing import Annotated, Final
 
+import msgspec
+import structlog
+from anyio import to_thread
 from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
@@ -12,9 +20,62 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.signing_keys.schemas import NewSigningKey, SigningKeyState
-from clearhold.api.signing_keys.service import SigningKeyService
 from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.words import about
+from clearhold.store.keys.key_schedule import KeyPurpose, KeyState, SigningKey
+from clearhold.store.keys.signing_keys import SigningKeys
+
+
+class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    purpose: Annotated[KeyPurpose, about("What the key is to sign.")]
+
+
+class SigningKeyState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Until ``signsFrom`` the key is announced."""
+
+    kid: str
+    purpose: Annotated[KeyPurpose, about("What the key signs; never both.")]
+    state: Annotated[
+        KeyState,
+        about("announced: published, not used yet; signing; retired: published for what it signed; expired; removed."),
+    ]
+    created_at: str
+    signs_from: Annotated[str, about("From when on the key signs.")]
+
+
+def to_signing_key(key: SigningKey, state: KeyState) -> SigningKeyState:
+    return SigningKeyState(
+        kid=key.kid,
+        purpose=key.purpose,
+        state=state,
+        created_at=format_instant(key.created_at),
+        signs_from=format_instant(key.signs_from),
+    )
+
+
+log = structlog.get_logger()
+
+
+class SigningKeyService:
+    def __init__(self, signing_keys: SigningKeys) -> None:
+        self._keys = signing_keys
+
+    def list(self) -> tuple[SigningKeyState, ...]:
+        """Every past and present key, newest first."""
+        return tuple(to_signing_key(key, state) for key, state in self._keys.states())
+
+    async def announce(self, principal: Principal, request: NewSigningKey) -> SigningKeyState:
+        key = await to_thread.run_sync(self._keys.announce, request.purpose)
+        log.info("signing_key_announced", kid=key.kid, purpose=key.purpose, operator=principal.operator)
+        return to_signing_key(key, KeyState.ANNOUNCED)
+
+    async def remove(self, principal: Principal, kid: str) -> SigningKeyState:
+        key = await to_thread.run_sync(self._keys.remove, kid)
+        log.warning("signing_key_removed", kid=key.kid, purpose=key.purpose, operator=principal.operator)
+        return to_signing_key(key, KeyState.REMOVED)
+
 
 _by_admin: Final = partial(Operation, tag="administration", access=Access.ADMIN)
 

@@ -1,6 +1,7 @@
 """Everything about one subject as a download, for an examiner or a court, read-only."""
 
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 from litestar import get
@@ -10,22 +11,48 @@ from litestar.types import ASGIApp
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.counterparties.schemas import CounterpartyQuery
+from clearhold.api.entities.examples import ENTITY
 from clearhold.api.entities.schemas import EntityQuery
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.record.routes import policy_bodies
-from clearhold.api.subjects.examples import SUBJECT_EXPORT
-from clearhold.api.subjects.schemas import SubjectLine
-from clearhold.api.subjects.service import SubjectService
+from clearhold.api.subjects.service import SubjectLine, SubjectService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, line_of
 from clearhold.store.subjects.reader import SubjectReader
+from clearhold.store.subjects.tables import ORDER
 from clearhold.store.subjects.things import SubjectKind
+
+_MANIFEST: Final = line_of(
+    MANIFEST,
+    {
+        "format": FORMAT,
+        "subject": {"type": "entity", "id": ENTITY["id"], "accountIds": []},
+        "tenantId": TENANT_ID,
+        "tenant": "first-bank",
+        "programId": PROGRAM_ID,
+        "createdAt": "2026-03-02T16:00:00.000Z",
+        "asOf": {"at": "2026-03-02T15:59:58.120Z", "shard": 3, "offset": "1858904402821120001"},
+        "versions": {"features": ["features-v6"], "scores": ["trs-v1"], "policies": {"policy": "policy-v1"}},
+        "tables": {"entities": ORDER["entities"]},
+        "leftOut": {},
+    },
+)
+_ROW: Final = line_of(
+    "entities",
+    {name: ENTITY[name] for name in ("id", "tenantId", "programId", "type", "name", "verificationStatus")},
+)
+_LINES: Final = b"%b\n%b\n" % (_MANIFEST, _ROW)
+_END: Final = line_of(END, {"counts": {"entities": 1}, "lines": 2, "sha256": sha256(_LINES).hexdigest()})
+SUBJECT_EXPORT: Final = (_LINES + _END).decode() + "\n"
+
 
 _operation: Final = partial(Operation, tag="record", access=Access.BEARER, scope=KeyScope.RECORD)
 _NAME: Final = "subject"

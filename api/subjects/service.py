@@ -5,21 +5,41 @@ Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundEr
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.counterparties.service import UNKNOWN_COUNTERPARTY
-from clearhold.api.entities.service import UNKNOWN_ENTITY
+from clearhold.api.counterparties.schemas import UNKNOWN_COUNTERPARTY
+from clearhold.api.entities.schemas import UNKNOWN_ENTITY
 from clearhold.api.lists.list_reader import batches_of
 from clearhold.api.programs.service import ProgramService, several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.words import about
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.subjects.reader import SubjectReader
 from clearhold.store.subjects.things import ExportSubject, SubjectKind
+
+
+class SubjectLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line. The first is the manifest, the last the end with counts and a hash; all others are rows of tables."""
+
+    table: Annotated[
+        str,
+        about(
+            "The table that the row is of; manifest on the first line, end on the last, bank_objects for what "
+            "the log has."
+        ),
+    ]
+    row: Annotated[
+        dict[str, Any],
+        about(
+            "The row under the names and in the forms of the interface: docs/record.md has the manifest and the end."
+        ),
+    ]
+
 
 LINES_A_BATCH: Final = 100
 

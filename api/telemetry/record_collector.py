@@ -11,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from clearhold.api.http.connections import Connections
 from clearhold.features.core.instants import SECOND_US
 from clearhold.store.clock import Clock
 from clearhold.store.record.checkpoint_log import CheckpointLog
@@ -77,3 +78,17 @@ class RecordCollector(Collector):
 
     def _age_s(self, at: int) -> float:
         return max(0, self._clock.now() - at) / SECOND_US
+
+
+class ConnectionCollector(Collector):
+    """Reads the counts at each scrape."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def collect(self) -> Iterator[Metric]:
+        connections = self._connections
+        yield GaugeMetricFamily("clearhold_http_connections", "Open connections.", value=connections.open)
+        yield CounterMetricFamily(
+            "clearhold_http_connections_refused", "Connections refused for want of room.", value=connections.refused
+        )

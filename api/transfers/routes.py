@@ -25,8 +25,7 @@ from clearhold.api.transfers.schemas import (
     TransfersQuery,
     TransferSummary,
 )
-from clearhold.api.transfers.scoring_cards import ScoringCards
-from clearhold.api.transfers.service import TransferService
+from clearhold.api.transfers.service import ScoringCards, TransferService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.transfers import Transfers

@@ -7,7 +7,7 @@ import msgspec
 from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, shown
+from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
@@ -114,4 +114,4 @@ class TransferPage(ListPage[TransferSummary], frozen=True, kw_only=True, rename=
 
 def to_summary(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
     """A row as the interface shows it: cents as digits, instants as text."""
-    return shown(row, TransferSummary, amount_cents=str(row.amount_cents), score_inputs=inputs)
+    return to_answer(row, TransferSummary, amount_cents=str(row.amount_cents), score_inputs=inputs)

@@ -16,7 +16,6 @@ from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.refusals import UnknownTransferError
 from clearhold.api.programs.service import ProgramService
-from clearhold.api.transfers.bank_object import object_of
 from clearhold.api.transfers.schemas import (
     ScoreInputs,
     ScoringCard,
@@ -27,14 +26,71 @@ from clearhold.api.transfers.schemas import (
     TransferSummary,
     to_summary,
 )
-from clearhold.api.transfers.scoring_cards import ScoringCards
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.errors import ErrorCode, NotFoundError, UnavailableError
+from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.reason import Reason
+from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.policy.card_book import card_version
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT
+from clearhold.store.control.policies import Policies
+from clearhold.store.control.scorecard_registry import card_in
 from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Transfers
 from clearhold.store.lake.raw_events import RawEvents
+
+
+class ScoringCards:
+    """Versions are never edited, so each is digested once. Thread-safe."""
+
+    def __init__(self, policies: Policies) -> None:
+        self._policies = policies
+        self._cards: dict[tuple[str, str], ScoringCard] = {}
+
+    def of(self, tenant_id: str, score_version: str) -> ScoringCard:
+        """The card of a score's version."""
+        version = card_version(score_version)
+        if version is None:
+            return _DEFAULT
+        known = self._cards.get((tenant_id, version))
+        if known is None:
+            policy = self._policies.of_tenant(tenant_id).find(version)
+            card = None if policy is None else card_in(policy)
+            known = ScoringCard(version=version, sha256=None if card is None else scorecard_sha256(card))
+            if card is not None:
+                self._cards[tenant_id, version] = known
+        return known
+
+
+_DEFAULT = ScoringCard(version=DEFAULT.version, sha256=DEFAULT.sha256)
+
+
+UNREADABLE: Final = "The bank's object cannot be read at the moment. Try again."
+LOST: Final = "The bank's object of this transfer is lost with a part of the log; lists and exports have the transfer."
+
+
+class _Delivered(msgspec.Struct, frozen=True):
+    """The object in a bank event."""
+
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+_DELIVERED: Final = msgspec.json.Decoder(_Delivered)
+
+
+def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
+    """The object as JSON, from the entry of this version of the transfer; for a worker thread."""
+    try:
+        entry = raw_events.entry(row.shard, row.raw_offset)
+    except ConnectionError as error:
+        raise UnavailableError(UNREADABLE) from error
+    if entry is None:
+        raise NotFoundError(LOST, ErrorCode.OBJECT_LOST)
+    return entry.body if entry.kind == EntryKind.SETTLEMENT else bytes(_DELIVERED.decode(entry.body).data)
+
 
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from clearhold.api.http.fields import URL
-from clearhold.api.lists.lists import instant_text, shown
+from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about, minted
@@ -154,7 +154,7 @@ def to_created(endpoint: Endpoint) -> WebhookCreated:
 
 def to_delivery(stored: StoredDelivery) -> WebhookDelivery:
     row, state = stored.row, stored.state
-    return shown(
+    return to_answer(
         row,
         WebhookDelivery,
         payload=to_payload(row.body),

@@ -15,9 +15,9 @@ from anyio import to_thread
 from msgspec import UNSET
 
 from clearhold.api.area import WebhookDispatch
-from clearhold.api.lists.lists import shown
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.programs.service import ProgramService
-from clearhold.api.webhooks.event_examples import EXAMPLES
+from clearhold.api.webhooks.examples import EXAMPLES
 from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,
     NewWebhook,
@@ -75,7 +75,7 @@ class WebhookService:
 
     def list(self, principal: Principal) -> tuple[WebhookEndpoint, ...]:
         """Newest first, disabled ones too."""
-        return tuple(shown(each, WebhookEndpoint) for each in self._endpoints.of_principal(principal))
+        return tuple(to_answer(each, WebhookEndpoint) for each in self._endpoints.of_principal(principal))
 
     def events(self) -> WebhookEvents:
         return WebhookEvents(events=tuple(EventType), examples=EXAMPLES)
@@ -95,13 +95,13 @@ class WebhookService:
             clears_description=request.description is None,
         )
         log.info("webhook_changed", endpoint_id=endpoint.id, operator=principal.operator)
-        return shown(endpoint, WebhookEndpoint)
+        return to_answer(endpoint, WebhookEndpoint)
 
     async def disable(self, principal: Principal, webhook_id: str, effect_id: str | None) -> WebhookEndpoint:
         """Nothing is delivered from now on; undelivered events wait."""
         endpoint = await self._registry.change(principal, webhook_id, effect_id=effect_id, enabled=False)
         log.info("webhook_disabled", endpoint_id=endpoint.id, operator=principal.operator)
-        return shown(endpoint, WebhookEndpoint)
+        return to_answer(endpoint, WebhookEndpoint)
 
     async def rotate(
         self, principal: Principal, webhook_id: str, overlap_hours: int, effect_id: str | None

@@ -7,7 +7,7 @@ import pytest
 import redis.asyncio
 from redis import Redis
 
-from clearhold.api.preflight.examples import PREFLIGHT
+from clearhold.api.preflight.routes import PREFLIGHT
 from clearhold.features.core.errors import UnavailableError
 from clearhold.store.idempotency import (
     LEASE_MS,

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.api.http.body_budget import SMALL_BYTES, BodyBudget
+from clearhold.api.http.body import SMALL_BYTES, BodyBudget
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import RunningApp
 from tests.support.waiting import eventually

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.api.http.floods import MOST_PER_SECOND, Floods
+from clearhold.api.http.rate_limits import MOST_REFUSALS, Floods
 from tests.support.running_app import RunningApp, assert_refused
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_given_refusals_without_end_when_they_are_too_many_in_a_second_the
     now = [7.5]
     floods = Floods(now=lambda: now[0])
 
-    for _ in range(MOST_PER_SECOND):
+    for _ in range(MOST_REFUSALS):
         await floods.hold(HERE)
     assert held == []
     await floods.hold(HERE)
@@ -47,7 +47,7 @@ async def test_given_refusals_without_end_when_they_are_too_many_in_a_second_the
 def test_given_a_flood_when_it_goes_on_then_it_is_held_and_others_of_its_address_are_not(
     api: RunningApp, tenant: dict[str, Any], held: list[float], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clearhold.api.http.floods.MOST_PER_SECOND", 0)
+    monkeypatch.setattr("clearhold.api.http.rate_limits.MOST_REFUSALS", 0)
     method = "GET" if path == "/api/alerts" else "POST"
 
     assert_refused(api.client.request(method, path), 401)

@@ -10,10 +10,9 @@ import pytest
 from clearhold.api.areas import PROVIDERS, ROUTES
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http_app import routes_document
-from clearhold.api.openapi.components import without_references
+from clearhold.api.openapi.components import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, without_references
+from clearhold.api.openapi.document import ADMIN_TAGS, TAGS
 from clearhold.api.openapi.glossary import PROPERTIES
-from clearhold.api.openapi.parameters import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
-from clearhold.api.openapi.tags import ADMIN_TAGS, TAGS
 from tests.support.error_answers import ERRORS_OF_RPC
 
 Node = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from clearhold.api.preflight.stats import to_stats
+from clearhold.api.preflight.service import to_stats
 from clearhold.features.core.instants import DAY_US
 from clearhold.store.duck.preflights import PreflightCounts
 from tests.support.alerting import deliver, outgoing
