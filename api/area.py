@@ -15,6 +15,7 @@ from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.pending_entries import PendingEntries
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.api.programs.service import ProgramService
 from clearhold.api.stores import Stores
 from clearhold.api.telemetry.readiness import Readiness
 from clearhold.features.core.backtests import Backtest, ShadowReport
@@ -110,6 +111,10 @@ class Resources(msgspec.Struct, frozen=True, kw_only=True):
     webhook_dispatch: WebhookDispatch
     backtests: Backtests
     agent_importer: AgentImporting
+
+    @property
+    def programs(self) -> ProgramService:
+        return ProgramService(self.stores.registry.tenancy)
 
 
 Provider = Callable[[Resources], object]

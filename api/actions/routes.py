@@ -17,7 +17,6 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import list_operation
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.actions import Actions
@@ -102,11 +101,10 @@ async def get_action(action_id: FromPath[str], request: ApiRequest, actions: Nam
 
 def action_service(resources: Resources) -> ActionService:
     """Also for the areas whose changes are actions."""
-    stores = resources.stores
     return ActionService(
-        programs=ProgramService(stores.registry.tenancy),
-        actions=Actions(stores.database),
-        alerts=Alerts(stores.database),
+        programs=resources.programs,
+        actions=Actions(resources.stores.database),
+        alerts=Alerts(resources.stores.database),
         command_log=resources.command_log,
         executor=resources.executor,
     )

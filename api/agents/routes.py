@@ -16,7 +16,6 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import next_link
 from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.agents import AgentImports, Agents
@@ -137,7 +136,7 @@ async def get_import(request: ApiRequest, agents: NamedDependency[AgentService])
 def _agents(resources: Resources) -> AgentService:
     stores = resources.stores
     return AgentService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         agents=Agents(stores.database),
         imports=AgentImports(stores.database),
         owner=stores.owner,

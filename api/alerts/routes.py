@@ -30,7 +30,6 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import Downloads, ExportFormat
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import export_operation, list_operation
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.transfers.routes import transfer_service
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
@@ -159,12 +158,11 @@ async def list_dispositions_of_alert(
 
 def _alerts(resources: Resources) -> AlertService:
     stores = resources.stores
-    programs = ProgramService(stores.registry.tenancy)
     history = AlertHistory(
-        programs=programs, dispositions=Dispositions(stores.database), actions=Actions(stores.database)
+        programs=resources.programs, dispositions=Dispositions(stores.database), actions=Actions(stores.database)
     )
     return AlertService(
-        programs=programs,
+        programs=resources.programs,
         alerts=Alerts(stores.database),
         history=history,
         transfers=transfer_service(resources),
@@ -173,11 +171,10 @@ def _alerts(resources: Resources) -> AlertService:
 
 
 def _decisions(resources: Resources) -> DecisionService:
-    stores = resources.stores
     return DecisionService(
-        programs=ProgramService(stores.registry.tenancy),
-        alerts=Alerts(stores.database),
-        dispositions=Dispositions(stores.database),
+        programs=resources.programs,
+        alerts=Alerts(resources.stores.database),
+        dispositions=Dispositions(resources.stores.database),
         command_log=resources.command_log,
     )
 

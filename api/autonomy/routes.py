@@ -18,7 +18,6 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.policy.program_autonomy import ProgramAutonomy
@@ -76,12 +75,11 @@ async def get_autonomy(
 
 
 def _autonomy(resources: Resources) -> AutonomyService:
-    stores = resources.stores
     return AutonomyService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         actions=action_service(resources),
-        owner=stores.owner,
-        clock=stores.clock,
+        owner=resources.stores.owner,
+        clock=resources.stores.clock,
     )
 
 

@@ -14,7 +14,6 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.policies.examples import POLICY
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.alerts import Alerts
 
@@ -48,10 +47,9 @@ async def list_overdue_alerts(request: ApiRequest, clocks: NamedDependency[Clock
 
 def _clocks(resources: Resources) -> ClockService:
     stores = resources.stores
-    tenancy = stores.registry.tenancy
     return ClockService(
-        programs=ProgramService(tenancy),
-        policies=tenancy.policies,
+        programs=resources.programs,
+        policies=stores.registry.tenancy.policies,
         alerts=Alerts(stores.database),
         clock=stores.clock,
     )

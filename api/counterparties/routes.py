@@ -13,7 +13,6 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties
@@ -54,10 +53,7 @@ async def get_counterparty(
 
 
 def _counterparties(resources: Resources) -> CounterpartyService:
-    stores = resources.stores
-    return CounterpartyService(
-        programs=ProgramService(stores.registry.tenancy), counterparties=Counterparties(stores.database)
-    )
+    return CounterpartyService(programs=resources.programs, counterparties=Counterparties(resources.stores.database))
 
 
 AREA: Final = Area(routes=(get_counterparty,), provide={"counterparties": _counterparties})

@@ -17,7 +17,6 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.exports import Downloads, ExportFormat
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import export_operation, list_operation
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.dispositions import Dispositions
@@ -86,10 +85,7 @@ async def get_disposition(
 
 
 def _dispositions(resources: Resources) -> DispositionService:
-    stores = resources.stores
-    return DispositionService(
-        programs=ProgramService(stores.registry.tenancy), dispositions=Dispositions(stores.database)
-    )
+    return DispositionService(programs=resources.programs, dispositions=Dispositions(resources.stores.database))
 
 
 AREA: Final = Area(

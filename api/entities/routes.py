@@ -13,7 +13,6 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Entities
@@ -39,8 +38,7 @@ async def get_entity(entity_id: FromPath[str], request: ApiRequest, entities: Na
 
 
 def _entities(resources: Resources) -> EntityService:
-    stores = resources.stores
-    return EntityService(programs=ProgramService(stores.registry.tenancy), entities=Entities(stores.database))
+    return EntityService(programs=resources.programs, entities=Entities(resources.stores.database))
 
 
 AREA: Final = Area(routes=(get_entity,), provide={"entities": _entities})

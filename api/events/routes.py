@@ -15,7 +15,6 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import list_operation
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.events import Events
@@ -89,8 +88,7 @@ async def get_event(event_id: FromPath[str], request: ApiRequest, events: NamedD
 
 
 def _events(resources: Resources) -> EventService:
-    stores = resources.stores
-    return EventService(programs=ProgramService(stores.registry.tenancy), events=Events(stores.database))
+    return EventService(programs=resources.programs, events=Events(resources.stores.database))
 
 
 AREA: Final = Area(routes=(list_events, get_event), provide={"events": _events})

@@ -15,7 +15,6 @@ from clearhold.api.labels.service import LabelService
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import list_operation
 from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.labels import Labels
@@ -79,11 +78,10 @@ async def list_labels(request: ApiRequest, labels: NamedDependency[LabelService]
 
 
 def _labels(resources: Resources) -> LabelService:
-    stores = resources.stores
     return LabelService(
-        programs=ProgramService(stores.registry.tenancy),
-        labels=Labels(stores.database),
-        transfers=Transfers(stores.database),
+        programs=resources.programs,
+        labels=Labels(resources.stores.database),
+        transfers=Transfers(resources.stores.database),
         command_log=resources.command_log,
     )
 

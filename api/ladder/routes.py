@@ -17,7 +17,6 @@ from clearhold.api.ladder.service import LadderService
 from clearhold.api.lists.lists import next_link
 from clearhold.api.preflight.schemas import transfer_rules
 from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.limits.proposed import LimitEvaluation
@@ -130,7 +129,7 @@ async def list_rescreening_due(request: ApiRequest, ladder: NamedDependency[Ladd
 def _ladder(resources: Resources) -> LadderService:
     stores = resources.stores
     return LadderService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         policies=stores.registry.tenancy.policies,
         owner=stores.owner,
         rescreening=Rescreening(stores.database),

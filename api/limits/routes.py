@@ -17,7 +17,6 @@ from clearhold.api.limits.examples import CHANGED_LIMIT, LIMIT_ACTION, LIMITS, N
 from clearhold.api.limits.schemas import LimitAction, LimitHistoryPage, LimitHistoryQuery, Limits, NewLimit, limit_rules
 from clearhold.api.limits.service import LimitService
 from clearhold.api.lists.lists import next_link
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.store.duck.actions import Actions
 
@@ -87,7 +86,7 @@ async def list_limit_history(
 def _limits(resources: Resources) -> LimitService:
     stores = resources.stores
     return LimitService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         owner=stores.owner,
         requests=action_service(resources),
         actions=Actions(stores.database),

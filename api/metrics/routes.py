@@ -14,7 +14,6 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import next_link, whole_days
 from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from clearhold.api.metrics.service import MetricsService
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.reports.metrics_days import MetricsDays
@@ -101,7 +100,7 @@ async def list_metrics_history(request: ApiRequest, metrics: NamedDependency[Met
 def _metrics(resources: Resources) -> MetricsService:
     stores = resources.stores
     return MetricsService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         owner=stores.owner,
         stored=MetricsDays(stores.database),
         clock=stores.clock,

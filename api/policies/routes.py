@@ -13,7 +13,6 @@ from clearhold.api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
 from clearhold.api.policies.rules import policy_failures
 from clearhold.api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
 from clearhold.api.policies.service import PolicyService
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.control.versions import Versions
@@ -76,7 +75,7 @@ def _policies(resources: Resources) -> PolicyService:
         policies=stores.registry.tenancy.policies,
         versions=Versions(stores.registry, clock=stores.clock),
         table=PolicyTable(stores.database),
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         actions=action_service(resources),
     )
 

@@ -190,7 +190,7 @@ async def get_preflight_stats(
 def _preflights(resources: Resources) -> PreflightService:
     stores = resources.stores
     return PreflightService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         owner=stores.owner,
         log=resources.preflight_log,
         clock=stores.clock,
@@ -199,14 +199,12 @@ def _preflights(resources: Resources) -> PreflightService:
 
 
 def _preflight_details(resources: Resources) -> PreflightDetails:
-    programs = ProgramService(resources.stores.registry.tenancy)
-    return PreflightDetails(programs=programs, recorded=resources.recorded_preflights)
+    return PreflightDetails(programs=resources.programs, recorded=resources.recorded_preflights)
 
 
 def _preflight_statistics(resources: Resources) -> PreflightStatistics:
-    stores = resources.stores
     return PreflightStatistics(
-        programs=ProgramService(stores.registry.tenancy), preflights=Preflights(stores.database), clock=stores.clock
+        programs=resources.programs, preflights=Preflights(resources.stores.database), clock=resources.stores.clock
     )
 
 

@@ -60,5 +60,5 @@ async def get_program(
 
 AREA: Final = Area(
     routes=(list_programs, get_program),
-    provide={"programs": lambda resources: ProgramService(resources.stores.registry.tenancy)},
+    provide={"programs": lambda resources: resources.programs},
 )

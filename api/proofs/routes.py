@@ -12,7 +12,6 @@ from clearhold.api.http.operation import Access, Operation, RateClass
 from clearhold.api.http.outcomes import note_verdict
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.proofs.actors import ScoredActors
 from clearhold.api.proofs.schemas import NewProof, Proof, ProofVerification, TokenToVerify
 from clearhold.api.proofs.service import ProofService
@@ -95,16 +94,15 @@ async def verify_proof(request: ApiRequest, proofs: NamedDependency[ProofService
 
 def _proofs(resources: Resources) -> ProofService:
     stores = resources.stores
-    programs = ProgramService(stores.registry.tenancy)
     actors = ScoredActors(
-        programs=programs,
+        programs=resources.programs,
         entities=Entities(stores.database),
         counterparties=Counterparties(stores.database),
         scores=Scores(stores.database),
     )
     return ProofService(
         actors=actors,
-        programs=programs,
+        programs=resources.programs,
         signing_keys=stores.record.signing_keys,
         clock=stores.clock,
         issuer=resources.issuer,

@@ -9,17 +9,11 @@ from typing import Final
 import duckdb
 from anyio import to_thread
 
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.programs.service import ProgramService, several_programs
-from clearhold.api.reports.conversions import (
-    alerts_of,
-    current_of,
-    dispositions_of,
-    points_of,
-    summary_of,
-    transitions_of,
-)
+from clearhold.api.reports.conversions import current_of, points_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of
-from clearhold.api.reports.schemas import ActorQuery, ActorReport, SignalTrend
+from clearhold.api.reports.schemas import ActorAlert, ActorDisposition, ActorQuery, ActorReport, SignalTrend
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
@@ -76,7 +70,7 @@ class ActorReports:
         subject = ReportSubject(program_id, ActorType.AGENT if is_agent else kind, actor_id)
         actor = self._actors.find(principal, program_id, kind, actor_id)
         alerts = self._alerts.of_actor(principal, actor, span, MOST_LISTED)
-        dispositions = self._alerts.dispositions_of_actor(principal, actor, span, MOST_LISTED)
+        decisions = self._alerts.dispositions_of_actor(principal, actor, span, MOST_LISTED)
         report = ActorReport(
             kind="actor",
             type=kind,
@@ -89,8 +83,8 @@ class ActorReports:
             transitions=transitions_of(self._scores.band_changes(principal, subject, span, MOST_LISTED)),
             signal_trends=_trends(self._scores.signals(principal, subject, span)),
             transfers=summary_of(self._transfers.of_actor(principal, actor, span)),
-            alerts=alerts_of(alerts),
-            dispositions=dispositions_of(dispositions),
+            alerts=tuple(to_answer(row, ActorAlert) for row in alerts),
+            dispositions=tuple(to_answer(row, ActorDisposition) for row in decisions),
         )
         return self._programs.marked(report, program_id)
 

@@ -7,8 +7,6 @@ import msgspec
 
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.reports.schemas import (
-    ActorAlert,
-    ActorDisposition,
     BandTransition,
     CurrentScore,
     DetectorCount,
@@ -21,9 +19,8 @@ from clearhold.api.reports.schemas import (
 from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.features.core.rows.scores import ScoreRow
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route
+from clearhold.features.core.vocabulary import Band, Route
 from clearhold.store.duck.reports.alerts import AlertCount
 from clearhold.store.duck.reports.scores import BandChange
 
@@ -75,33 +72,6 @@ def summary_of(totals: DayTotals) -> TransfersSummary:
         volume_cents=str(totals.cents),
         returns=ReturnCounts(any=totals.returned, unauthorized=totals.unauthorized),
         bands=TransferBands(clear=totals.clear, review=totals.review, hold=totals.hold, unscored=totals.unscored),
-    )
-
-
-def alerts_of(rows: Iterable[AlertRow]) -> tuple[ActorAlert, ...]:
-    return tuple(
-        ActorAlert(
-            id=row.id,
-            detector=row.detector,
-            status=AlertStatus(row.status),
-            route=Route(row.route),
-            opened_at=format_instant(row.opened_at),
-            summary=row.summary,
-        )
-        for row in rows
-    )
-
-
-def dispositions_of(rows: Iterable[DispositionRow]) -> tuple[ActorDisposition, ...]:
-    return tuple(
-        ActorDisposition(
-            alert_id=row.alert_id,
-            decided_by=row.decided_by,
-            decision=AlertDecision(row.decision),
-            overturns_draft=row.overturns_draft,
-            created_at=format_instant(row.created_at),
-        )
-        for row in rows
     )
 
 

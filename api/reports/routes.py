@@ -13,7 +13,6 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import whole_days
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.reports.actors import ActorReports
 from clearhold.api.reports.examples import ACTOR_REPORT, PROGRAM_REPORT, WEEKLY_REPORT
 from clearhold.api.reports.page import page_of
@@ -111,14 +110,13 @@ async def get_weekly_report(
 
 
 def _actor_reports(resources: Resources) -> ActorReports:
-    stores = resources.stores
-    return ActorReports(programs=ProgramService(stores.registry.tenancy), database=stores.database, clock=stores.clock)
+    return ActorReports(programs=resources.programs, database=resources.stores.database, clock=resources.stores.clock)
 
 
 def _program_reports(resources: Resources) -> ProgramReports:
     stores = resources.stores
     return ProgramReports(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         owner=stores.owner,
         database=stores.database,
         clock=stores.clock,
@@ -127,10 +125,9 @@ def _program_reports(resources: Resources) -> ProgramReports:
 
 def _weekly_reports(resources: Resources) -> WeeklyReports:
     stores = resources.stores
-    tenancy = stores.registry.tenancy
     return WeeklyReports(
-        programs=ProgramService(tenancy),
-        policies=tenancy.policies,
+        programs=resources.programs,
+        policies=stores.registry.tenancy.policies,
         owner=stores.owner,
         database=stores.database,
         clock=stores.clock,

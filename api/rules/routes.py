@@ -16,7 +16,6 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of, replaces_of
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
 from clearhold.api.rules.schemas import (
     FIELDS,
@@ -220,7 +219,7 @@ def _rules(resources: Resources) -> RuleService:
     stores = resources.stores
     return RuleService(
         registry=RuleRegistry(stores.registry, clock=stores.clock),
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         actions=action_service(resources),
         backtests=resources.backtests,
         new_id=stores.new_id,

@@ -12,7 +12,6 @@ from clearhold.api.http.gate import body_of, effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.ingest.routes import ingest_service
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.sandbox.log import SandboxLog
 from clearhold.api.sandbox.schemas import (
     LISTINGS,
@@ -179,7 +178,7 @@ async def simulate_return(
 def _sandbox(resources: Resources) -> SandboxService:
     stores = resources.stores
     return SandboxService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         sandbox_log=SandboxLog(
             ingest=ingest_service(resources),
             owner=stores.owner,

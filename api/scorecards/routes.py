@@ -15,7 +15,6 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
 from clearhold.api.scorecards.schemas import (
     NewScorecard,
@@ -152,7 +151,7 @@ def _scorecards(resources: Resources) -> ScorecardService:
     stores = resources.stores
     return ScorecardService(
         registry=ScorecardRegistry(stores.registry, clock=stores.clock),
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         actions=action_service(resources),
         shadow_scores=ShadowScores(stores.database),
         clock=stores.clock,

@@ -19,7 +19,6 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.record.routes import policy_bodies
 from clearhold.api.subjects.service import SubjectLine, SubjectService
 from clearhold.features.core.errors import ErrorCode
@@ -123,7 +122,7 @@ async def export_counterparty(
 def _subjects(resources: Resources) -> SubjectService:
     stores = resources.stores
     return SubjectService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         entities=Entities(stores.database),
         counterparties=Counterparties(stores.database),
         reader=SubjectReader(

@@ -15,7 +15,6 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import Downloads
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import export_operation, list_operation
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
 from clearhold.api.transfers.schemas import (
     ExportQuery,
@@ -87,12 +86,11 @@ async def get_transfer(
 
 
 def transfer_service(resources: Resources) -> TransferService:
-    stores = resources.stores
     return TransferService(
-        programs=ProgramService(stores.registry.tenancy),
-        transfers=Transfers(stores.database),
+        programs=resources.programs,
+        transfers=Transfers(resources.stores.database),
         events=resources.events,
-        cards=ScoringCards(stores.registry.tenancy.policies),
+        cards=ScoringCards(resources.stores.registry.tenancy.policies),
     )
 
 

@@ -12,7 +12,6 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, NEW_WEBHOOK, SECRET
 from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,
@@ -179,7 +178,7 @@ async def send_test(
 def _webhooks(resources: Resources) -> WebhookService:
     stores = resources.stores
     return WebhookService(
-        programs=ProgramService(stores.registry.tenancy),
+        programs=resources.programs,
         registry=resources.webhook_registry,
         endpoints=stores.registry.tenancy.webhooks,
         deliveries=WebhookDeliveries(stores.database),
