@@ -22,7 +22,7 @@ from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.commands import CommandLog
-from clearhold.api.log.refusals import ApproverNeededError, ChangePendingError, UnknownActionError, UnknownAlertError
+from clearhold.api.log.refusals import approver_needed, change_pending, unknown_action, unknown_alert
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
@@ -118,7 +118,7 @@ class ActionService:
         for stored in await to_thread.run_sync(self._actions.list_page, principal, waiting, None, MOST_WAITING):
             change = msgspec.json.decode(stored.row.change or "{}", type=Change)
             if stored.row.target_id == target_id and part.items() <= change.items():
-                raise ChangePendingError
+                raise change_pending()
 
     async def approve(
         self, principal: Principal, action_id: str, request: ApprovalRequest, effect_id: str | None
@@ -126,7 +126,7 @@ class ActionService:
         """The action: executed, refused to its requester, or unchanged if it was not waiting."""
         row = (await self._find(principal, action_id)).row
         if is_key_operator(principal.operator):
-            raise ApproverNeededError
+            raise approver_needed()
         approver = principal.operator if request.approver_id is None else folded_name(request.approver_id)
         if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
@@ -206,7 +206,7 @@ class ActionService:
             return None
         alert = await to_thread.run_sync(self._alerts.find, principal, str(alert_id))
         if alert is None or alert.program_id != program_id:
-            raise UnknownAlertError
+            raise unknown_alert()
         return alert
 
     async def _concluded(self, principal: Principal, action_id: str) -> Action:
@@ -222,7 +222,7 @@ class ActionService:
     async def _find(self, principal: Principal, action_id: str) -> StoredAction:
         stored = await to_thread.run_sync(self._actions.find, principal, action_id.lower())
         if stored is None:
-            raise UnknownActionError
+            raise unknown_action()
         return stored
 
     def _marked(self, rows: Sequence[StoredAction]) -> list[Action]:

@@ -11,7 +11,7 @@ from clearhold.api.alerts.schemas import Alert, AppealRequest, DecisionRequest
 from clearhold.api.alerts.service import to_alerts
 from clearhold.api.dispositions.schemas import Disposition, to_disposition
 from clearhold.api.log.commands import CommandLog
-from clearhold.api.log.refusals import PersonNeededError, UnknownAlertError
+from clearhold.api.log.refusals import person_needed, unknown_alert
 from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from clearhold.features.core.log_entry import EntryKind
@@ -39,7 +39,7 @@ class DecisionService:
         alert = await self._alert(principal, alert_id)
         kind = OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON
         if needs_person(kind, alert.status, alert.route):
-            raise PersonNeededError
+            raise person_needed()
 
         def decision(entry_id: str, at: int) -> DecisionEntry:
             return DecisionEntry(
@@ -78,5 +78,5 @@ class DecisionService:
     async def _alert(self, principal: Principal, alert_id: str) -> AlertRow:
         alert = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
         if alert is None:
-            raise UnknownAlertError
+            raise unknown_alert()
         return alert

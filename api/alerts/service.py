@@ -17,7 +17,7 @@ from clearhold.api.dispositions.schemas import Disposition, to_disposition
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
-from clearhold.api.log.refusals import UnknownAlertError
+from clearhold.api.log.refusals import unknown_alert
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.api.transfers.service import TransferService
@@ -97,7 +97,7 @@ class AlertService:
     async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
         row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
         if row is None:
-            raise UnknownAlertError
+            raise unknown_alert()
         return row
 
     async def _transfer(self, principal: Principal, row: AlertRow) -> Transfer | None:

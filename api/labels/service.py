@@ -12,7 +12,7 @@ from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in, to_answer
 from clearhold.api.log.commands import CommandLog
-from clearhold.api.log.refusals import UnknownTransferError
+from clearhold.api.log.refusals import unknown_transfer
 from clearhold.api.programs.service import ProgramService, several_programs
 from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.log_entry import EntryKind
@@ -79,7 +79,7 @@ class LabelService:
         named = self._programs.filter_by(principal, None if request.program_id is None else [request.program_id])
         transfer = self._transfers.find(principal, request.transfer_id, named)
         if transfer is None:
-            raise UnknownTransferError
+            raise unknown_transfer()
         if named is None and len(self._transfers.programs_of(principal, request.transfer_id)) > 1:
             raise several_programs("a transfer")
         return transfer.row.program_id

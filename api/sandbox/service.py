@@ -22,7 +22,7 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.log.refusals import UnknownTransferError
+from clearhold.api.log.refusals import unknown_transfer
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.sandbox.log import SandboxLog
 from clearhold.api.sandbox.schemas import (
@@ -230,7 +230,7 @@ class SandboxService:
     def _find_transfer(self, principal: Principal, program: Program, transfer_id: str) -> ReturnableTransfer:
         stored = self._reads.transfers.find(principal, transfer_id, [program.id])
         if stored is None:
-            raise UnknownTransferError
+            raise unknown_transfer()
         row = stored.row
         return ReturnableTransfer(
             id=row.id,

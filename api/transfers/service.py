@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
-from clearhold.api.log.refusals import UnknownTransferError
+from clearhold.api.log.refusals import unknown_transfer
 from clearhold.api.programs.service import ProgramService
 from clearhold.api.transfers.schemas import (
     ScoreInputs,
@@ -119,7 +119,7 @@ class TransferService:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
         stored = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
         if stored is None:
-            raise UnknownTransferError
+            raise unknown_transfer()
         raw = masked_raw(await to_thread.run_sync(object_of, self._events, stored.row))
         (summary,) = self._marked([stored])
         if stored.features is not None and stored.features.paths is not None:
