@@ -15,7 +15,7 @@ from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.pending_entries import PendingEntries
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.log.recorded_preflights import RecordedPreflights
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.stores import Stores
 from clearhold.api.telemetry.readiness import Readiness
 from clearhold.features.core.backtests import Backtest, ShadowReport

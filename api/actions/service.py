@@ -23,7 +23,7 @@ from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import approver_needed, change_pending, unknown_action, unknown_alert
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
     ActionEntry,

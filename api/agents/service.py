@@ -20,7 +20,7 @@ from clearhold.api.agents.schemas import (
 )
 from clearhold.api.area import AgentImporting
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.entries.agents import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant

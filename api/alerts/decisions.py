@@ -12,7 +12,7 @@ from clearhold.api.alerts.service import to_alerts
 from clearhold.api.dispositions.schemas import Disposition, to_disposition
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import person_needed, unknown_alert
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator

@@ -18,7 +18,7 @@ from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.refusals import unknown_alert
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.api.transfers.service import TransferService
 from clearhold.features.alerts.draft import Draft

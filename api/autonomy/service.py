@@ -11,7 +11,7 @@ import msgspec
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.api.autonomy.schemas import TierRequest
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.entries.autonomy import AutonomyRequest
 from clearhold.features.core.principal import Principal

@@ -6,7 +6,7 @@ from anyio import to_thread
 
 from clearhold.api.clocks.schemas import Overdue, OverdueAlert, OverdueQuery
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.policy.in_force import clock_in_force

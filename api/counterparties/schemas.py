@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from clearhold.api.http.fields import BankId
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal

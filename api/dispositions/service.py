@@ -19,7 +19,7 @@ from clearhold.api.dispositions.schemas import (
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition

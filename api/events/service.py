@@ -14,7 +14,7 @@ from clearhold.api.events.schemas import Event, EventPage, EventsQuery, EventSum
 from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
 from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in
-from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.event_results import TAKES_EFFECT
 from clearhold.features.core.principal import Principal

@@ -13,7 +13,7 @@ from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in, to_answer
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import unknown_transfer
-from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal

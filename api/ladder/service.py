@@ -10,7 +10,7 @@ from anyio import to_thread
 from clearhold.api.ladder.schemas import EvaluationRequest, LadderInForce, RescreenPage, RescreenQuery, to_due
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.api.preflight.schemas import proposed
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.principal import Principal
 from clearhold.features.limits.proposed import LimitEvaluation
 from clearhold.features.policy.bodies import LADDER, LimitLadder

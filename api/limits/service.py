@@ -23,7 +23,7 @@ from clearhold.api.limits.schemas import (
     to_values,
 )
 from clearhold.api.lists.cursors import Place, cursor_for, place_key, place_of
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.actions.set_limit import change_of
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.limits import CapVersion

@@ -16,7 +16,7 @@ from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.metrics.figures import to_metrics
 from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.day_totals import DayTotals, sum_of
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US

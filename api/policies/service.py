@@ -26,7 +26,7 @@ from clearhold.api.policies.schemas import (
     to_policy,
     without_body,
 )
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError

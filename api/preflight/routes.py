@@ -25,8 +25,8 @@ from clearhold.api.preflight.schemas import (
     preflight_rules,
 )
 from clearhold.api.preflight.service import PreflightService, PreflightStatistics
+from clearhold.api.program_service import ProgramService
 from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.programs.service import ProgramService
 from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON
 from clearhold.features.core.entries.preflight import Preflight
 from clearhold.features.core.errors import ErrorCode, NotFoundError

@@ -31,7 +31,7 @@ from clearhold.api.preflight.schemas import (
     Share,
     proposed,
 )
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.features.core.entries.preflight import (
     Preflight,
     PreflightRecord,

@@ -13,8 +13,8 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import only
+from clearhold.api.program_service import ProgramService
 from clearhold.api.programs.examples import PROGRAM
-from clearhold.api.programs.service import ProgramService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource

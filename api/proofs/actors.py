@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from clearhold.api.counterparties.schemas import UNKNOWN_COUNTERPARTY
 from clearhold.api.entities.schemas import UNKNOWN_ENTITY
-from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.api.proofs.schemas import NewProof, ProofSubject
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 from anyio import to_thread
 
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.proofs.actors import ScoredActors
 from clearhold.api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
 from clearhold.api.proofs.token import checked_token, signed_token

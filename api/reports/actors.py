@@ -10,7 +10,7 @@ import duckdb
 from anyio import to_thread
 
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.programs.service import ProgramService, several_programs
+from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.api.reports.conversions import current_of, points_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of
 from clearhold.api.reports.schemas import ActorAlert, ActorDisposition, ActorQuery, ActorReport, SignalTrend

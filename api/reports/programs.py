@@ -10,7 +10,7 @@ import duckdb
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.reports.conversions import by_detector, current_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of
 from clearhold.api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery

@@ -12,7 +12,7 @@ import duckdb
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.reports.conversions import by_detector, summary_of
 from clearhold.api.reports.periods import reported_week
 from clearhold.api.reports.programs import delta_of, kris_of, totals_of

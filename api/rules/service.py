@@ -19,7 +19,7 @@ from clearhold.api.area import Backtests
 from clearhold.api.lists.arrays import ArrayPart, array_part
 from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.rules.schemas import (
     BacktestRequest,
     NewRule,

@@ -23,7 +23,7 @@ from anyio import to_thread
 
 from clearhold.api.lists.exports import Concurrency
 from clearhold.api.log.refusals import unknown_transfer
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.sandbox.log import SandboxLog
 from clearhold.api.sandbox.schemas import (
     EventRequest,

@@ -16,7 +16,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
 from clearhold.api.lists.arrays import ArrayPart
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.scorecards.schemas import (
     NewScorecard,
     ScorecardActivation,

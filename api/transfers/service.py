@@ -15,7 +15,7 @@ from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.refusals import unknown_transfer
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.transfers.schemas import (
     ScoreInputs,
     ScoringCard,

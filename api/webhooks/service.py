@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from clearhold.api.area import WebhookDispatch
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.programs.service import ProgramService
+from clearhold.api.program_service import ProgramService
 from clearhold.api.webhooks.examples import EXAMPLES
 from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,

@@ -21,7 +21,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(each: float) -> None:
         seconds.append(each)
 
-    monkeypatch.setattr("clearhold.api.http.floods.asyncio.sleep", sleep)
+    monkeypatch.setattr("clearhold.api.http.rate_limits.asyncio.sleep", sleep)
     return seconds
 
 
