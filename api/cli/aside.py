@@ -7,10 +7,6 @@ import typer
 from clearhold.store.analysts.aside import run_aside
 
 
-def register(app: typer.Typer) -> None:
-    app.command("aside", context_settings={"allow_interspersed_args": False})(aside)
-
-
 def aside(
     command: Annotated[
         list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments.")

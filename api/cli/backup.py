@@ -7,11 +7,12 @@ import os
 import time
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 
+from clearhold.api.cli.exits import fail
 from clearhold.api.cli.rebuild import rebuild_in
 from clearhold.api.settings import setting
 from clearhold.store.backup.manifest import Manifest
@@ -27,13 +28,7 @@ from clearhold.store.redis_log.connect import check_external, connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis, redis_target
 
-EXIT_NOT_DONE: Final = 2
 _FAILURES: Final = (StartupError, DamagedSegmentError, ConnectionError, OSError)
-
-
-def register(app: typer.Typer) -> None:
-    app.command("backup")(backup)
-    app.command("restore")(restore)
 
 
 def backup(
@@ -49,13 +44,13 @@ def backup(
 ) -> None:
     """Back up a data directory, even while the service runs: the whole log, the record and the keys."""
     if not (data / LAYOUT).is_file():
-        _fail(f"{data} is not a data directory.")
+        fail(f"{data} is not a data directory.")
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
             manifest = _backed_up(data, to, opened, with_master_key=with_master_key)
     except _FAILURES as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(
         f"{manifest.entries:,} entries, {len(manifest.files):,} files, {time.perf_counter() - began:.1f} s: {to}"
     )
@@ -84,7 +79,7 @@ def restore(
             data_dir = opened.enter_context(DataDir.open(folder, master_key=elsewhere))
             rebuilt = rebuild_in(data_dir, opened, accept_loss=True)  # Redis is empty, and the lake has all of it.
     except _FAILURES as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(
         f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s: "
         f"{data} as of {manifest.taken_at}"
@@ -115,8 +110,3 @@ def _require_empty_redis() -> None:
         with closing(connect_sync(redis_url)) as client:
             check_external(client)
             require_empty(client)
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOT_DONE)

@@ -6,11 +6,12 @@ Exit codes  0 everything agrees; 1 something does not; 2 the check could not beg
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 
+from clearhold.api.cli.exits import fail
 from clearhold.api.settings import setting
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT, DataDir
@@ -22,12 +23,7 @@ from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.redis_log.server import redis_target
 
 EXIT_BROKEN: Final = 1
-EXIT_NOT_BEGUN: Final = 2
 SHOWN_PROBLEMS: Final = 20
-
-
-def register(app: typer.Typer) -> None:
-    app.command("check")(check)
 
 
 def check(
@@ -35,13 +31,13 @@ def check(
 ) -> None:
     """Print the contents of a data directory, whether its log, lake, database and record agree, and their ages."""
     if not (data / LAYOUT).is_file():
-        _fail(f"{data} is not a data directory.")
+        fail(f"{data} is not a data directory.")
     try:
         with ExitStack() as opened:
             data_dir = opened.enter_context(DataDir.open(data, master_key=setting("master_key_file", os.environ)))
             report = _inspected(data_dir, opened)
     except (StartupError, OSError) as error:
-        _fail(str(error))
+        fail(str(error))
     for label, text in report.lines:
         typer.echo(f"{label:10} {text}")
     for problem in report.problems[:SHOWN_PROBLEMS]:
@@ -70,8 +66,3 @@ def _inspected(data_dir: DataDir, opened: ExitStack) -> Report:
     if failure is not None:
         report.problems.append(failure)
     return report
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOT_BEGUN)

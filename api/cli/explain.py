@@ -8,7 +8,7 @@ Exit codes  0 the stored score was reproduced; 1 it was not; 2 there is nothing 
 
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 import duckdb
 import msgspec
@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from clearhold.api.cli.exits import fail
 from clearhold.api.cli.options import Operator, OptionalUrl, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
@@ -36,16 +37,11 @@ from clearhold.store.duck.scorings.newest import newest_of
 from clearhold.store.errors import StartupError
 
 EXIT_DIFFERS: Final = 1
-EXIT_NOTHING: Final = 2
 PLAIN_WIDTH: Final = 400
 _DATABASE: Final = "clearhold.duckdb"
 _RUNNING: Final = "If the service runs, name it with --url and --token instead of --data."
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 _ENCODE: Final = msgspec.json.Encoder().encode
-
-
-def register(app: typer.Typer) -> None:
-    app.command("explain")(explain)
 
 
 def explain(
@@ -66,7 +62,7 @@ def explain(
     if data is not None and _is_of_variable(context, "url"):
         url = None
     if (data is None) == (url is None) or (url is not None and token is None):
-        _fail("Name either --data, or --url with --token.")
+        fail("Name either --data, or --url with --token.")
     try:
         if data is not None:
             stored, card = _in_directory(data, transfer_id, program)
@@ -76,7 +72,7 @@ def explain(
                 version = card_version(stored.score_version)
                 card = _compiled(version, None if version is None else client.scorecard(version))
     except (StartupError, RefusedError, UnreachableError) as error:
-        _fail(str(error))
+        fail(str(error))
     if not _show(stored, card):
         raise typer.Exit(EXIT_DIFFERS)
 
@@ -224,8 +220,3 @@ def _change(change: AmountChange | None, score: Score) -> str:
         f"With {money(abs(change.change_cents))} {more}, at {money(change.amount_cents)}, "
         f"it would have been {change.band} with {change.score} points."
     )
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOTHING)

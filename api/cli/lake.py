@@ -4,20 +4,20 @@ Exit codes  0 current; 1 over a minute late, as when no service runs; 2 no lake;
 """
 
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from clearhold.api.cli.exits import fail
 from clearhold.store.analysts.status import LakeStatus, damaged_files, lake_status
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT
 
 LATE_AFTER_S: Final = 60.0
 EXIT_LATE: Final = 1
-EXIT_NONE: Final = 2
 EXIT_DAMAGED: Final = 3
 _MB: Final = 1 << 20
 
@@ -36,10 +36,10 @@ def status(
 ) -> None:
     """Print up to when the lake is complete, and the size of each table. Exit code 1 when that is over a minute ago."""
     if not (data / LAYOUT).is_file():
-        _fail(f"{data} is not a data directory.")
+        fail(f"{data} is not a data directory.")
     lake = lake_status((data / "lake").absolute(), SystemClock().now(), late_after_s=LATE_AFTER_S)
     if lake is None:
-        _fail(f"{data} has no lake yet: a service makes it within a minute of its start.")
+        fail(f"{data} has no lake yet: a service makes it within a minute of its start.")
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(lake)).decode())
     else:
@@ -80,8 +80,3 @@ def _print_retention(lake: LakeStatus) -> None:
             f"{each.ended_rows:,} rows to {each.ended_through} have ended" if each.ended_through else "nothing ended"
         )
         typer.echo(f"{each.table}: {kept}; {ended}, {each.due_rows:,} rows are due")
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NONE)

@@ -6,10 +6,11 @@ Exit codes  0 ended by Ctrl-C or SIGTERM; 1 the service refused to go on, or the
 
 import signal
 from contextlib import suppress
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 
+from clearhold.api.cli.exits import fail, note
 from clearhold.api.cli.options import Operator, Url, check_address, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
@@ -21,13 +22,8 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.ids import random_bytes
 
 EXIT_STOPPED: Final = 1
-EXIT_NOT_STARTED: Final = 2
 _EVENT_WIDTH: Final = max(map(len, SUBSCRIBABLE))
 _TIME_OF_DAY: Final = slice(11, 19)
-
-
-def register(app: typer.Typer) -> None:
-    app.command("listen")(listen)
 
 
 def listen(
@@ -58,7 +54,7 @@ def listen(
     """Forward the deliveries of a webhook endpoint to a receiver on this machine, signed, and print a line for each."""
     names = _names_of(events)
     if secret is not None and not is_secret(secret):
-        _fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")
+        fail(f"--secret must be {SECRET_PREFIX} and the base64 of at least {SECRET_BYTES} bytes.")
     signing = secret or secret_of(random_bytes(SECRET_BYTES))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
@@ -68,7 +64,7 @@ def listen(
         try:
             endpoint = ListenedEndpoint.open(client, program_id=program, events=names)
         except (RefusedError, UnreachableError) as error:
-            _fail(str(error))
+            fail(str(error))
         opening = [f"Listening as endpoint {endpoint.id}, forwarding to {forward_to}. Ctrl-C ends."]
         if secret is None:
             opening.append(f"Verify with this secret: {signing}")
@@ -81,14 +77,14 @@ def _listen(endpoint: ListenedEndpoint, forwarder: Forwarder, opening: list[str]
     try:
         with suppress(KeyboardInterrupt, BrokenPipeError):
             typer.echo("\n".join(opening))
-            for delivery in heard(endpoint, _note):
+            for delivery in heard(endpoint, note):
                 typer.echo(_line(forwarder.forward(delivery)))
     except RefusedError as error:
         refusal = str(error)
     finally:
         failure = _close(endpoint)
         for sentence in filter(None, (refusal, failure)):
-            _note(sentence)
+            note(sentence)
     if refusal or failure:
         raise typer.Exit(EXIT_STOPPED)
 
@@ -113,14 +109,5 @@ def _line(forwarded: Forwarded) -> str:
 def _names_of(events: str | None) -> list[str]:
     names = [name for each in (events or "").split(",") if (name := each.strip())]
     if [name for name in names if name not in SUBSCRIBABLE]:
-        _fail(f"--events must be of {', '.join(SUBSCRIBABLE)}.")
+        fail(f"--events must be of {', '.join(SUBSCRIBABLE)}.")
     return list(dict.fromkeys(names))
-
-
-def _note(sentence: str) -> None:
-    typer.echo(sentence, err=True)
-
-
-def _fail(sentence: str) -> NoReturn:
-    _note(sentence)
-    raise typer.Exit(EXIT_NOT_STARTED)

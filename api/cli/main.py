@@ -60,21 +60,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
-aside.register(app)
-backup.register(app)
+app.command(context_settings={"allow_interspersed_args": False})(aside.aside)
+app.command()(backup.backup)
+app.command()(backup.restore)
 calibrate.register(app)
-check.register(app)
+app.command()(check.check)
 demo.register(app)
-explain.register(app)
+app.command()(explain.explain)
 lake.register(app)
-listen.register(app)
-openapi.register(app)
-rebuild.register(app)
-replay.register(app)
+app.command()(listen.listen)
+app.command()(openapi.openapi)
+app.command()(rebuild.rebuild)
+app.command()(replay.replay)
 rules.register(app)
-sql.register(app)
-subject.register(app)
-verify.register(app)
+app.command()(sql.sql)
+app.command()(subject.subject)
+app.command()(verify.verify)
 
 
 def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - a flag's callback

@@ -11,10 +11,6 @@ from clearhold.api.http_app import routes_document
 LOCAL_URL: Final = "http://127.0.0.1:8080"
 
 
-def register(app: typer.Typer) -> None:
-    app.command()(openapi)
-
-
 def openapi(
     *,
     admin: Annotated[bool, typer.Option("--admin", help="The document of the administrative routes instead.")] = False,

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from clearhold.api.cli.exits import fail
 from clearhold.client.answers import is_http
-
-EXIT_NOT_STARTED: Final = 2
 
 
 def check_address(option: typer.CallbackParam, address: str | None) -> str | None:
@@ -42,5 +41,4 @@ Operator = Annotated[
 def _refuse(option: typer.CallbackParam, rule: str) -> None:
     """End the command. The value may come from the option's variable, so both are named."""
     variable = f" ({option.envvar})" if option.envvar else ""
-    typer.echo(f"{option.opts[0]}{variable} {rule}", err=True)
-    raise typer.Exit(EXIT_NOT_STARTED)
+    fail(f"{option.opts[0]}{variable} {rule}")

@@ -7,12 +7,13 @@ import os
 import time
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated
 
 import duckdb
 import typer
 from rich.console import Console
 
+from clearhold.api.cli.exits import fail
 from clearhold.api.settings import setting
 from clearhold.flows.lake.copying import copy_lake
 from clearhold.flows.rebuild import Rebuilt, committed_in
@@ -30,12 +31,6 @@ from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import redis_target
 
-EXIT_NOT_REBUILT: Final = 2
-
-
-def register(app: typer.Typer) -> None:
-    app.command("rebuild")(rebuild)
-
 
 def rebuild(
     data: Annotated[Path, typer.Option(help="Data directory of a stopped service.", file_okay=False)],
@@ -48,14 +43,14 @@ def rebuild(
     The lake for analysts is copied again from it.
     """
     if not (data / "layout.json").is_file():
-        _fail(f"{data} is not a data directory.")
+        fail(f"{data} is not a data directory.")
     began = time.perf_counter()
     try:
         with ExitStack() as opened:
             data_dir = opened.enter_context(DataDir.open(data, master_key=setting("master_key_file", os.environ)))
             rebuilt = rebuild_in(data_dir, opened, accept_loss=accept_loss)
     except (StartupError, DamagedSegmentError, ConnectionError, OSError) as error:
-        _fail(str(error))
+        fail(str(error))
     typer.echo(
         f"{rebuilt.entries:,} entries applied, {rebuilt.links:,} links placed, {time.perf_counter() - began:.1f} s"
     )
@@ -93,8 +88,3 @@ def rebuild_in(data_dir: DataDir, opened: ExitStack, *, accept_loss: bool) -> Re
             clock=clock,
             on_progress=lambda shard, entries: status.update(f"shard {shard}: {entries:,} entries applied"),
         )
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOT_REBUILT)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, BinaryIO, Final, NoReturn, cast
+from typing import Annotated, BinaryIO, Final, cast
 
 import typer
 from rich.console import Console
@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from clearhold.api.cli.event_check import FAULTY, CheckedLine, FileCheck
+from clearhold.api.cli.exits import fail
 from clearhold.api.cli.options import OptionalUrl, check_header
 from clearhold.client.event_lines import ByteStream, LineReader
 from clearhold.client.event_replay import (
@@ -33,12 +34,7 @@ from clearhold.client.event_replay import (
 from clearhold.store.clock import SystemClock
 
 EXIT_NOT_ALL_ACCEPTED: Final = 1
-EXIT_NOT_STARTED: Final = 2
 MAX_TRIES_LIMIT: Final = 1_000
-
-
-def register(app: typer.Typer) -> None:
-    app.command("replay")(replay)
 
 
 def replay(
@@ -71,7 +67,7 @@ def replay(
     try:
         stream, size = _open(file)
     except OSError as error:
-        _fail(f"{file} cannot be read: {error.strerror or error}.")
+        fail(f"{file} cannot be read: {error.strerror or error}.")
     with closing(stream):
         reader = LineReader(cast("ByteStream", stream))
         if check:
@@ -84,7 +80,7 @@ def replay(
 
 def _target(url: str | None, program: str | None, secret: str | None, endpoint_id: str | None) -> Target:
     if url is None or program is None or secret is None:
-        _fail("--url, --program and --secret are needed to send events; --check needs none of them.")
+        fail("--url, --program and --secret are needed to send events; --check needs none of them.")
     return Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
 
 
@@ -116,9 +112,9 @@ def _check(reader: LineReader, file: str, size: int | None) -> None:
 
         fault = checked.run(show)
     if fault is not None:
-        _fail(f"{file} holds no events: {fault}.")
+        fail(f"{file} holds no events: {fault}.")
     if not checked.counts:
-        _fail(_no_events(file))
+        fail(_no_events(file))
     for reason, (count, first) in checked.notes.items():
         typer.echo(f"{count:,} line{'s' if count > 1 else ''}, first line {first}: {reason}")
     table = Table.grid(padding=(0, 2))
@@ -187,8 +183,3 @@ def _report(tally: Tally, seconds: float, failure: str | None) -> None:
     if failure is not None:
         typer.echo(failure, err=True)
         typer.echo("To continue, run the command again: events already accepted are recognised by their id.", err=True)
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(EXIT_NOT_STARTED)

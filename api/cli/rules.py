@@ -7,7 +7,7 @@ Exit codes  0 valid, or equal; 1 a file has faults or differs, or the service re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 import msgspec
 import typer
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from clearhold.api.cli.exits import EXIT_NOT_STARTED, fail, note
 from clearhold.api.cli.options import Operator, Url, token_option
 from clearhold.api.cli.rule_files import RuleFileError, read_rules
 from clearhold.client.answers import RefusedError, UnreachableError
@@ -25,7 +26,6 @@ from clearhold.features.core.rules import Rule, RuleStatus, rule_hash
 from clearhold.features.rules.words import sentence_of
 
 EXIT_WRONG: Final = 1
-EXIT_NOT_STARTED: Final = 2
 ANSWER_WITHIN_S: Final = 60.0
 _UNKNOWN_TOKEN: Final = 401
 _WIDTH: Final = 140
@@ -102,9 +102,9 @@ def backtest(
     of_file = file.suffix.lower() in _SUFFIXES or file.exists()
     written = _rules_of(file) if of_file else ()
     if of_file and not written:
-        _fail(f"{file} holds no rules.", EXIT_WRONG)
+        fail(f"{file} holds no rules.", EXIT_WRONG)
     if write and not of_file:
-        _fail("--write needs a file of rules, and this is the id of one.")
+        fail("--write needs a file of rules, and this is the id of one.")
     with _service(url, token, operator) as service:
         _bring_over(service, written, write=write)
         rule_ids = [rule.id for rule in written] if of_file else [rules]
@@ -124,7 +124,7 @@ def _bring_over(service: ClearholdClient, written: Sequence[Rule], *, write: boo
         if stored is None or rule_hash(stored) != rule_hash(rule):
             others.append((rule, etag))
     if others and not write:
-        _fail(
+        fail(
             f"Missing or different on the service: {', '.join(rule.id for rule, _ in others)}. "
             "clearhold rules diff shows the difference, --write writes the rules.",
             EXIT_WRONG,
@@ -236,12 +236,12 @@ def _rules_of(file: Path) -> tuple[Rule, ...]:
     try:
         return read_rules(file)
     except OSError as error:
-        _fail(f"{file} cannot be read: {error.strerror}.")
+        fail(f"{file} cannot be read: {error.strerror}.")
     except RuleFileError as error:
         for fault in error.faults:
             line = "" if fault.line is None else f":{fault.line}"
-            _note(f"{file}{line}: {f'{fault.path} {fault.sentence}'.strip()}")
-        _fail(_count(len(error.faults), "fault"), EXIT_WRONG)
+            note(f"{file}{line}: {f'{fault.path} {fault.sentence}'.strip()}")
+        fail(_count(len(error.faults), "fault"), EXIT_WRONG)
 
 
 @contextmanager
@@ -251,19 +251,10 @@ def _service(url: str, token: str, operator: str) -> Iterator[ClearholdClient]:
         try:
             yield client
         except RefusedError as error:
-            _fail(str(error), EXIT_NOT_STARTED if error.status == _UNKNOWN_TOKEN else EXIT_WRONG)
+            fail(str(error), EXIT_NOT_STARTED if error.status == _UNKNOWN_TOKEN else EXIT_WRONG)
         except UnreachableError as error:
-            _fail(str(error))
+            fail(str(error))
 
 
 def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _note(sentence: str) -> None:
-    typer.echo(sentence, err=True)
-
-
-def _fail(sentence: str, code: int = EXIT_NOT_STARTED) -> NoReturn:
-    _note(sentence)
-    raise typer.Exit(code)

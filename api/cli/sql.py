@@ -11,10 +11,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 
+from clearhold.api.cli.exits import fail
 from clearhold.api.cli.sql_output import Format, write_answer
 from clearhold.api.cli.sql_prompt import run_prompt
 from clearhold.flows.running.own_python import import_environment, module_command
@@ -23,12 +24,7 @@ from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryE
 from clearhold.store.data_dir import LAYOUT
 
 EXIT_FAILED: Final = 1
-EXIT_NOTHING: Final = 2
 MOST_THREADS: Final = 1_024
-
-
-def register(app: typer.Typer) -> None:
-    app.command("sql")(sql)
 
 
 def sql(
@@ -45,15 +41,15 @@ def sql(
 ) -> None:
     """Query the lake for analysts. Without a query it reads standard input, or prompts on a terminal."""
     if query is not None and file is not None:
-        _fail("Give either a query or --file.", EXIT_NOTHING)
+        fail("Give either a query or --file.")
     try:
         if not (data / LAYOUT).is_file() and not (data / "lake").is_dir():
-            _fail(f"{data} is not a data directory.", EXIT_NOTHING)
+            fail(f"{data} is not a data directory.")
         session = AnalystSession.open(data, threads=threads or max(1, (os.cpu_count() or 1) // 2))
     except NoLakeError as error:
-        _fail(str(error), EXIT_NOTHING)
+        fail(str(error))
     except PermissionError:
-        _fail(f"This user may not read {data}; docs/lake.md lists the permissions.", EXIT_NOTHING)
+        fail(f"This user may not read {data}; docs/lake.md lists the permissions.")
     with closing(session):
         if query is None and file is None and sys.stdin.isatty():
             run_prompt(session, form)
@@ -63,9 +59,9 @@ def sql(
             for answer in session.answers(text):
                 write_answer(answer, form)
         except UnicodeDecodeError:
-            _fail("The queries are not text in UTF-8.", EXIT_NOTHING)
+            fail("The queries are not text in UTF-8.")
         except QueryError as error:
-            _fail(str(error), EXIT_FAILED)
+            fail(str(error), EXIT_FAILED)
 
 
 def _text_of(query: str | None, file: Path | None) -> str:
@@ -82,10 +78,5 @@ def run_sql_aside(arguments: Sequence[str]) -> int:
 def main() -> None:
     """``clearhold sql`` alone, in the process of low priority."""
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    register(alone)
+    alone.command()(sql)
     alone(sys.argv[2:], prog_name="clearhold sql")  # after the name of this module
-
-
-def _fail(sentence: str, code: int) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(code)

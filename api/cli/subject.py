@@ -8,12 +8,13 @@ Exit codes  0 the file is whole and its links hold; 1 it is not; 2 there is noth
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from clearhold.api.cli.exits import EXIT_NOT_STARTED, fail
 from clearhold.api.cli.options import Operator, Url, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
@@ -22,13 +23,8 @@ from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, Sub
 from clearhold.store.subjects.things import SubjectKind
 
 EXIT_BROKEN: Final = 1
-EXIT_NOTHING: Final = 2
 _RESOURCES: Final = {SubjectKind.ENTITY: "entities", SubjectKind.COUNTERPARTY: "counterparties"}
 _SHOW_EVERY_LINES: Final = 200
-
-
-def register(app: typer.Typer) -> None:
-    app.command("subject")(subject)
 
 
 def subject(
@@ -47,7 +43,7 @@ def subject(
     """Write all stored data about one subject into a file, for an examiner or a court."""
     part = out.with_name(f"{out.name}.part")
     if out.exists():
-        _fail(f"{out} is there already; name another file with --out.", EXIT_NOTHING)
+        fail(f"{out} is there already; name another file with --out.")
     try:
         with ClearholdClient(url, token=token, operator=operator) as client:
             check = SubjectCheck(public_keys_of(client.published_keys()))
@@ -56,11 +52,11 @@ def subject(
             result = _receive(check, first, lines, part)
     except (RefusedError, UnreachableError, ValueError) as error:
         broke = f" The received lines are in {part}." if part.exists() else ""
-        _fail(f"{error}{broke}", EXIT_BROKEN if part.exists() else EXIT_NOTHING)
+        fail(f"{error}{broke}", EXIT_BROKEN if part.exists() else EXIT_NOT_STARTED)
     except BrokenSubjectError as error:
-        _fail(f"FAIL: {error} The received lines are in {part}.", EXIT_BROKEN)
+        fail(f"FAIL: {error} The received lines are in {part}.", EXIT_BROKEN)
     except OSError as error:
-        _fail(f"{error.filename} cannot be written: {error.strerror}.", EXIT_NOTHING)
+        fail(f"{error.filename} cannot be written: {error.strerror}.")
     part.rename(out)
     typer.echo(
         f"{out}: {result.subject} of {result.tenant}, {result.rows:,} rows as of log offset {result.offset}, "
@@ -94,8 +90,3 @@ def _progress() -> Iterator[Progress]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as progress:
         yield progress
-
-
-def _fail(sentence: str, code: int) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(code)

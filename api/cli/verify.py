@@ -7,28 +7,24 @@ Exit codes  0 the record is intact; 1 it is not; 2 the check could not start
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from clearhold.api.cli.exits import fail
 from clearhold.store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
 from clearhold.store.record.notes import Checkpoint, NoteError, opened_note
 from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult, is_subject_export
 
 EXIT_BROKEN: Final = 1
-EXIT_NOT_STARTED: Final = 2
 _NEEDED: Final = (
     "Needed are, in this order: an export (GET /api/record/export, or GET /api/entities/{id}/export), the published "
     "keys (GET /.well-known/jwks.json) and the checkpoints that you kept (GET /api/record/checkpoint)."
 )
 _SHOW_EVERY_LINES: Final = 5_000
 _LONGEST_MANIFEST_BYTES: Final = 4 << 20
-
-
-def register(app: typer.Typer) -> None:
-    app.command("verify")(verify)
 
 
 def verify(
@@ -59,9 +55,9 @@ def verify(
         keys = public_keys_of(jwks.read_bytes())
         texts = [(path, path.read_bytes()) for path in checkpoints or ()]
     except OSError as error:
-        _fail(f"{error.filename} cannot be read: {error.strerror}. {_NEEDED}", EXIT_NOT_STARTED)
+        fail(f"{error.filename} cannot be read: {error.strerror}. {_NEEDED}")
     except ValueError as error:
-        _fail(f"{jwks}: {error} {_NEEDED}", EXIT_NOT_STARTED)
+        fail(f"{jwks}: {error} {_NEEDED}")
     kept = [_opened(path, text, keys) for path, text in texts]
     try:
         if _is_of_subject(export):
@@ -73,9 +69,9 @@ def verify(
             _feed(check, export, size)
             _say_record(check.finish(), is_range=is_range)
     except OSError as error:
-        _fail(f"{export} cannot be read: {error.strerror}.", EXIT_NOT_STARTED)
+        fail(f"{export} cannot be read: {error.strerror}.")
     except (BrokenExportError, BrokenSubjectError) as error:
-        _fail(f"FAIL: {error}", EXIT_BROKEN)
+        fail(f"FAIL: {error}", EXIT_BROKEN)
 
 
 def _is_of_subject(export: Path) -> bool:
@@ -103,7 +99,7 @@ def _opened(path: Path, text: bytes, keys: Sequence[bytes]) -> Checkpoint:
     try:
         return opened_note(text.decode(errors="replace"), keys)
     except NoteError as error:
-        _fail(f"FAIL: {path}: {error}", EXIT_BROKEN)
+        fail(f"FAIL: {path}: {error}", EXIT_BROKEN)
 
 
 def _feed(check: ExportCheck | SubjectCheck, export: Path, size: int) -> None:
@@ -126,8 +122,3 @@ def _sentence(chain: ChainFound, *, is_range: bool) -> str:
     behind = chain.links - (chain.signed or 0)
     tail = f", {behind:,} newer ones are not under it" if behind else ""
     return f"ok {chain.chain}: {chain.links:,} links, the checkpoint is over {chain.signed or 0:,}{tail}"
-
-
-def _fail(sentence: str, code: int) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(code)

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
-from clearhold.api.cli.lake import EXIT_DAMAGED, EXIT_LATE, EXIT_NONE, LATE_AFTER_S
+from clearhold.api.cli.exits import EXIT_NOT_STARTED
+from clearhold.api.cli.lake import EXIT_DAMAGED, EXIT_LATE, LATE_AFTER_S
 from clearhold.api.cli.main import app
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.store.analysts.parts import Ended, Part, PartList, write_parts
@@ -103,7 +104,7 @@ def test_given_days_that_retention_ended_or_has_yet_to_end_when_asked_then_it_sa
 def test_given_no_lake_or_no_data_directory_when_asked_then_a_sentence_says_so(data: Path, tmp_path: Path) -> None:
     none, nowhere = status(data), status(tmp_path)
 
-    assert (none.exit_code, nowhere.exit_code) == (EXIT_NONE, EXIT_NONE)
+    assert (none.exit_code, nowhere.exit_code) == (EXIT_NOT_STARTED, EXIT_NOT_STARTED)
     assert "has no lake yet" in none.stderr
     assert "is not a data directory" in nowhere.stderr
 
