@@ -314,7 +314,7 @@ def test_given_an_approved_activation_when_the_log_fails_it_then_the_next_proces
     taken_up = approve(api, tenant, action["id"], "second@bank.test").json()
     assert taken_up["status"] == "approved"
 
-    api.on_loop(lambda: api.actions.executor.conclude(tenant["id"], action["id"], within_s=20))
+    api.on_loop(lambda: api.bank_work.executor.conclude(tenant["id"], action["id"], within_s=20))
     api.catch_up()
 
     done = api.client.get(f"/api/actions/{action['id']}", headers=api.operator(tenant)).json()

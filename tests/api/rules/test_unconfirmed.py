@@ -26,7 +26,7 @@ def approve_in_vain(rules: RuleCalls, *, in_log: bool = True) -> str:
 def swept(rules: RuleCalls, action_id: str) -> dict[str, Any]:
     """An approved action that the executor takes up once more."""
     api = rules.api
-    api.on_loop(lambda: api.actions.executor.conclude(rules.tenant["id"], action_id, within_s=20))
+    api.on_loop(lambda: api.bank_work.executor.conclude(rules.tenant["id"], action_id, within_s=20))
     api.catch_up()
     action: dict[str, Any] = api.client.get(f"/api/actions/{action_id}", headers=api.operator(rules.tenant)).json()
     return action

@@ -43,7 +43,7 @@ def test_given_an_activation_that_nobody_heard_of_then_the_next_one_follows_it_a
     assert in_force(cards, program)[0] == "trs-v1+scorecard-v1"
 
     assert cards.approve(cards.activate("scorecard-v2").json()["id"])["status"] == "executed"
-    cards.api.on_loop(lambda: cards.api.actions.executor.conclude(cards.tenant["id"], lost, within_s=20))
+    cards.api.on_loop(lambda: cards.api.bank_work.executor.conclude(cards.tenant["id"], lost, within_s=20))
     cards.api.catch_up()
 
     path = f"/api/actions/{lost}"

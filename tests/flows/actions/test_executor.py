@@ -36,7 +36,7 @@ UNRECORDABLE: Final = (
 @pytest.fixture(autouse=True)
 def quick(acting: Acting, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bank that is asked again at once, and not often."""
-    monkeypatch.setattr(acting.api.actions.executor, "_retry_after_s", PAUSES)
+    monkeypatch.setattr(acting.api.bank_work.executor, "_retry_after_s", PAUSES)
 
 
 def on_loop(acting: Acting, call: Callable[[], Awaitable[Any]]) -> Any:
@@ -126,7 +126,7 @@ def test_given_a_bank_that_never_says_when_sent_as_often_as_may_be_then_it_faile
     assert "Look at the target at the bank" in action["error"]
     assert (action["bankResponse"]["attempts"], action["bankResponse"]["status"]) == (len(PAUSES) + 1, 500)
     assert len(acting.taken) == len(PAUSES) + 1
-    assert acting.api.actions.executor.counts.executions["cancel_transfer", "unknown"]
+    assert acting.api.bank_work.executor.counts.executions["cancel_transfer", "unknown"]
 
 
 def test_given_a_retry_after_when_sent_again_then_not_before_it(
@@ -140,7 +140,7 @@ def test_given_a_retry_after_when_sent_again_then_not_before_it(
 
     acting.bank.fail_next(status=429, retry_after="7", method="POST")
     acting.bank.fail_next(status=503, retry_after="86400", method="POST")
-    monkeypatch.setattr(acting.api.actions.executor, "_pause", sleep)
+    monkeypatch.setattr(acting.api.bank_work.executor, "_pause", sleep)
 
     assert acting.request()["status"] == "executed"
     assert slept == [7, executor.MAX_RETRY_AFTER_S]
@@ -205,9 +205,9 @@ def test_given_what_the_last_process_may_have_sent_when_the_bank_is_out_of_reach
     if change == "key":
         acting.remove_key()
     else:
-        monkeypatch.setattr(acting.api.actions.executor, "_bank", None)
+        monkeypatch.setattr(acting.api.bank_work.executor, "_bank", None)
     acting.api.clock.advance(1_000_000)
-    monkeypatch.setattr(acting.api.actions.executor, "_started_at", acting.api.clock.now())
+    monkeypatch.setattr(acting.api.bank_work.executor, "_started_at", acting.api.clock.now())
 
     on_loop(acting, lambda: swept(acting))
     eventually(lambda: acting.read(waiting)["status"] == "failed")
@@ -221,9 +221,9 @@ def test_given_a_log_of_the_start_that_is_not_committed_when_an_action_is_left_t
 ) -> None:
     waiting = approved_and_left(acting, monkeypatch)
     began = asyncio.Event()
-    monkeypatch.setattr(acting.api.actions.executor, "_began", began)
+    monkeypatch.setattr(acting.api.bank_work.executor, "_began", began)
 
-    on_loop(acting, lambda: acting.api.actions.executor.conclude(acting.tenant["id"], waiting, within_s=0.1))
+    on_loop(acting, lambda: acting.api.bank_work.executor.conclude(acting.tenant["id"], waiting, within_s=0.1))
     before = acting.taken
     on_loop(acting, lambda: swept(acting))
     eventually(lambda: acting.read(waiting)["status"] == "executed")
@@ -261,7 +261,7 @@ def test_given_a_log_that_does_not_answer_when_the_bank_has_then_the_outcome_is_
 
     assert acting.request()["status"] == "executed"
     assert len(acting.taken) == 1
-    assert acting.api.actions.executor.counts.unrecorded >= 2
+    assert acting.api.bank_work.executor.counts.unrecorded >= 2
 
 
 def test_given_any_outcome_then_no_log_line_and_no_record_has_the_key(acting: Acting) -> None:
@@ -285,7 +285,7 @@ def approved_and_left(acting: Acting, monkeypatch: pytest.MonkeyPatch) -> str:
 
     waiting = acting.request(FREEZE)
     with monkeypatch.context() as patched:
-        patched.setattr(acting.api.actions.executor, "conclude", ignored)
+        patched.setattr(acting.api.bank_work.executor, "conclude", ignored)
         assert_refused(acting.approve(waiting["id"]), 503)
     assert acting.read(waiting["id"])["status"] == "approved"
     action_id: str = waiting["id"]
@@ -303,7 +303,7 @@ async def swept(acting: Acting) -> None:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(asyncio, "sleep", sleep)
-        sweeping = asyncio.create_task(acting.api.actions.executor.run())
+        sweeping = asyncio.create_task(acting.api.bank_work.executor.run())
         await over.wait()
         sweeping.cancel()
         await asyncio.wait([sweeping])
