@@ -1,7 +1,4 @@
-"""The bank's reports of transfers.
-
-Most arrive once and in order; some arrive twice, or one place late.
-"""
+"""The bank's reports of transfers. Most arrive once and in order; some arrive twice, or one place late."""
 
 from random import Random
 from typing import Any, Final
