@@ -16,7 +16,7 @@ Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 _N: Final = about("How many indicators were measured.")
 _NAME: Final = about("Name of the indicator.")
-_N_OF_KRI_DELTA: Final = about("How many observations the value rests on.")
+_N_OF_KRI_DELTA: Final = about("The number of observations behind the value.")
 
 
 class ActorQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

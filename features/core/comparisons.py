@@ -27,11 +27,11 @@ class CardFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """
 
     to_review: Annotated[int, about("Transfers in review and hold.")]
-    per_thousand: Annotated[float | None, about("The same of a thousand transfers.")]
+    per_thousand: Annotated[float | None, about("Transfers in review and hold of a thousand.")]
     hold: Annotated[int, about("Transfers in hold.")]
     unscored: Annotated[int, about("Transfers without a score.")]
     precision: Annotated[Measured, about("The bad share of transfers in review and hold with a matured label.")]
-    recall: Annotated[Measured, about("The share of those in review and hold among all that are labelled bad.")]
+    recall: Annotated[Measured, about("The share in review and hold of all transfers labelled bad.")]
 
 
 class PairedTest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

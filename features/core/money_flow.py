@@ -2,7 +2,7 @@
 
 Errors  KeyError for words outside of ``Rail``, ``Direction`` and ``AchType``
 Source  the bank's public event pages: an outgoing ACH debit pulls money in, an incoming one takes it out. Directions of
-        checks are turned round where they are read (``features/bank/transfers.py``): here they are our own.
+        checks are inverted by their reader (``features/bank/transfers.py``): here they are our own.
 """
 
 from itertools import product

@@ -25,7 +25,7 @@ RULE_REVIEW: Final = ReviewQuestion(
 
 
 def matching_rules(program: ProgramState, vector: FeatureVector) -> tuple[RuleInForce, ...]:
-    """The rules in force in the program that the vector meets: active rules first, then rules in testing."""
+    """The rules in force in the program that match the vector: active rules first, then rules in testing."""
     in_force = program.policies.rules()
     if not in_force.rules:
         return ()

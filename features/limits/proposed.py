@@ -109,7 +109,7 @@ def assess_proposed(
 
 
 class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The ladder held against a proposed transfer; ``hard`` when any hit is."""
+    """The ladder applied to a proposed transfer; ``hard`` when any hit is."""
 
     hits: Annotated[tuple[LimitHit, ...], about("Caps that the amount would cross.")]
     hard: Annotated[bool, about("Whether any hit is hard.")]

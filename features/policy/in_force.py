@@ -81,7 +81,7 @@ def kris_in_force(program: Governed, at: int) -> KriBody:
 
 
 def thresholds_of(program: Governed, at: int) -> Thresholds:
-    """The reporting thresholds and lists of countries that a transfer of ``at`` is held against."""
+    """The reporting thresholds and lists of countries that a transfer of ``at`` is compared with."""
     return program.policies.thresholds(at)
 
 

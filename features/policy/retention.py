@@ -1,6 +1,6 @@
 """How long the lake for analysts keeps the days of each of its tables, and the least that a policy may say.
 
-The record, the database and the log's segments are kept for good, whatever a policy says: this is about the copy that
+The record, the database and the log's segments are kept for good under every policy: this is about the copy that
 analysts read. A table that no policy names is kept.
 
 Unit    days after the UTC day on which the log took a row in; None is kept for good

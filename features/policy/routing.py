@@ -53,7 +53,7 @@ class Routing(msgspec.Struct, frozen=True, kw_only=True):
     sla_tier: SlaTier
     auto_hold: bool
     is_closable: bool
-    """Whether nothing but the list of closable detectors can stand against closing the alert without a person."""
+    """Whether only the list of closable detectors can prevent closing the alert without a person."""
 
     def due_at(self, clock: ClockPolicy, opened_at: int) -> int:
         return opened_at + hours_us(clock, self.sla_tier)

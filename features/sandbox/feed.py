@@ -71,7 +71,7 @@ class Feed:
         return self.casting.draw.between(9_000, 11_000)
 
     def identity(self, party: Party, status: str, at: int, *, created_at: int) -> None:
-        """The entity as it is verified, and the event that says so."""
+        """The entity in one state of its verification, and its event."""
         data = objects.entity(party, status=status, created_at=created_at, updated_at=at)
         self.add("identity.created" if status == "PENDING" else f"identity.verification.{status.lower()}", data, at)
 

@@ -153,7 +153,7 @@ _TABLE: Final = (
     ),
     Scenario(
         name=ScenarioName.ACH_INCOMING_DEBIT_NSF,
-        description="Somebody else's ACH debit over the customer's balance, which the bank then returns.",
+        description="Another party's ACH debit over the customer's balance, which the bank then returns.",
         rails=(Rail.ACH,),
         play=_unfunded_debit,
     ),

@@ -1,7 +1,7 @@
 """Program Risk Score, prs-v1: the program's key risk indicators at watch or in breach.
 
 Unit    points 0-100, integers; None below 3 measured indicators
-n       the indicators that are measured; the confidence is their share of all that are defined
+n       the measured indicators; the confidence is their share of all defined ones
 Window  each indicator's own
 Errors  none
 Source  named with each indicator; the indicator's lines define watch and breach

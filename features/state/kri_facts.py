@@ -132,7 +132,7 @@ class KriFacts:
         return int(np.count_nonzero(decided & 1)), int(np.count_nonzero(decided != _UNDECIDED))
 
     def stale_and_screened(self, scores: LastScores, days: RescreenDays, now: int) -> tuple[int, int]:
-        """Entities past the cadence of their band, in whole days, and all that have a cadence."""
+        """Entities past the cadence of their band, in whole days, and all entities with a cadence."""
         screened = np.frombuffer(self._screened, np.int64)
         cadence = [days.unscored, *(getattr(days, band_word(score)) for score in range(_MAX_SCORE + 1))]
         due_before = now - (np.array(cadence) + 1) * DAY_US

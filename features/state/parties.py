@@ -145,7 +145,7 @@ class PartyDetails(NamedTuple):
 class CounterpartyBook:
     """Counterparties of one program, found by id, by routing number and last four, or by name.
 
-    At most ``NAME_LIMIT`` counterparties are looked at for one name or one account.
+    At most ``NAME_LIMIT`` counterparties are read for one name or one account.
     """
 
     NAME_LIMIT: Final = 64

@@ -89,7 +89,7 @@ class EntryResult(StrEnum):
     ALREADY = "already"  # it is held or escalated, without a decision since
     APPEALED = "appealed"  # it was appealed already; the appeal's alert may be decided and appealed
     NOT_FINAL = "not_final"  # an appeal needs a decision to appeal against
-    NOT_WAITING = "not_waiting"  # the action no longer waits for this; it stays as it is
+    NOT_WAITING = "not_waiting"  # the action no longer waits for this; it does not change
     PENDING = "pending"  # the same change waits for its approver
     UNCHANGED = "unchanged"  # the requested version is in force already
     SAME_CAP = "same_cap"  # the cap requested is the one in force

@@ -63,7 +63,7 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     value: Annotated[float | None, about("As measured, never smoothed; null when not measured.")]
-    n: Annotated[int, about("How many observations the value rests on.")]
+    n: Annotated[int, about("The number of observations behind the value.")]
     unit: KriUnit
     threshold: float | None
     status: Annotated[

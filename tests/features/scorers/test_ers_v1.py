@@ -81,7 +81,7 @@ def test_given_points_at_an_edge_then_the_band_changes_there(points: int, band: 
 def test_given_a_transfers_score_then_the_sentence_says_when_and_how_much() -> None:
     (reason,) = scored(transfer_score=80, transfer_score_days=3).reasons
 
-    assert reason.sentence == "A transfer of 3 days ago scored 80, which counts for 68 now."
+    assert reason.sentence == "A transfer 3 days ago scored 80; 68 points remain today."
 
 
 @pytest.mark.parametrize("status", [None, *(status.value for status in VerificationStatus)])

@@ -54,9 +54,7 @@ def test_given_a_breach_then_the_sentence_names_indicator_value_threshold_and_n(
 
     (reason,) = scored({KriName.ACH_UNAUTHORIZED_RETURN_RATE: rate}).reasons
 
-    assert reason.sentence == (
-        "ach_unauthorized_return_rate is in breach with 0.0061 against a threshold of 0.005 (n = 812)."
-    )
+    assert reason.sentence == "ach_unauthorized_return_rate is in breach: 0.0061, threshold 0.005 (n = 812)."
 
 
 @pytest.mark.parametrize(("measured", "value", "confidence"), [(2, None, None), (3, 25, 0.17), (9, 25, 0.5)])
