@@ -8,7 +8,7 @@ import duckdb
 
 from clearhold.api.stores import Stores
 from clearhold.api.wiring import wired_record
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Scorers
 from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.scorers import ScorerProcesses

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 from unittest.mock import patch
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.emit import Emit
-from clearhold.features.shard.shards import Shards
+from clearhold.features.core.rows.record import Emit
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer import forked_snapshots, process
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
 

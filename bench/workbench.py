@@ -16,7 +16,7 @@ from bench.stream_events import Traffic
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.events import EventRow
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.scorers import ScorerProcesses

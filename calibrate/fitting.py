@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from clearhold.calibrate.request import NoCardError
 from clearhold.calibrate.samples import BAD, Column, Samples, inputs_of
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.bands import HOLD_FROM
+from clearhold.features.core.reason import HOLD_FROM
 from clearhold.features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard
 from clearhold.features.scorers.card_check import MOST_WEIGHED
 from clearhold.features.scorers.engine import CompiledCard

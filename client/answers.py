@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 
 SIGNATURE_HEADER: Final = "Bank-Signature"
 ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"

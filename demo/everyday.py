@@ -8,7 +8,7 @@ from typing import Final
 from clearhold.demo.moves import Move
 from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE, Other, Party, Program
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
+from clearhold.features.sandbox.parties import Ending, EventFamily
 
 PAY_DAYS: Final = frozenset({1, 16})
 CARD_DECLINE_IN: Final = 25

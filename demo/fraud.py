@@ -3,7 +3,7 @@
 from clearhold.demo.moves import Move
 from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE, Party
 from clearhold.demo.story import Cast, Strangers, Tempo, out
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
+from clearhold.features.sandbox.parties import Ending, EventFamily
 
 
 def just_under_10k(strangers: Strangers, cast: Cast, at: int, tempo: Tempo) -> list[Move]:

@@ -1,7 +1,7 @@
 """A move: one future transfer, before the bank reports it."""
 
 from clearhold.demo.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import EventFamily, PlannedTransfer
+from clearhold.features.sandbox.parties import EventFamily, PlannedTransfer
 
 
 class Move(PlannedTransfer, frozen=True, kw_only=True):

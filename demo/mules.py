@@ -5,7 +5,7 @@ from typing import Final
 from clearhold.demo.moves import Move
 from clearhold.demo.parties import LENDING, PAYROLL, REMITTANCE, account_of
 from clearhold.demo.story import Cast, Strangers, Tempo, out
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
+from clearhold.features.sandbox.parties import Ending, EventFamily
 
 MULE_PAYERS: Final = 6
 RING: Final = ("ring_1", "ring_2", "ring_3")

@@ -3,8 +3,8 @@
 from typing import Any
 
 from clearhold.demo.moves import Move
-from clearhold.features.bank.event_families import RAIL_OF_FAMILY
-from clearhold.features.sandbox.planned_transfer import EventFamily
+from clearhold.features.bank.event_types import RAIL_OF_FAMILY
+from clearhold.features.sandbox.parties import EventFamily
 
 
 def preflight_request(program_id: str, move: Move, *, on_file: bool) -> dict[str, Any]:

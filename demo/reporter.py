@@ -10,7 +10,7 @@ from clearhold.demo.parties import Other
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.lives import life_of, reports_of
-from clearhold.features.sandbox.planned_transfer import EventFamily
+from clearhold.features.sandbox.parties import EventFamily
 
 TWICE_IN: Final = 60
 LATE_IN: Final = 80

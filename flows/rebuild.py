@@ -20,8 +20,7 @@ import msgspec
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.features.shard.shard import ShardState
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.flows.stream.row_batch import batch_of
 from clearhold.flows.stream.shard_step import ShardChunk, ShardStep, StepContext
 from clearhold.store.clock import Clock

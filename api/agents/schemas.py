@@ -10,7 +10,7 @@ from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.agents import AgentImportRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.core.words import about
-from clearhold.features.scorers.scorecard import confidence_of
+from clearhold.features.scorers.engine import confidence_of
 from clearhold.store.duck.agents import StoredAgent
 
 

@@ -10,7 +10,7 @@ from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageL
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.api.transfers.schemas import Transfer
-from clearhold.features.alerts.draft import Draft
+from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow

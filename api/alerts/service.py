@@ -21,7 +21,7 @@ from clearhold.api.log.refusals import unknown_alert
 from clearhold.api.program_service import ProgramService
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.api.transfers.service import TransferService
-from clearhold.features.alerts.draft import Draft
+from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow

@@ -10,9 +10,8 @@ from typing import Final
 import msgspec
 
 from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
-from clearhold.features.bank.envelope import EnvelopeError, read_envelope
+from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
 from clearhold.features.bank.events import decode_event
-from clearhold.features.bank.file_formats import format_fault
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.events import EventRow

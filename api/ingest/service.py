@@ -20,8 +20,7 @@ import msgspec
 
 from clearhold.api.http.envelope import header_values
 from clearhold.api.log.pending_entries import EventKey, PendingEntries
-from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, read_envelope
-from clearhold.features.bank.file_formats import format_fault
+from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, format_fault, read_envelope
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.words import about

@@ -15,7 +15,7 @@ from clearhold.api.metrics.schemas import (
     MetricsCoverage,
     TimeToDecision,
 )
-from clearhold.features.bank.event_families import READ_FAMILIES
+from clearhold.features.bank.event_types import READ_FAMILIES
 from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import DAY_US, format_instant

@@ -14,9 +14,9 @@ from clearhold.api.html.page import Page, about, columns, printed_page, section,
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS
-from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM
 from clearhold.features.core.entries.kris import KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant
+from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
 from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import WAITING, Band
 

@@ -12,8 +12,7 @@ from clearhold.api.http.fields import RULE_OF_PATTERN, WEEK
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.lists import FROM_BEFORE_TO, instant_in
 from clearhold.features.core.errors import FieldCode, invalid
-from clearhold.features.core.instants import DAY_US, DAYS_7
-from clearhold.features.core.weeks import IsoWeek, parse_week, week_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, IsoWeek, parse_week, week_of
 from clearhold.store.tables.predicate import Span
 
 DEFAULT_DAYS: Final = 30

@@ -28,11 +28,10 @@ from clearhold.api.reports.schemas import (
 from clearhold.api.reports.weekly_summary import weekly_paragraphs
 from clearhold.features.core.day_totals import DayTotals, sum_of
 from clearhold.features.core.entries.kris import KriStatus, KriValue
-from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
+from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek, format_instant, week_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AlertStatus, Band
-from clearhold.features.core.weeks import FIRST_WEEK, IsoWeek, week_of
 from clearhold.features.policy.book import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.shard.questions import Owner

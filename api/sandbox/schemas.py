@@ -12,9 +12,9 @@ from clearhold.api.preflight.schemas import CounterpartyRequest
 from clearhold.api.reports.conversions import signals_of
 from clearhold.api.reports.schemas import ScoreSignal
 from clearhold.features.bank.event_types import event_type as read_type
-from clearhold.features.core.bands import band_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.reason import band_of
 from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
 from clearhold.features.core.words import about
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder

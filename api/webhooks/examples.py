@@ -12,12 +12,12 @@ from clearhold.api.webhooks.schemas import WebhookPayload, to_payload
 from clearhold.features.core.entries.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.ids import WEBHOOK_EVENT_IDS
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.webhooks.event_types import EventType
 from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,
     AlertOpened,
     Data,
+    EventType,
     DispositionSigned,
     KriSnapshotTaken,
     LabelRecorded,

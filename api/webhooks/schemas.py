@@ -12,7 +12,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about, minted
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
-from clearhold.features.webhooks.event_types import SUBSCRIBABLE, EventType
+from clearhold.features.webhooks.payloads import SUBSCRIBABLE, EventType
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery
 

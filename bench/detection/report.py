@@ -34,8 +34,8 @@ from bench.detection.measures import (
     touched,
     volume_of,
 )
-from clearhold.features.core.bands import band_of
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.reason import band_of
 from clearhold.features.core.vocabulary import Band
 
 VOLUMES_PER_THOUSAND: Final = (5, 10, 20, 35)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from clearhold.features.bank.event_examples import EXAMPLES
-from clearhold.features.bank.event_families import TRANSFER_ID_PREFIXES
+from clearhold.features.bank.event_types import TRANSFER_ID_PREFIXES
 from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
@@ -17,7 +17,7 @@ from clearhold.features.bank.event_fields import (
 from clearhold.features.bank.event_states import STATES
 from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.signing_snippets import SNIPPETS
-from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
+from clearhold.features.bank.return_codes import STATUS_OF_CARD_SUFFIX
 from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
 from docs.pages.wrapping import paragraph
 

@@ -9,8 +9,8 @@ from clearhold.features.core.scorecards import Bin
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.scorecard import CEILING, PROPOSED
+from clearhold.features.scorers.signal import Family
+from clearhold.features.scorers.engine import CEILING, PROPOSED
 from clearhold.features.scorers.signal import ANY_RAIL, Signal
 from docs.pages.wrapping import paragraph
 

@@ -16,7 +16,7 @@ from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyChang
 from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.ids import derived_id
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.policies import emit_composed
 from clearhold.features.policy.autonomy import changed, closable_detectors, is_narrower, without
 from clearhold.features.policy.bodies import PolicyBody

@@ -17,7 +17,7 @@ from clearhold.features.core.entries.limits import (
     digits_of,
 )
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.policies import bring_into_force
 from clearhold.features.limits.cap_usage import cap_usage
 from clearhold.features.policy.bodies import ActiveVersion, LimitsBody

@@ -23,7 +23,7 @@ from clearhold.features.core.entries.actions import (
 )
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState

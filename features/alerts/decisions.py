@@ -36,7 +36,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.rows.alerts import LabelRow
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
 from clearhold.features.detectors.amount import STRUCTURING
 from clearhold.features.policy.in_force import InForce, policy_in_force

@@ -20,8 +20,8 @@ from clearhold.features.alerts.evidence_bodies import (
     LastingEvidence,
     MoneyPath,
     ProgramEvidence,
+    rule_evidence,
 )
-from clearhold.features.alerts.rule_evidence import rule_evidence
 from clearhold.features.catalogue.features import FEATURES, NAME_OF
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.instants import format_instant

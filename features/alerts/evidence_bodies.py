@@ -1,12 +1,81 @@
-"""Bodies of evidence: of an alert on transfers, of an alert on a program, and of an appeal.
+"""Bodies of evidence: of an alert on transfers, of an alert on a program, and of an appeal; drafts.
 
-Unit    cents are strings of digits, instants are texts; it holds ids and never names
+Unit    cents are strings of digits, instants are texts; it holds ids and never names;
+        a rule's name and note are the bank's and stay out
 """
+
+from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
-from clearhold.features.alerts.rule_evidence import RuleEvidence
+from clearhold.features.catalogue.feature import Feature
+from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.reason import Reason
+from clearhold.features.core.rules import RuleValue, Scalar
+from clearhold.features.core.words import about
+from clearhold.features.policy.rule_set import RuleInForce
+from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
+
+
+class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A condition that held, with the observed value; the operator may need no ``value`` to compare with."""
+
+    field: str
+    op: str
+    value: RuleValue | msgspec.UnsetType
+    observed: Scalar
+
+
+class RuleEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``sha256`` is the digest of the whole rule, which its backtest and its activation cite too."""
+
+    rule_id: str
+    sha256: str
+    version: str
+    action: str
+    conditions: tuple[ConditionEvidence, ...]
+
+
+def rule_evidence(match: RuleInForce, vector: FeatureVector) -> RuleEvidence:
+    """The rule with the values of the transfer's vector."""
+    rule = match.rule
+    return RuleEvidence(
+        rule_id=rule.id,
+        sha256=match.sha256,
+        version=match.version,
+        action=rule.action.value,
+        conditions=tuple(
+            ConditionEvidence(
+                field=condition.field,
+                op=condition.op.value,
+                value=condition.value,
+                observed=_observed(RULE_FIELD_OF[condition.field], vector),
+            )
+            for condition in rule.when
+        ),
+    )
+
+
+def _observed(feature: Feature, vector: FeatureVector) -> Scalar:
+    value: Scalar = getattr(vector, feature.column)
+    return str(value) if value is not None and kind_of(feature) is FieldKind.MONEY else value
+
+
+class Recommendation(StrEnum):
+    CLOSE = "close"
+    HOLD = "hold"
+    ESCALATE = "escalate"
+
+
+class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A proposed narrative. A template has no confidence and no model."""
+
+    narrative: str
+    recommendation: Recommendation
+    confidence: Annotated[float | None, about("0 to 1; null for a draft made from a template.")] = None
+    narrative_model: str | None = None
+
 
 Figure = str | int | float | bool | None
 

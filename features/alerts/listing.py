@@ -11,7 +11,7 @@ from typing import Final
 from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.detectors.detector import DetectionContext
 from clearhold.features.detectors.finding import listed_finding
 from clearhold.features.landing.landing_result import known_result

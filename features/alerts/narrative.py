@@ -11,8 +11,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.draft import Draft, Recommendation
-from clearhold.features.alerts.evidence_bodies import Evidence, Figure
+from clearhold.features.alerts.evidence_bodies import Draft, Evidence, Figure, Recommendation
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD
 from clearhold.features.core.rules import RuleAction

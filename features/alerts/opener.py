@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.draft import Draft
 from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of, text_of
+from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.alerts.narrative import draft_of, policy_close
 from clearhold.features.alerts.rows import (
     SignedDecision,
@@ -26,7 +26,7 @@ from clearhold.features.alerts.rows import (
 )
 from clearhold.features.core.instants import HOURS_48, format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
 from clearhold.features.detectors.band import DETECTOR_OF_BAND
 from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, worse_of

@@ -2,6 +2,9 @@
 
 A transfer in review or hold without an alert gets one. ``features/alerts/opener.py`` decides which alert a finding
 joins or opens.
+
+Matches of rules that log and of rules in testing are counted. A rule that opens an alert is not: the alert is its
+match.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +13,12 @@ import msgspec
 
 from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from clearhold.features.alerts.opener import AlertOpener
-from clearhold.features.alerts.rule_matches import emit_rule_matches
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.policies import RuleMatchRow
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import LabelValue, SubjectType
 from clearhold.features.detectors.band import DETECTOR_OF_BAND
 from clearhold.features.detectors.caps import cap_finding
@@ -31,6 +34,7 @@ from clearhold.features.detectors.table import TRIGGERS
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
@@ -138,3 +142,29 @@ def _finding_return(program: ProgramState, landed: LandingResult, *, is_news: bo
     if returned is None or not (returned.code == FROZEN_RETURN_CODE or (is_news and stands_unauthorized(returned))):
         return None
     return returned
+
+
+def emit_rule_matches(
+    context: DetectionContext, matches: Sequence[RuleInForce], position: EntryPosition, emit: Emit
+) -> None:
+    """Remember the counted matches of an assessed transfer."""
+    program, row = context.program, context.landed.row_index
+    for match in matches:
+        if match.opens_alert or not program.rule_matches.add(match.mode, match.sha256, row):
+            continue
+        emit(
+            RuleMatchRow(
+                tenant_id=program.tenant_id,
+                program_id=program.id,
+                shard=position.shard,
+                offset=position.offset,
+                rule_id=match.rule.id,
+                rule_sha256=match.sha256,
+                version=match.version,
+                mode=match.mode.value,
+                transfer_id=context.transfer_id,
+                band=context.assessment.score.band.value,
+                bank_created_at=context.at,
+                matched_at=position.appended_at,
+            )
+        )

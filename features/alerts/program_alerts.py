@@ -9,15 +9,14 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.draft import Draft
 from clearhold.features.alerts.evidence import refreshed, shown_figures, text_of
-from clearhold.features.alerts.evidence_bodies import ProgramEvidence
+from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.program_narrative import before, program_draft
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import Grade, worse_of
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
@@ -28,7 +27,7 @@ from clearhold.features.policy.in_force import InForce, policy_in_force, version
 from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.state.alert_book import key_of_subject
 from clearhold.features.state.alert_state import NO_IDS, AlertState
-from clearhold.features.state.kri_memory import Breach
+from clearhold.features.state.kri_facts import Breach
 
 
 class _Finding(msgspec.Struct, frozen=True, rename="camel"):

@@ -6,8 +6,7 @@ Length   150-500 words: such an alert is never closed by the policy, and its dra
 
 from typing import Final
 
-from clearhold.features.alerts.draft import Draft
-from clearhold.features.alerts.evidence_bodies import ProgramEvidence
+from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, heading, listed, recommended, review_of, words
 from clearhold.features.core.instants import format_instant
 from clearhold.features.state.alert_state import AlertState

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.alerts.draft import Draft
+from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.canonical import Chain, canonical, digest_of
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.ids import ALERT_IDS

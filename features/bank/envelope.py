@@ -1,15 +1,17 @@
-"""The envelope of a bank event: the conditions for taking an event in. ``data`` stays bytes.
+"""The envelope of a bank event: the conditions for taking an event in, and what is wrong with one that is refused.
+
+``data`` stays bytes. A field named twice is a fault, because readers of JSON disagree on which of the two counts;
+``data`` is not searched for those: it is stored unchanged, and a fault in it costs only that field.
 
 Errors  ``EnvelopeError``: one sentence, and the path of its field; it quotes nothing of the sender's
 """
 
+import json
 import re
 from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.bank.duplicate_keys import has_duplicate_keys
-from clearhold.features.bank.file_formats import format_fault
 from clearhold.features.core.errors import FieldCode, FieldError, InvalidRequestError
 from clearhold.features.core.instants import parse_instant
 
@@ -84,3 +86,61 @@ def _fault_of(raw: bytes) -> EnvelopeError:
             hint = "" if other is None else f"; its name is {name}, and not {other}"
             return EnvelopeError(f"{name} is required{hint}", name, FieldCode.REQUIRED)
     return EnvelopeError(_NOT_JSON)
+
+
+FIELDS: Final = frozenset({"id", "type", "created_at", "data"})
+
+_QUOTED: Final = tuple(f'"{name}"'.encode() for name in sorted(FIELDS))
+_LONG: Final = 32
+
+
+def has_duplicate_keys(body: bytes, data: msgspec.Raw) -> bool:
+    """``body`` is a valid envelope, and ``data`` the bytes of that field."""
+    inner = bytes(data)
+    rest = body.replace(inner, b"0", 1) if len(inner) >= _LONG else body
+    if b"\\" not in rest and all(rest.count(name) <= 1 for name in _QUOTED):
+        return False
+    return _repeats(rest.decode())
+
+
+def _repeats(text: str) -> bool:
+    repeated = False
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        nonlocal repeated  # The outermost object is finished last, so that its answer stays.
+        names = [name for name, _ in pairs if name in FIELDS]
+        repeated = len(names) > len(set(names))
+
+    json.loads(text, object_pairs_hook=note, parse_int=str, parse_float=str)  # Numbers may be too long to be read.
+    return repeated
+
+
+_LOOKED_AT: Final = 4_096
+_BY_FIRST_BYTES: Final = (
+    (b"\x1f\x8b", "this is gzip: unpack it first"),
+    (b"PK\x03\x04", "this is a ZIP file: unpack it first"),
+    (b"PAR1", "this is a Parquet file: write its events as JSON, one a line"),
+    (b"\xff\xfe", "this is UTF-16: write it as UTF-8"),
+    (b"\xfe\xff", "this is UTF-16: write it as UTF-8"),
+    (b"\xef\xbb\xbf", "this begins with a byte order mark: write it as UTF-8 without one"),
+    (b"[", "this looks like a JSON array: put one event on each line, without brackets and commas"),
+    (b"<", "this looks like XML or HTML: events are JSON, one a line"),
+)
+_UTF16: Final = "this looks like UTF-16: write it as UTF-8"
+_CSV: Final = "this looks like CSV: events are JSON, one object a line"
+_PRETTY: Final = "this looks like an object over several lines: each event takes one line"
+_SEPARATORS: Final = b",;\t|"
+
+
+def format_fault(beginning: bytes) -> str | None:
+    """What a file or a body that should begin with ``{`` is instead; None when it may be JSON, or nothing known."""
+    head = beginning[:_LOOKED_AT]
+    for first, words in _BY_FIRST_BYTES:
+        if head.startswith(first) or (first in (b"[", b"<") and head.lstrip().startswith(first)):
+            return words
+    if b"\x00" in head[:2]:
+        return _UTF16
+    line, newline, _ = head.lstrip().partition(b"\n")
+    if line.startswith(b"{"):
+        return _PRETTY if newline and line.strip() == b"{" else None
+    return _CSV if any(separator in line for separator in _SEPARATORS) else None

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.bank.field_kinds import (
+from clearhold.features.bank.fields import (
     ACH_TYPE,
     CENTS,
     COUNTRY,

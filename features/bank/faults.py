@@ -10,8 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.bank.disputes import DISPUTE_OPENED
-from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_RESOURCES
 from clearhold.features.bank.event_fields import (
     DISPUTE_FIELDS,
     FIELDS_OF_PARTY,
@@ -21,7 +19,7 @@ from clearhold.features.bank.event_fields import (
     EventField,
     transfer_fields,
 )
-from clearhold.features.bank.event_types import BankEventType, event_type
+from clearhold.features.bank.event_types import KNOWN_FAMILIES, TRANSFER_RESOURCES, BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
@@ -30,8 +28,8 @@ from clearhold.features.bank.events import (
     TransferSnapshot,
     TypedEvent,
 )
-from clearhold.features.bank.field_kinds import ACH_TYPE, CURRENCY, INSTANT, BankFieldKind
-from clearhold.features.bank.fields import mapping, text
+from clearhold.features.bank.fields import ACH_TYPE, CURRENCY, INSTANT, BankFieldKind, mapping, text
+from clearhold.features.bank.transfers import DISPUTE_OPENED
 from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import FUTURE_TOLERANCE_US

@@ -1,4 +1,5 @@
-"""ACH return codes: unauthorized, probing for accounts, forbidding another debit, and dishonours.
+"""ACH return codes: unauthorized, probing for accounts, forbidding another debit, and dishonours; the status
+words of the bank.
 
 Source  Nacha Operating Rules
 """
@@ -30,3 +31,25 @@ def is_notice_of_change(code: str) -> bool:
 def is_dishonour(code: str) -> bool:
     """True for R61-R70: the originating bank refuses the return."""
     return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _DISHONOUR_TO
+
+
+FAILED_STATUSES: Final = frozenset({"REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"})
+CANCELED_STATUSES: Final = frozenset({"CANCELED", "CANCELLED", "STOPPED", "VOIDED", "EXPIRED"})
+DROPPED_STATUSES: Final = frozenset({"DROPPED"})  # of a settlement that its chain took back
+# None of them moved money: they are attempts, and never count toward sums, baselines or a first time.
+UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES | DROPPED_STATUSES
+RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
+
+# Event suffixes that do not change the object's status.
+SUFFIXES_WITHOUT_STATUS: Final = frozenset({"noc", "nsf", "tracking_updated", "amendment_request_received", "updated"})
+# Suffixes that differ from the word of their status.
+STATUS_OF_SUFFIX: Final = {"hold_created": "HOLD"}
+STATUS_OF_CARD_SUFFIX: Final = {
+    "approved": "PENDING",
+    "updated": "PENDING",
+    "declined": "DECLINED",
+    "reversed": "VOIDED",
+    "expired": "EXPIRED",
+    "settled": "SETTLED",
+    "refunded": "REFUNDED",
+}

@@ -1,21 +1,29 @@
-"""Bank event to transfer snapshot, for every rail.
+"""Bank event to transfer snapshot, for every rail; and disputes of card payments and of checks.
 
 Errors  none: an object without a usable id is not a transfer (None); any other field of an odd type counts as absent
 Source  the bank's public object pages; checks are inverted, because "incoming debit" there means money leaving
+
+Disputes: the bank defines no object for ``card.dispute.*``. Issuers' APIs state an outcome of won or lost, seen from
+the holder's side (Stripe Issuing ``won``, ``lost``; Lithic ``CASE_WON``). A dispute that was withdrawn or expired
+says nothing of the payment. Of checks the bank states the outcome as a status. An object that names no transfer or no
+outcome is None.
 """
 
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.card_reasons import normalised_reason
 from clearhold.features.bank.events import BankObject, TransferSnapshot
 from clearhold.features.bank.fields import country, country_in, currency, instant, mapping, name, text, word
 from clearhold.features.bank.masking import last_four
-from clearhold.features.bank.return_codes import is_dishonour, is_interbank_step, is_notice_of_change
-from clearhold.features.bank.statuses import (
+from clearhold.features.bank.return_codes import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
     STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
+    is_dishonour,
+    is_interbank_step,
+    is_notice_of_change,
 )
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.money import USD
@@ -196,3 +204,37 @@ def country_of_counterparty(data: dict[str, Any]) -> str | None:
 def _card_reason(data: BankObject) -> str | None:
     reason = data.decision_reason or data.processor_reason
     return normalised_reason(reason) if reason else None
+
+
+class DisputeOutcome(StrEnum):
+    """The party that the decision is for; the holder disputes the payment."""
+
+    WON = "won"
+    LOST = "lost"
+
+
+class DecidedDispute(NamedTuple):
+    transfer_id: str
+    outcome: DisputeOutcome
+
+
+_TRANSFER_FIELDS: Final = ("transfer_id", "transaction_id", "card_transaction_id")
+_OUTCOME_FIELDS: Final = ("outcome", "resolution", "status")
+DISPUTE_OPENED: Final = "dispute.opened"
+_WON: Final = frozenset({"WON", "CASE_WON", "CARDHOLDER_WON", "WON_BY_CARDHOLDER", "ACCEPTED", "UPHELD"})
+_LOST: Final = frozenset({"LOST", "CASE_LOST", "MERCHANT_WON", "WON_BY_MERCHANT", "DENIED", "REJECTED"})
+OUTCOME_OF_CHECK_STATUS: Final = {
+    "USER_INITIATED_RETURNED": DisputeOutcome.WON,
+    "USER_INITIATED_RETURN_DISHONORED": DisputeOutcome.LOST,
+}
+
+
+def read_dispute(suffix: str, data: dict[str, Any]) -> DecidedDispute | None:
+    """A ``card.dispute.*`` event's object, once the dispute is decided."""
+    if suffix == DISPUTE_OPENED:
+        return None
+    nested = text(mapping(data.get("transaction")).get("id"))
+    transfer_id = next((value for name in _TRANSFER_FIELDS if (value := text(data.get(name)))), nested)
+    words = {value for name in _OUTCOME_FIELDS if (value := word(data.get(name)))}
+    outcome = DisputeOutcome.WON if words & _WON else DisputeOutcome.LOST if words & _LOST else None
+    return None if transfer_id is None or outcome is None else DecidedDispute(transfer_id, outcome)

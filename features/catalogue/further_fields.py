@@ -2,11 +2,41 @@
 
 from typing import Final
 
-from clearhold.features.catalogue.card_fields import CARD_FIELDS
 from clearhold.features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Feature
-from clearhold.features.catalogue.network_fields import NETWORK_FIELDS
-from clearhold.features.catalogue.passing_fields import PASSING_FIELDS
-from clearhold.features.catalogue.policy_fields import POLICY_FIELDS
+from clearhold.features.catalogue.network_fields import CARD_FIELDS, NETWORK_FIELDS
+from clearhold.features.catalogue.rhythm_fields import PASSING_FIELDS
+
+POLICY_FIELDS: Final[tuple[Feature, ...]] = (
+    Feature(
+        "counterparty.countryLists",
+        "counterparty_country_lists",
+        "string",
+        "names of lists",
+        "in force then",
+        "The lists of policy that its country is on, comma-separated: call_for_action, comprehensively_sanctioned, "
+        "increased_monitoring; empty on none, null without a country.",
+    ),
+    Feature(
+        "policy.structuringThresholds",
+        "structuring_thresholds",
+        "string",
+        "cents list",
+        "in force then",
+        "The reporting thresholds that amounts are compared with, comma-separated.",
+    ),
+    Feature(
+        "policy.thresholdsVersion", "thresholds_version", "string", "", "in force then", "Version of the thresholds."
+    ),
+    Feature(
+        "policy.ladderVersion",
+        "ladder_version",
+        "string",
+        "",
+        "in force then",
+        "The version of the limit ladder behind entity.rescreenDays.",
+    ),
+)
+
 
 FURTHER_FIELDS: Final = (
     Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),

@@ -1,9 +1,11 @@
 """Derived ids: the same cause has the same id at each delivery and on each machine.
 
 A derived id is a version 5 UUID (RFC 9562) in a namespace for its kind of object, so that ids of two kinds never
-collide. Fresh ids are random and made in ``store/ids.py``.
+collide. Fresh ids are random and made in ``store/ids.py``. The sandbox's ids are known
+by their tag, because no bank is queried for them.
 """
 
+import re
 import uuid
 from hashlib import sha1
 from typing import Final
@@ -66,3 +68,14 @@ def with_number(number: int) -> str:
 def is_derived(known: str) -> bool:
     """Whether an id was derived (UUID version 5) and not made fresh (version 4)."""
     return known[14] == "5"
+
+
+SANDBOX_TAG: Final = "sbx"
+TAG_DIGITS: Final = 12
+SANDBOX_ID: Final = rf"^[a-z]+_{SANDBOX_TAG}[0-9a-f]{{{TAG_DIGITS}}}"
+
+_SANDBOX_ID: Final = re.compile(SANDBOX_ID)
+
+
+def is_sandbox_id(party_id: str) -> bool:
+    return _SANDBOX_ID.match(party_id) is not None

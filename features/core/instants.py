@@ -1,12 +1,14 @@
-"""Instants: integer microseconds since the Unix epoch, UTC.
+"""Instants: integer microseconds since the Unix epoch, UTC; and ISO 8601 weeks, half-open, from Monday 00:00 to Monday.
 
 Unit    microseconds, so that windows are exact and every platform agrees on them
-Errors  ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date of the years 1 to 9999 in UTC
+Errors  ``parse_week`` answers None for text that names no week, as 2025-W53 does;
+        ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date of the years 1 to 9999 in UTC
 """
 
+import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 SECOND_US: Final = 1_000_000
 MINUTE_US: Final = 60 * SECOND_US
@@ -77,3 +79,48 @@ def two_banking_days_before(at: int) -> int:
 def format_instant(at: int) -> str:
     """``YYYY-MM-DDTHH:MM:SS.mmmZ``, the form every answer and every hashed body uses."""
     return datetime_of(at).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+_WEEK: Final = re.compile(r"([0-9]{4})-W([0-9]{2})", re.ASCII)
+
+
+class IsoWeek(NamedTuple):
+    year: int
+    number: int
+
+    @property
+    def start(self) -> int:
+        monday = datetime.fromisocalendar(self.year, self.number, 1)
+        return instant_of(monday.replace(tzinfo=UTC))
+
+    @property
+    def end(self) -> int:
+        return self.start + DAYS_7
+
+    def __str__(self) -> str:
+        return f"{self.year:04d}-W{self.number:02d}"
+
+
+FIRST_WEEK: Final = IsoWeek(1, 1)
+
+
+def parse_week(text: str) -> IsoWeek | None:
+    """Read a week as in 2026-W37.
+
+    >>> parse_week("2020-W53"), parse_week("2025-W53")
+    (IsoWeek(year=2020, number=53), None)
+    """
+    named = _WEEK.fullmatch(text)
+    if named is None:
+        return None
+    try:
+        datetime.fromisocalendar(int(named[1]), int(named[2]), 1)
+    except ValueError:
+        return None
+    return IsoWeek(int(named[1]), int(named[2]))
+
+
+def week_of(at: int) -> IsoWeek:
+    """The week that an instant is in."""
+    year, number, _ = datetime_of(at).isocalendar()
+    return IsoWeek(year, number)

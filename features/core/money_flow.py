@@ -1,5 +1,8 @@
 """Where the money of a transfer goes. ``direction`` says who originated it, which for an ACH debit is the other way.
 
+Baselines and snapshots contain the numbers of rail classes and ACH types: a new rail is added at the end of ``Rail``,
+and no rail is moved.
+
 Errors  KeyError for words outside of ``Rail``, ``Direction`` and ``AchType``
 Source  the bank's public event pages: an outgoing ACH debit pulls money in, an incoming one takes it out. Directions of
         checks are inverted by their reader (``features/bank/transfers.py``): here they are our own.
@@ -9,6 +12,25 @@ from itertools import product
 from typing import Final
 
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
+
+RAIL_CLASSES: Final = tuple((rail.value, direction.value) for rail in Rail for direction in Direction)
+ACH_TYPES: Final = (None, AchType.CREDIT.value, AchType.DEBIT.value)
+
+OUTGOING_CLASSES: Final = frozenset(
+    number for number, (_, direction) in enumerate(RAIL_CLASSES) if direction == Direction.OUTGOING
+)
+CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.CARD)
+ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.ACH)
+ORIGINATED_CLASS: Final = RAIL_CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
+ACH_DEBIT: Final = ACH_TYPES.index(AchType.DEBIT.value)
+ACH_CREDIT: Final = ACH_TYPES.index(AchType.CREDIT.value)
+
+_NUMBERS: Final = {rail_class: number for number, rail_class in enumerate(RAIL_CLASSES)}
+
+
+def class_of(rail: str, direction: str) -> int:
+    """The number of a rail and direction, 0 to 13."""
+    return _NUMBERS[rail, direction]
 
 
 def _leaves(rail: Rail, direction: Direction, ach_type: AchType | None) -> bool:

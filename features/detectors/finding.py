@@ -27,7 +27,7 @@ from clearhold.features.detectors.identity import SCREENING
 from clearhold.features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
 from clearhold.features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
 from clearhold.features.detectors.table import DETECTOR_OF, TRIGGERS
-from clearhold.features.scorers.scorecard import in_order
+from clearhold.features.scorers.engine import in_order
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState

@@ -8,7 +8,7 @@ from clearhold.features.catalogue.thresholds import (
     is_round,
     lines_of,
 )
-from clearhold.features.core.rail_classes import (
+from clearhold.features.core.money_flow import (
     ACH_CLASSES,
     ACH_DEBIT,
     CARD_CLASSES,

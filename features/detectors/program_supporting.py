@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from clearhold.features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, month_of_day
-from clearhold.features.detectors.places import NAMED, READ, Places, SupportingTransfers, newest_of_program
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot
+from clearhold.features.detectors.subjects import NAMED, READ, Places, SupportingTransfers, newest_of_program
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.program import ProgramState

@@ -1,12 +1,20 @@
 """The subject of a finding: the transfer, one of its parties, a side of its edge in the graph, or the program.
 
 An unknown party, or one without an id from the bank, cannot be named: the subject is then the actor or the transfer.
+
+Bounds  the newest ``NAMED`` transfers are named; where a transfer's amount, type or return decides, the newest
+        ``READ`` are read
 """
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext
 from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import TransferBrief
 from clearhold.features.windows.edges import NOBODY
 
 
@@ -80,3 +88,31 @@ def _side(context: DetectionContext, reason: Reason, side: int) -> AlertSubject:
         return named_actor(program.actors[node // 2])
     party = program.counterparties.all[node // 2]
     return actor_subject(context, reason) if party.unlisted else named_counterparty(party)
+
+
+NAMED: Final = 100
+READ: Final = 500
+
+Place = tuple[int, int]  # own time and row of a transfer
+Places = set[Place]
+
+
+class SupportingTransfers(NamedTuple):
+    """``rows`` are the newest ones, oldest first; ``total`` counts all."""
+
+    rows: tuple[int, ...]
+    total: int
+
+
+def newest_of_program(
+    program: ProgramState, after: int, upto: int, keep: Callable[[ProgramState, TransferBrief], bool]
+) -> Places:
+    """The program's newest transfers in (after, upto], among the newest that it has."""
+    places = Places()
+    for row in range(len(program.transfers) - 1, max(-1, len(program.transfers) - 1 - READ), -1):
+        record = program.transfers.glance(row)
+        if after < record.at <= upto and keep(program, record):
+            places.add((record.at, row))
+            if len(places) == NAMED:
+                break
+    return places

@@ -21,7 +21,7 @@ from clearhold.features.catalogue.thresholds import (
 )
 from clearhold.features.core.entries.limits import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from clearhold.features.core.rail_classes import (
+from clearhold.features.core.money_flow import (
     CARD_CLASSES,
     OUTGOING_CLASSES,
 )
@@ -39,7 +39,7 @@ from clearhold.features.detectors.kept_transfers import (
     micro,
     originated,
 )
-from clearhold.features.detectors.places import NAMED, READ, Place, Places, SupportingTransfers, newest_of_program
+from clearhold.features.detectors.subjects import NAMED, READ, Place, Places, SupportingTransfers, newest_of_program
 from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState, TransferBrief

@@ -13,7 +13,7 @@ from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import usd_cents_of
-from clearhold.features.core.rail_classes import CARD_CLASSES, class_of
+from clearhold.features.core.money_flow import CARD_CLASSES, class_of
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
@@ -22,8 +22,7 @@ from clearhold.features.landing.returns import change_return, first_return, merg
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.landing.subject_builder import build_subject
 from clearhold.features.landing.transfer_records import first_record, has_moved, merged_record
-from clearhold.features.measurement.assess import assess
-from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.card_table import card_key
 from clearhold.features.state.parties import Actor, KnownCounterparty

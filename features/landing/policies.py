@@ -1,14 +1,17 @@
 """A policy version that comes into force in a program, with its effects on the program's state."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of
-from clearhold.features.core.entries.policies import PolicyEntry
+from clearhold.features.core.entries.autonomy import PolicyEntry
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.rules import RuleMode
-from clearhold.features.landing.new_lines import start_counting
+from clearhold.features.landing.movement import count_under
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.policy.bodies import POLICY, SCORECARD, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
 from clearhold.features.policy.card_book import CARD_PREFIXES
 from clearhold.features.policy.in_force import effective_policy, thresholds_of, version_in_force
@@ -100,3 +103,15 @@ def _row(
         body=encoded.decode(),
         in_force_at=position.appended_at,
     )
+
+
+def start_counting(program: ProgramState, thresholds_cents: Iterable[int], *, since: int) -> None:
+    """Count amounts under the thresholds from now on; thresholds that are already counted change nothing."""
+    new = program.counted_lines.add(thresholds_cents, since=since)
+    if not new:
+        return
+    after = min(program.counted_lines.after(line) for line in new)
+    for row in program.transfers.rows_after(after):
+        movement = StoredTransfer.read(program, row).movement()
+        if movement is not None:
+            count_under(program, movement, frozenset(new))

@@ -7,13 +7,12 @@ the contribution to leave out is the one that the transfer had made by its own t
 from typing import Final
 
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
-from clearhold.features.core.rail_classes import ACH_TYPES, ORIGINATED_CLASS
+from clearhold.features.core.money_flow import ACH_TYPES, ORIGINATED_CLASS
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.landing.subject_builder import build_subject
 from clearhold.features.landing.transfer_records import baseline_of
-from clearhold.features.measurement.assess import assess
-from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import OwnContribution
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import UNPRICED, Counted, ReturnState

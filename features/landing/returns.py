@@ -9,10 +9,10 @@ from clearhold.features.bank.return_codes import (
     ADMINISTRATIVE_RETURN_CODES,
     FROZEN_RETURN_CODE,
     PROBING_RETURN_CODES,
+    RETURN_UNDONE_STATUSES,
     STOP_RETURN_CODES,
     UNAUTHORIZED_RETURN_CODES,
 )
-from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
 from clearhold.features.core.in_memory import shared
 from clearhold.features.landing.contribution import ReturnedTransfer
 from clearhold.features.landing.movement import ENTER, change_kind, change_times

@@ -1,8 +1,8 @@
 """The challenger's score of an assessed transfer: a row beside the champion's score, without other effects."""
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.reason import band_word
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.scores import ShadowScoreRow
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.state.program import ProgramState

@@ -4,23 +4,23 @@
 transfer's parties, its contribution to the windows, and its row in the store.
 """
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import USD
-from clearhold.features.core.money_flow import money_leaves
-from clearhold.features.core.rail_classes import (
+from clearhold.features.core.money_flow import (
     ACH_CREDIT,
     ACH_DEBIT,
     ACH_TYPES,
     CARD_CLASSES,
     ORIGINATED_CLASS,
     RAIL_CLASSES,
+    money_leaves,
 )
+from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.landing.contribution import CardAttempt, Movement, ReturnedTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.card_table import card_key
-from clearhold.features.state.contributions import DayContribution
+from clearhold.features.state.day_tallies import DayContribution
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState

@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 from clearhold.features.core.entries.limits import CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
 from clearhold.features.core.money import USD
-from clearhold.features.core.money_flow import originates_debit
-from clearhold.features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from clearhold.features.core.money_flow import ACH_TYPES, RAIL_CLASSES, originates_debit
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import Direction

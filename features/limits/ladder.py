@@ -10,9 +10,9 @@ from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.core.bands import band_of
 from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitHit
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
+from clearhold.features.core.reason import band_of
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.core.words import about
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder

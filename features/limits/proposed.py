@@ -9,7 +9,7 @@ import msgspec
 
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.money import USD, usd_cents_of
-from clearhold.features.core.rail_classes import class_of
+from clearhold.features.core.money_flow import class_of
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.core.words import about
@@ -24,12 +24,10 @@ from clearhold.features.limits.ladder import (
     ladder_hits,
     rescreen_of,
 )
-from clearhold.features.measurement.assess import assess
-from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.measurement.degraded import thin_in_question
+from clearhold.features.measurement.assessment import Assessment, assess, thin_in_question
 from clearhold.features.policy.bodies import LimitLadder
 from clearhold.features.policy.in_force import ladder_in_force
-from clearhold.features.scorers.scorecard import in_order
+from clearhold.features.scorers.engine import in_order
 from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
 from clearhold.features.state.program import ProgramState

@@ -1,9 +1,65 @@
-"""A transfer measured and scored."""
+"""A transfer measured and scored, with the facts of its own time.
+
+``degradedReasons`` are the facts that an answer needs and lacks (ruling 52). ``missing_at_landing`` halves the
+confidence, is stored with the score, and keeps a policy from closing an alert alone. A question also names facts that
+leave its answer thin without being missing: unknown parties, nothing reported of them, no baseline. There ``n`` and the
+confidence are low already, so these words halve nothing.
+"""
+
+from typing import Final
 
 import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import Rail
+from clearhold.features.measurement.measure import measure
+from clearhold.features.measurement.subject import Subject
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.windows.baseline import BaselineValues
+
+COUNTRY_MISSING: Final = "counterparty_country_missing"
+AMOUNT_NOT_IN_USD: Final = "amount_not_in_usd"
+CARD_UNKNOWN: Final = "card_unknown"
+SCREENING_MISSING: Final = "screening_missing"
+STATE_BEHIND: Final = "state_behind"
+STATE_LATE: Final = "state_late"
+ENTITY_UNKNOWN: Final = "entity_unknown"
+ENTITY_UNVERIFIED: Final = "entity_unverified"
+BASELINE_THIN: Final = "baseline_thin"
+_IAT: Final = "IAT"
+_INTL_WIRE: Final = Rail.INTL_WIRE.value
+
+
+def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ...]:
+    """The facts that the answer to a transfer, landed or proposed, needs and lacks.
+
+    A missing country matters only where money crosses borders: international wires and IAT entries (ruling 29).
+    """
+    missing: list[str] = []
+    if vector.amount_cents is None:
+        missing.append(AMOUNT_NOT_IN_USD)
+    if subject.country is None and (vector.rail == _INTL_WIRE or subject.sec_code == _IAT):
+        missing.append(COUNTRY_MISSING)
+    if vector.card_declines_1h is None:
+        missing.append(CARD_UNKNOWN)
+    if vector.entity_requires_screening and vector.entity_screening_age_days is None:
+        missing.append(SCREENING_MISSING)
+    return tuple(missing)
+
+
+def thin_in_question(subject: Subject, vector: FeatureVector, *, is_known: bool) -> tuple[str, ...]:
+    """The facts whose absence leaves the answer to a question thin; ``is_known`` when its entity or account is."""
+    thin: list[str] = []
+    if not is_known:
+        thin.append(ENTITY_UNKNOWN)
+    elif subject.actor is not None and subject.actor.profile is UNKNOWN_PROFILE:
+        thin.append(ENTITY_UNVERIFIED)
+    if vector.program_n_90d is None:
+        thin.append(BASELINE_THIN)
+    return tuple(thin)
 
 
 class Assessment(msgspec.Struct, frozen=True, gc=False):
@@ -19,3 +75,22 @@ class Assessment(msgspec.Struct, frozen=True, gc=False):
     layering: tuple[int, ...] = ()
     round_trip: tuple[int, ...] = ()
     degraded_reasons: tuple[str, ...] = ()
+
+
+def assess(
+    subject: Subject,
+    program: ProgramSeries,
+    declared: Declared,
+    baseline: BaselineValues,
+    card: CompiledCard[FeatureVector],
+    *,
+    at: int,
+    stale: bool = False,
+) -> Assessment:
+    """Score the subject with the facts of that time; ``stale`` says that newer ones are missing."""
+    vector, layering, round_trip = measure(subject, program, declared, baseline, at)
+    missing = missing_at_landing(subject, vector)
+    if stale:
+        missing = (*missing, STATE_BEHIND)
+    degraded = bool(missing)
+    return Assessment(vector, card.score(vector, degraded=degraded), degraded, layering, round_trip, missing)

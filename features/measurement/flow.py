@@ -13,14 +13,13 @@ from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
 from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30
 from clearhold.features.measurement.familiar import new_payees
 from clearhold.features.measurement.groups import Flow
-from clearhold.features.measurement.subject import Subject
-from clearhold.features.measurement.surroundings import Surroundings
+from clearhold.features.measurement.subject import Subject, Surroundings
 from clearhold.features.state.parties import KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.acquaintances import UNKNOWN, Novelty
 from clearhold.features.windows.edges import EDGES_A_NODE, Edges, node_of_actor
-from clearhold.features.windows.near import Near
-from clearhold.features.windows.novelty import UNKNOWN, Novelty
 from clearhold.features.windows.paths import WITHIN_US, Ends, GraphPath, longest_chain, middles, way_back
+from clearhold.features.windows.series import Near
 
 _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)

@@ -5,8 +5,8 @@ Errors  none: None for an unknown actor, or one without a report of the bank
 
 from typing import Final
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.reason import band_word
 from clearhold.features.measurement.groups import Identity
 from clearhold.features.policy.in_force import ladder_in_force
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE

@@ -13,7 +13,6 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
-from clearhold.features.measurement.before import Before, before_of
 from clearhold.features.measurement.familiar import is_asked, is_regular
 from clearhold.features.measurement.flow import flow_of, follow, novelty_of
 from clearhold.features.measurement.groups import (
@@ -30,14 +29,13 @@ from clearhold.features.measurement.groups import (
 from clearhold.features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
 from clearhold.features.measurement.passing import passing_of
 from clearhold.features.measurement.rhythm import rhythm_of
-from clearhold.features.measurement.subject import OwnContribution, Subject
-from clearhold.features.measurement.surroundings import surroundings_of
+from clearhold.features.measurement.subject import Before, OwnContribution, Subject, before_of, surroundings_of
 from clearhold.features.policy.bodies import LADDER
 from clearhold.features.policy.in_force import thresholds_of, version_in_force
 from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.windows.acquaintances import Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import BaselineValues
-from clearhold.features.windows.novelty import Novelty
 from clearhold.features.windows.paths import GraphPath
 from clearhold.features.windows.series import ALWAYS, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in

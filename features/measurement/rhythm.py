@@ -10,14 +10,13 @@ from typing import Final
 
 from clearhold.features.core.instants import DAY_US, DAYS_90, HOUR_US
 from clearhold.features.measurement.groups import Rhythm
-from clearhold.features.measurement.subject import Subject
-from clearhold.features.measurement.surroundings import Surroundings
+from clearhold.features.measurement.subject import Subject, Surroundings
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program_series import ProgramSeries
+from clearhold.features.windows.acquaintances import Novelty
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
-from clearhold.features.windows.near import NONE_NEAR, Near
-from clearhold.features.windows.novelty import Novelty
 from clearhold.features.windows.quick_hops import quick_hops
+from clearhold.features.windows.series import NONE_NEAR, Near
 
 NEWEST: Final = 64
 HOURS_FROM: Final = 20

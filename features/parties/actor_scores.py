@@ -16,12 +16,11 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.ids import SCORE_IDS
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.reason import Reason, Score, band_word
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.measurement.flow import dealing_with
@@ -29,15 +28,14 @@ from clearhold.features.measurement.identity import has_fraud_risk, identity_at,
 from clearhold.features.parties.agent_inputs import agent_inputs
 from clearhold.features.policy.in_force import thresholds_of
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
-from clearhold.features.scorers.crs_inputs import CounterpartyInputs
-from clearhold.features.scorers.ers_inputs import EntityInputs
-from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.crs_v1 import CounterpartyInputs
+from clearhold.features.scorers.ers_v1 import EntityInputs
+from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.near import NONE_NEAR, Near
-from clearhold.features.windows.series import ALWAYS, Series
+from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 _ENCODE: Final = msgspec.json.Encoder().encode

@@ -8,16 +8,14 @@ Errors  none; an input that the index did not deliver is None
 from collections import Counter
 from typing import Final
 
-from clearhold.features.agents.items import cents_of
-from clearhold.features.agents.reading import address_of
+from clearhold.features.agents.reading import address_of, cents_of
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90
 from clearhold.features.scorers.ars_v1 import AgentInputs
 from clearhold.features.state.agent_book import AgentFacts
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
-from clearhold.features.windows.near import NONE_NEAR, Near
-from clearhold.features.windows.series import ALWAYS
+from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near
 
 UNKNOWN_AGENT: Final = AgentFacts()
 

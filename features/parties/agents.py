@@ -10,13 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.agents.items import AgentItem, ProfileItem
-from clearhold.features.agents.reading import WALLET_PREFIX, address_of, counterparty_id_of
+from clearhold.features.agents.reading import WALLET_PREFIX, AgentItem, ProfileItem, address_of, counterparty_id_of
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.instants import DAY_US, DAYS_90
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.agents import AgentRow
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, VerificationStatus
 from clearhold.features.parties.actor_scores import emit_entity_score
 from clearhold.features.parties.party_rows import counterparty_row, entity_row

@@ -12,13 +12,13 @@ from clearhold.features.bank.events import AccountSnapshot, CounterpartySnapshot
 from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
 from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.log_entry import EntryPosition, order_stated
+from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.alerts import EntryResultRow
-from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score

@@ -8,9 +8,15 @@ from collections.abc import Callable, Sequence
 from math import comb, erfc, sqrt
 from typing import Final, NamedTuple
 
-from clearhold.features.core.comparisons import BandMove, CardFigures, PairedTest, ShadowComparison
+from clearhold.features.core.comparisons import (
+    SCORE_CLASSES,
+    BandMove,
+    CardFigures,
+    PairedTest,
+    ShadowComparison,
+    stability_index,
+)
 from clearhold.features.core.measured import measured, rounded
-from clearhold.features.core.stability import SCORE_CLASSES, stability_index
 from clearhold.features.core.vocabulary import Band
 
 _EXACT_UP_TO: Final = 1_000

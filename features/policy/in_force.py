@@ -11,8 +11,7 @@ from typing import Protocol, cast
 import msgspec
 
 from clearhold.features.catalogue.thresholds import Thresholds
-from clearhold.features.policy.autonomy import as_left_by
-from clearhold.features.policy.autonomy_book import AutonomyBook
+from clearhold.features.policy.autonomy import AutonomyBook, as_left_by
 from clearhold.features.policy.bodies import (
     CLOCK,
     KRI,

@@ -19,11 +19,10 @@ from clearhold.features.core.backtests import (
     ShadowDay,
     ShadowReport,
 )
-from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.instants import DAY_US, format_instant, week_of
 from clearhold.features.core.measured import Measured, measured, rounded
 from clearhold.features.core.rules import Rule, RuleAction, rule_hash
 from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.weeks import week_of
 
 _P95_PERCENT: Final = 95
 _DATE_LENGTH: Final = len("2026-09-09")

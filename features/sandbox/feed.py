@@ -12,8 +12,7 @@ from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.casting import Casting
 from clearhold.features.sandbox.lives import life_of, reports_of
-from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, EventFamily, PlannedTransfer
+from clearhold.features.sandbox.parties import FAMILY_OF_RAIL, EventFamily, Other, Party, PlannedTransfer
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4

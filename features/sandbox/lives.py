@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.sandbox import objects
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
+from clearhold.features.sandbox.parties import Ending, EventFamily, PlannedTransfer
 
 STEP_US: Final = 1_000
 """The least time between two steps with different instants: the bank's times have milliseconds."""

@@ -6,8 +6,7 @@ Transfers carry no entity and no counterparty: a receiver queries the API for th
 from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US, format_instant
-from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
+from clearhold.features.sandbox.parties import Ending, EventFamily, Other, Party, PlannedTransfer
 
 BANK_ROUTING: Final = "121145307"
 PREFIX_OF: Final = {

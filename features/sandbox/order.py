@@ -17,8 +17,7 @@ from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.feed import ComposedEvents, compose_events
 from clearhold.features.sandbox.lives import STEP_US, life_of, reports_of
-from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import FAMILY_OF_RAIL, Ending, PlannedTransfer
+from clearhold.features.sandbox.parties import FAMILY_OF_RAIL, Ending, Other, Party, PlannedTransfer
 from clearhold.features.sandbox.returning import is_returnable_as
 from clearhold.features.sandbox.scenario import home_of, tag_of
 

@@ -6,8 +6,7 @@ Source  the bank's public event pages; Nacha Operating Rules for the codes
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.sandbox import objects

@@ -7,11 +7,10 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.ids import SANDBOX_TAG, TAG_DIGITS
 from clearhold.features.core.program import Program
-from clearhold.features.core.sandbox_ids import SANDBOX_TAG, TAG_DIGITS
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.sandbox.casting import HOME, Casting
-from clearhold.features.sandbox.draw import Draw
+from clearhold.features.sandbox.casting import HOME, Casting, Draw
 from clearhold.features.sandbox.feed import ComposedEvents, Feed
 
 MOST_REPETITIONS: Final = 10

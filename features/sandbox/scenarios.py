@@ -14,8 +14,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.feed import KNOWN_FOR_US, Feed
-from clearhold.features.sandbox.parties import Other, Party
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily, PlannedTransfer
+from clearhold.features.sandbox.parties import Ending, EventFamily, Other, Party, PlannedTransfer
 from clearhold.features.sandbox.scenario import Scenario, ScenarioName
 
 _LINE_CENTS: Final = (900_100, 989_900)  # just under $10,000

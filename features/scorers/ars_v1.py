@@ -13,11 +13,9 @@ import msgspec
 
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.core.vocabulary import VerificationStatus
-from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.engine import PROPOSED, CompiledCard
 from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
 SETTLEMENTS_FLOOR: Final = 10

@@ -9,14 +9,30 @@ Source  named with each reason
 
 from typing import Final
 
+import msgspec
+
 from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
-from clearhold.features.scorers.crs_inputs import CounterpartyInputs
-from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.engine import PROPOSED, CompiledCard
 from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Signal, SignalGroup
+
+
+class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """The inputs of crs-v1. None is not measured, or never happened."""
+
+    transfers: int
+    transfers_60d: int = 0
+    returns: int = 0
+    returns_60d: int = 0
+    unauthorized_returns_60d: int = 0
+    shared_entities_30d: int = 0
+    relationship_days: int | None = None
+    account_changed_days: int | None = None
+    country: str | None = None
+    country_lists: str | None = None  # of the thresholds in force, comma-separated
+    thresholds_version: str | None = None
+
 
 VERSION: Final = "crs-v1"
 TRANSFERS_FLOOR: Final = 3

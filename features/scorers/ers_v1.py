@@ -9,15 +9,36 @@ Source  named with each reason; the maximum and not the mean, which would hide o
 
 from typing import Final
 
+import msgspec
+
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
 from clearhold.features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
-from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.ers_inputs import EntityInputs
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.scorecard import PROPOSED
+from clearhold.features.scorers.engine import PROPOSED, CompiledCard
 from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Overlap, Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Overlap, Signal, SignalGroup
+
+
+class EntityInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """The inputs of ers-v1. None is not measured: the bank has not stated it."""
+
+    transfers_90d: int
+    transfer_score: int = 0  # of the transfer with the most points today
+    transfer_score_days: int = 0  # its age
+    transfer_identity_points: int = 0  # its points from the entity's identity and returns
+    transfer_returns_points: int = 0
+    verification_status: str | None = None
+    pep_status: str | None = None
+    is_high_risk: bool | None = None
+    requires_screening: bool | None = None
+    screening_age_days: int | None = None
+    rescreen_days: int | None = None
+    fraud_risk: bool | None = None
+    returns_30d: int = 0
+    ach_debits_30d: int = 0
+    unauthorized_returns_60d: int = 0
+    probed_counterparties_30d: int = 0
+
 
 VERSION: Final = "ers-v1"
 TRANSFERS_FLOOR: Final = 5

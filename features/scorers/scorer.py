@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import Overlap, Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Overlap, Signal, SignalGroup
 
 Inputs = TypeVar("Inputs")
 

@@ -1,15 +1,30 @@
 """Signals: the measures of a scorer, before any points. A card gives the points of a measure.
 
 A signal is one row of ``docs/reasons.md``; its id, meaning and source are written once, beside its measure. Cards are
-data of ``features/core/scorecards.py``.
+data of ``features/core/scorecards.py``. A scorer caps what each family may add, so that related signals are not counted
+twice.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.families import Family
+
+
+class Family(StrEnum):
+    AMOUNT = "amount"
+    TIMING = "timing"
+    RELATIONSHIP = "relationship"
+    RETURNS = "returns"
+    IDENTITY = "identity"
+    GEOGRAPHY = "geography"
+    DECLARED = "declared"
+    HISTORY = "history"
+    FLOW = "flow"
+    CARD = "card"
+
 
 Inputs = TypeVar("Inputs")
 

@@ -15,19 +15,24 @@ from clearhold.features.bank.events import decode_event
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry
 from clearhold.features.core.entries.agents import AgentImportEntry
+from clearhold.features.core.entries.autonomy import PolicyEntry
 from clearhold.features.core.entries.backfill import BackfillStep
-from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, LabelEntry, OwnerEntry
+from clearhold.features.core.entries.commands import (
+    AppealEntry,
+    DecisionEntry,
+    LabelEntry,
+    LossBody,
+    LossEntry,
+    OwnerEntry,
+)
 from clearhold.features.core.entries.directory import DirectoryEntry
 from clearhold.features.core.entries.kris import SnapshotEntry
-from clearhold.features.core.entries.loss import LossBody, LossEntry
-from clearhold.features.core.entries.policies import PolicyEntry
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
 from clearhold.features.core.program import Program
-from clearhold.features.core.rows.emit import Emit
 from clearhold.features.core.rows.parties import ProgramRow
-from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.rows.record import ChainFactRow, Emit
 from clearhold.features.core.rows.transfers import PreflightRow
 from clearhold.features.landing.policies import apply_policy
 from clearhold.features.limits.proposed import counterparty_to_match

@@ -12,15 +12,14 @@ import msgspec
 from clearhold.features.alerts.program_alerts import run_program_detectors
 from clearhold.features.alerts.rows import result_row
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.entries.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
 from clearhold.features.core.ids import SNAPSHOT_IDS
 from clearhold.features.core.instants import MINUTE_US
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.reason import Score
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.reason import Score, band_word
 from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.detectors.program import ProgramSnapshot
 from clearhold.features.kris.measure import measure_kris
 from clearhold.features.landing.landing_result import LandingResult

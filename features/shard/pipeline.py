@@ -19,8 +19,7 @@ import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
 from clearhold.features.alerts.opening import run_detectors
-from clearhold.features.bank.event_families import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES
-from clearhold.features.bank.event_types import BankEventType, event_type
+from clearhold.features.bank.event_types import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES, BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
@@ -34,8 +33,8 @@ from clearhold.features.bank.transfers import EventKind, read_transfer
 from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, order_stated
-from clearhold.features.core.rows.emit import Emit, no_rows
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult
@@ -51,7 +50,7 @@ from clearhold.features.parties.party_rows import (
     features_row,
 )
 from clearhold.features.shard.kri_snapshots import snapshot_after_transfers
-from clearhold.features.shard.seen_events import earlier_result, entry_of
+from clearhold.features.shard.questions import earlier_result, entry_of
 from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.id_index import key_of

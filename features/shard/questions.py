@@ -12,11 +12,11 @@ from clearhold.features.actions.set_limit import program_limits
 from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.entries.limits import ProgramLimits
 from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.event_results import TAKES_EFFECT, EventResult
 from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
-from clearhold.features.measurement.degraded import STATE_LATE
+from clearhold.features.measurement.assessment import STATE_LATE
 from clearhold.features.parties.agent_inputs import totals_of
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.policy.in_force import given_policy
@@ -24,9 +24,25 @@ from clearhold.features.policy.program_autonomy import ProgramAutonomy, program_
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.metrics_days import totals_of_days
-from clearhold.features.shard.seen_events import earlier_result
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.id_index import key_of
+
+_EFFECT: Final = 1
+
+
+def entry_of(checksum: int, result: EventResult) -> int:
+    """The stored entry of an event with this result."""
+    return checksum | _EFFECT if result in TAKES_EFFECT else checksum & ~_EFFECT
+
+
+def earlier_result(stored: int | None, checksum: int) -> EventResult | None:
+    """The result of an event, given the stored entry of its id; None when it is new, or corrects earlier ones."""
+    if stored is None:
+        return None
+    if stored | _EFFECT == checksum | _EFFECT:
+        return EventResult.DUPLICATE
+    return EventResult.CONFLICTING if stored & _EFFECT else None
+
 
 AnswerT = TypeVar("AnswerT")
 AnswerOf_co = TypeVar("AnswerOf_co", covariant=True)

@@ -10,15 +10,14 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.agents.items import AgentItem, ProfileItem, SettlementItem
-from clearhold.features.agents.reading import address_of, counterparty_id_of
+from clearhold.features.agents.reading import AgentItem, ProfileItem, SettlementItem, address_of, counterparty_id_of
 from clearhold.features.alerts.listing import open_for_listed
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
 from clearhold.features.core.money import USD
 from clearhold.features.core.rows.agents import AgentImportRow
-from clearhold.features.core.rows.emit import Emit
+from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult

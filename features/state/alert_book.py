@@ -17,11 +17,10 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
-from clearhold.features.state.alert_state import AlertState, Texts
+from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts
 from clearhold.features.state.alert_windows import AlertWindows
 from clearhold.features.state.resting_alerts import RestingAlerts
 from clearhold.features.state.text_packer import TextPacker
-from clearhold.features.state.waiting_alerts import WaitingAlerts
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.slices import in_slices
 

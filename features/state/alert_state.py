@@ -1,5 +1,11 @@
-"""One alert in a program's memory, and its window."""
+"""One alert in a program's memory, and its window; and the opening times of waiting alerts.
 
+The opening times of waiting alerts are sorted, so that a percentile of their ages is one look, however many wait. An
+alert can wait in the review band and be held.
+"""
+
+from array import array
+from bisect import bisect_left, insort
 from typing import Final
 
 import msgspec
@@ -90,3 +96,44 @@ def packed_ids(ids: tuple[str, ...]) -> bytes:
 
 
 NO_IDS: Final = packed_ids(())
+
+
+_REVIEW, _HOLD = 1, 2
+_PERCENT: Final = 90
+
+
+class WaitingAlerts:
+    __slots__ = ("_kinds", "hold", "review")
+
+    def __init__(self) -> None:
+        self.review: array[int] = array("q")
+        self.hold: array[int] = array("q")
+        self._kinds: dict[str, int] = {}  # by alert: which of the two contain it
+
+    def note(self, alert: AlertState) -> None:
+        """Count an alert by its present state."""
+        now, before = _kinds_of(alert), self._kinds.get(alert.id, 0)
+        if now == before:
+            return
+        for kind, opened in ((_REVIEW, self.review), (_HOLD, self.hold)):
+            if now & kind and not before & kind:
+                insort(opened, alert.opened_at)
+            elif before & kind and not now & kind:
+                del opened[bisect_left(opened, alert.opened_at)]
+        if now:
+            self._kinds[alert.id] = now
+        else:
+            del self._kinds[alert.id]
+
+
+def p90_of(opened: "array[int]") -> int | None:
+    """The opening time of the alert at the 90th percentile of ages by nearest rank; None without waiting alerts."""
+    rank = -(-len(opened) * _PERCENT // 100)
+    return opened[len(opened) - rank] if opened else None
+
+
+def _kinds_of(alert: AlertState) -> int:
+    if not alert.waits:
+        return 0
+    is_held = alert.status is AlertStatus.HELD or alert.band is Band.HOLD
+    return (_REVIEW if alert.band is Band.REVIEW else 0) | (_HOLD if is_held else 0)

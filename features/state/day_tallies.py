@@ -12,14 +12,15 @@ from itertools import chain
 from operator import add
 from typing import Any, Final
 
+import msgspec
+
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from clearhold.features.core.bands import HOLD_FROM, REVIEW_FROM
 from clearhold.features.core.day_totals import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import DAY_US, SECOND_US
-from clearhold.features.core.rail_classes import ACH_DEBIT, ORIGINATED_CLASS
+from clearhold.features.core.money_flow import ACH_DEBIT, ORIGINATED_CLASS
+from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
 from clearhold.features.core.vocabulary import LabelValue
-from clearhold.features.state.contributions import DayContribution
 from clearhold.features.state.transfer_table import UNSCORED, ReturnState, TransferRecord
 
 OTHER_FAMILY: Final = "other"
@@ -48,6 +49,17 @@ _FIRST_BAND, _LABEL, _ALERTED = 0b11, 0b1100, 0b10000
 _LABELS: Final = {LabelValue.BAD: 0b0100, LabelValue.OK: 0b1000}
 _LABELLED_BAD: Final = _LABELS[LabelValue.BAD]
 _LONGEST_WAIT: Final = 2**32 - 1
+
+
+class DayContribution(msgspec.Struct, frozen=True, gc=False):
+    """The part for the transfer's day."""
+
+    day: int
+    cents: int  # 0 for an attempt, and where the amount in US dollars is not known
+    returned: bool
+    unauthorized: bool
+    band: int
+    flags: int
 
 
 def contribution_of(record: TransferRecord, returned: ReturnState | None, flags: int) -> DayContribution:

@@ -14,21 +14,21 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
-from clearhold.features.core.bands import HOLD_FROM
 from clearhold.features.core.instants import DAYS_30, DAYS_60
-from clearhold.features.core.money_flow import money_leaves
-from clearhold.features.core.rail_classes import (
+from clearhold.features.core.money_flow import (
     ACH_CREDIT,
     ACH_DEBIT,
     ACH_TYPES,
     CARD_CLASSES,
     ORIGINATED_CLASS,
     RAIL_CLASSES,
+    money_leaves,
 )
+from clearhold.features.core.reason import HOLD_FROM
 from clearhold.features.core.vocabulary import Direction
-from clearhold.features.state.contributions import KriContribution
 from clearhold.features.state.program_series import Declared
 from clearhold.features.state.transfer_table import UNSCORED, TransferBrief, TransferRecord, TransferTable
 from clearhold.features.windows.series import ALWAYS
@@ -76,6 +76,14 @@ _COUNTED_BY: Final = attrgetter(
     "cents", "counterparty", "country", "sec_code", "class_id", "ach_type", "score", "moved"
 )
 """The fields that count a transfer, beside its fixed own time; authorizations count by status and reason as well."""
+
+
+class KriContribution(msgspec.Struct, frozen=True, gc=False):
+    """The part for key risk indicators; ``leaving_cents`` went to the counterparty, -1 for none."""
+
+    counts: tuple[int, ...]
+    leaving_cents: int
+    counterparty: int
 
 
 class KriWindows:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from clearhold.features.core.money import parse_cents
 from clearhold.features.core.program import Program
-from clearhold.features.policy.autonomy_book import AutonomyBook
+from clearhold.features.policy.autonomy import AutonomyBook
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.policy.card_book import CardBook
 from clearhold.features.state.account_book import AccountBook
@@ -21,8 +21,7 @@ from clearhold.features.state.card_table import CardTable
 from clearhold.features.state.closing_evidence import ClosingEvidence
 from clearhold.features.state.counted_lines import CountedLines
 from clearhold.features.state.day_tallies import DayTallies
-from clearhold.features.state.kri_facts import KriFacts
-from clearhold.features.state.kri_memory import KriMemory
+from clearhold.features.state.kri_facts import KriFacts, KriMemory
 from clearhold.features.state.kri_windows import KriWindows
 from clearhold.features.state.open_preflights import OpenPreflights
 from clearhold.features.state.parties import Actor, CounterpartyBook, KnownCounterparty

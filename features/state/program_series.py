@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from clearhold.features.core.in_memory import InMemory
-from clearhold.features.core.rail_classes import ACH_TYPES, RAIL_CLASSES
+from clearhold.features.core.money_flow import ACH_TYPES, RAIL_CLASSES
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.state.parties import CounterpartyBook
 from clearhold.features.state.score_memory import LastScores

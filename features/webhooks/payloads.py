@@ -6,13 +6,31 @@ bank's ``raw``: a receiver reads those from the API under its key.
 Unit    money as a string of integer cents; instants as everywhere in the interface
 """
 
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.program import Simulated
-from clearhold.features.webhooks.event_types import EventType
+
+
+class EventType(StrEnum):
+    """``ping`` is sent on request alone, and never subscribed to."""
+
+    ALERT_OPENED = "alert.opened"
+    DISPOSITION_SIGNED = "disposition.signed"
+    ACTION_CREATED = "action.created"
+    ACTION_APPROVED = "action.approved"
+    PREFLIGHT_SCORED = "preflight.scored"
+    TRANSFER_SCORED = "transfer.scored"
+    LABEL_RECORDED = "label.recorded"
+    KRI_SNAPSHOT = "kri.snapshot"
+    PING = "ping"
+
+
+SUBSCRIBABLE: Final = tuple(each for each in EventType if each is not EventType.PING)
+
 
 MAX_BODY_BYTES: Final = 20_000
 

@@ -13,13 +13,13 @@ from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
-from clearhold.features.webhooks.event_types import EventType
 from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,
     AlertOpened,
     Data,
     DispositionSigned,
+    EventType,
     KriSnapshotTaken,
     LabelRecorded,
     Payload,

@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Final
 
 from clearhold.features.core.instants import SECOND_US
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - a prefix that shows what a secret is for
 SECRET_BYTES: Final = 32

@@ -12,11 +12,28 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.id_index import IdIndex
-from clearhold.features.windows.novelty import Novelty
 from clearhold.features.windows.slices import Slice
+
+
+class Novelty(msgspec.Struct, frozen=True, gc=False):
+    """Whether the pair is new, and the acquaintances of payer and payee in 90 days, this one included; None: unknown.
+
+    ``met_at`` is the instant of their first meeting; None without one, or when unknown.
+    """
+
+    is_new_pair: bool | None
+    of_payer: int | None
+    of_payee: int | None
+    met_at: int | None = None
+
+
+UNKNOWN: Final = Novelty(None, None, None)
+
 
 WINDOW_US: Final = 90 * DAY_US
 _NEVER: Final = -(2**63)

@@ -1,8 +1,7 @@
 """Indexes over the edges of a node, built when first needed: few nodes have them, and no dump."""
 
-from clearhold.features.windows.recency import Recency
+from clearhold.features.windows.recency import Recency, week_of
 from clearhold.features.windows.series import ALWAYS
-from clearhold.features.windows.usual_weeks import week_of
 
 
 class EdgeLookups:

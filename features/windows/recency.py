@@ -2,12 +2,18 @@
 
 An index is built from the edges of one window when first needed, and updated as edges enter. Sides outside the window
 are dropped when they are as many as those inside, so an index is never much larger than its window.
+
+The usual week of one side is the median of its distinct parties a week, the mean of the middle two rounded up, over the
+completed weeks before the one of the instant, Monday 00:00 UTC to Monday 00:00 UTC, at most the newest 12.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from typing import Final
+
+from clearhold.features.core.instants import DAY_US, DAYS_7
+from clearhold.features.windows.series import ALWAYS
 
 _LEAST_PRUNED: Final = 64
 
@@ -59,3 +65,62 @@ class Recency:
             del self._instants[:gone]
             self._newest = {other: at for other, at in self._newest.items() if at > since}
             self.since = since
+
+
+USUAL_WEEKS: Final = 12
+_MONDAY_US: Final = 3 * DAY_US  # 1970-01-01 was a Thursday, three days after a Monday
+
+
+def week_of(at: int) -> int:
+    """The number of the week that holds an instant.
+
+    >>> week_of(4 * DAY_US), week_of(4 * DAY_US - 1)
+    (1, 0)
+    """
+    return (at + _MONDAY_US) // DAYS_7
+
+
+def start_of(week: int) -> int:
+    """The Monday on which a week begins.
+
+    >>> week_of(start_of(2_900)), week_of(start_of(2_900) - 1)
+    (2900, 2899)
+    """
+    return week * DAYS_7 - _MONDAY_US
+
+
+def weeks_before(first_week: int, week: int) -> range:
+    """The completed weeks that define the usual week of ``week``."""
+    return range(max(first_week, week - USUAL_WEEKS), week)
+
+
+def median_of(counts: Iterable[int]) -> int | None:
+    """The median, of an even number the mean of the middle two, rounded up; None of nothing.
+
+    >>> median_of([3, 1, 2]), median_of([1, 4]), median_of([])
+    (2, 3, None)
+    """
+    ordered = sorted(counts)
+    if not ordered:
+        return None
+    return -(-(ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2)
+
+
+def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int | None:
+    """The median over ``weeks`` weeks of few meetings with parties, oldest first.
+
+    >>> usual_of_few(array("q", [0, 1, DAYS_7, 2 * DAYS_7]), array("i", [4, 5, 4, 4]), 3)
+    1
+    """
+    counts, first_party, more, week_end = list[int](), 0, set[int](), ALWAYS
+    for at, party in zip(times, parties, strict=True):
+        if at >= week_end:
+            week_end = at - (at + _MONDAY_US) % DAYS_7 + DAYS_7
+            counts.append(1)
+            first_party = party
+            more.clear()
+        elif party != first_party:
+            more.add(party)
+            counts[-1] = 1 + len(more)
+    counts.extend([0] * (weeks - len(counts)))
+    return median_of(counts)

@@ -184,3 +184,21 @@ class EventTimes(Series):
     def load(self, dumped: Any) -> None:
         self.times.frombytes(dumped[0])
         self._load_revisions(dumped[1], dumped[2])
+
+
+class Near(msgspec.Struct, frozen=True, gc=False):
+    """Edges of one node in a window, oldest first, as three columns."""
+
+    times: "array[int]"
+    rows: "array[int]"
+    others: "array[int]"
+
+    def distinct(self, after: int, also: int | None = None) -> int:
+        """The number of different nodes of the edges after ``after``; ``also`` counts as one of them."""
+        others = set(self.others[bisect_right(self.times, after) :])
+        if also is not None:
+            others.add(also)
+        return len(others)
+
+
+NONE_NEAR: Final = Near(array("q"), array("i"), array("i"))

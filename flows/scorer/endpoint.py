@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from clearhold.features.shard.questions import Question
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer.wire import (
     Buffer,
     FrameKind,

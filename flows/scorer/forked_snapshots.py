@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer.endpoint import GONE, ScorerEndpoint
 from clearhold.flows.scorer.wire import FrameKind
 from clearhold.flows.stream.snapshotting import framed

@@ -12,7 +12,7 @@ import structlog
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.shard.questions import Answer, Owner, Question
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
 from clearhold.flows.scorer.supervisor import Commits
 from clearhold.flows.stream.log_source import Reader

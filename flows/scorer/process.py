@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states

@@ -18,8 +18,7 @@ from bytewax.operators import KeyedStream
 from bytewax.outputs import Sink
 from bytewax.testing import run_main
 
-from clearhold.features.shard.shard import ShardState
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.flows.stream.log_source import LogSource, Reader
 from clearhold.flows.stream.row_batch import RecordSink, RowSink, batch_of
 from clearhold.flows.stream.shard_step import ShardChunk, ShardResults, ShardStep, Snapshots, StepContext

@@ -8,8 +8,8 @@ import msgspec
 from bytewax.operators import StatefulBatchLogic
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.emit import no_rows
-from clearhold.features.shard.shards import Shards
+from clearhold.features.core.rows.record import no_rows
+from clearhold.features.shard.shard import Shards
 
 
 class ShardChunk(msgspec.Struct, gc=False):

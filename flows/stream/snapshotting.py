@@ -10,8 +10,7 @@ from typing import Final
 
 import structlog
 
-from clearhold.features.shard.shard import ShardState
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.store.state_snapshots import StateSnapshots
 
 DUE_ENTRIES: Final = 10_000

@@ -30,7 +30,7 @@ from clearhold.features.webhooks.delivery import (
     redelivered,
     settled,
 )
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 from clearhold.features.webhooks.signature import delivery_headers
 from clearhold.flows.running.supervision import end
 from clearhold.flows.webhooks.collector import WebhookCounts

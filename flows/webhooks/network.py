@@ -18,7 +18,7 @@ from ipaddress import ip_address
 from threading import Thread
 from typing import Any, Final
 
-from clearhold.features.webhooks.addresses import is_blocked
+from clearhold.features.webhooks.urls import is_blocked
 
 CONNECT_WITHIN_S: Final = 5.0
 CLOSED_WITHIN_S: Final = 1.0

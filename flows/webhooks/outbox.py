@@ -21,17 +21,15 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.ids import derived_id
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.actions import ActionRow, BackfillRow
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, LabelRow
-from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
-from clearhold.features.webhooks.event_types import EventType
-from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, WebhookEvent
+from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, EventType, WebhookEvent
 from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy

@@ -14,7 +14,7 @@ from typing import Final
 
 import duckdb
 
-from clearhold.features.core.wilson import Z_95
+from clearhold.features.core.measured import Z_95
 from clearhold.store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
 from clearhold.store.analysts.part_merger import quoted
 from clearhold.store.analysts.questions import QUESTIONS

@@ -10,7 +10,7 @@ from clearhold.features.core.principal import KeyMode, KeyScope
 from clearhold.features.core.program import Program
 from clearhold.features.core.rules import Rule
 from clearhold.features.core.words import minted
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]
 """Tenant id, offset, kind, appended_at, body, as ``LogReader.control()`` yields them."""

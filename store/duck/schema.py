@@ -10,16 +10,13 @@ from typing import Final
 import msgspec
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.actions import ActionRow, BackfillRow
 from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
-from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.metrics import MetricsDayRow
+from clearhold.features.core.rows.kris import KriSnapshotRow, MetricsDayRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
-from clearhold.features.core.rows.policies import PolicyRow
-from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rows.policies import PolicyRow, RuleMatchRow
 from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow

@@ -17,7 +17,7 @@ import redis
 import structlog
 from redis.client import Pipeline
 
-from clearhold.features.core.entries.loss import LossEntry
+from clearhold.features.core.entries.commands import LossEntry
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.program import Program

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.instants import DAYS_60, parse_instant
+from clearhold.features.core.reason import band_word
 from clearhold.features.core.scorecards import CardSignal, scorecard_sha256
 from clearhold.features.scorers.card_check import MOST_WEIGHED
 from clearhold.features.scorers.cards import DEFAULTS

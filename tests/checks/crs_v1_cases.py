@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.reason import Score
 from clearhold.features.scorers import crs_v1
-from clearhold.features.scorers.crs_inputs import CounterpartyInputs
+from clearhold.features.scorers.crs_v1 import CounterpartyInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 from tests.support.policies import seeded_lists_of
 

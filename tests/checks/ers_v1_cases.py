@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from clearhold.features.core.reason import Score
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
 from clearhold.features.scorers import ers_v1
-from clearhold.features.scorers.ers_inputs import EntityInputs
+from clearhold.features.scorers.ers_v1 import EntityInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase
 
 QUIET: Final[dict[str, Any]] = {

@@ -11,7 +11,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY, TRIGGERS
-from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER
 from docs.pages.detectors import markdown
 from tests.checks.detector_case import ACCOUNT, COUNTERPARTY, ENTITY, DetectorCase

@@ -13,7 +13,7 @@ from clearhold.demo.preflights import preflight_request
 from clearhold.demo.reporter import Delivery
 from clearhold.demo.stories import DETECTORS_OF, DORMANT, EVERY_STORY, TOLD_ONCE
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.sandbox.planned_transfer import Ending, EventFamily
+from clearhold.features.sandbox.parties import Ending, EventFamily
 from tests.demo.bank_shapes import complaints
 
 NOW = 1_790_000_000_000_000

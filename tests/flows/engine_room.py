@@ -9,7 +9,7 @@ import duckdb
 import redis
 
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.stream.log_source import Reader

@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.emit import no_rows
-from clearhold.features.shard.shard import ShardState
-from clearhold.features.shard.shards import Shards
+from clearhold.features.core.rows.record import no_rows
+from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.flows.scorer.local import NoQuestions
 from clearhold.flows.scorer.scoring import Scoring, newest_states
 from clearhold.flows.stream.row_batch import RowBatch

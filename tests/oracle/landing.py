@@ -1,6 +1,6 @@
 """How a transfer's events become its facts: the first sight, newer snapshots, and what is kept of older ones."""
 
-from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from tests.oracle.facts import Decline, Key, Known, Program, Timeline, Version
 from tests.oracle.learning import node_of, party_of
 from tests.oracle.reading import Return, Said

@@ -2,8 +2,8 @@
 
 from typing import Any, Final, NamedTuple
 
-from clearhold.features.bank.event_families import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
-from clearhold.features.bank.statuses import (
+from clearhold.features.bank.event_types import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
+from clearhold.features.bank.return_codes import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
     STATUS_OF_SUFFIX,

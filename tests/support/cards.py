@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.scorecards import CardCap, CardSignal, Scorecard, points_from
 from clearhold.features.scorers.cards import DEFAULTS
-from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.scorecard import CEILING
+from clearhold.features.scorers.engine import CEILING, CompiledCard
 from clearhold.features.scorers.scorer import Scorer
 from clearhold.features.scorers.signal import Signal
 

@@ -6,11 +6,11 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.actions import BackfillRow
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
-from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rows.policies import RuleMatchRow
 from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.features.core.rules import rule_hash

@@ -18,8 +18,7 @@ from clearhold.features.core.instants import (
     parse_instant,
 )
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.money_flow import money_leaves
-from clearhold.features.core.rail_classes import ACH_TYPES
+from clearhold.features.core.money_flow import ACH_TYPES, money_leaves
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.parties import AccountRow
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -12,7 +12,7 @@ import msgspec
 
 from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.events import EVENT_DECODER, TransferSnapshot, decode_object
-from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from clearhold.features.bank.transfers import read_transfer
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer

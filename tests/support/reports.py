@@ -14,9 +14,8 @@ from clearhold.api.reports.schemas import (
     WeeklyScore,
 )
 from clearhold.features.core.entries.kris import KriStatus, KriUnit
-from clearhold.features.core.instants import format_instant
+from clearhold.features.core.instants import IsoWeek, format_instant
 from clearhold.features.core.vocabulary import AlertStatus, Band
-from clearhold.features.core.weeks import IsoWeek
 
 WEEK = IsoWeek(2026, 37)
 

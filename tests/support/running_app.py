@@ -20,7 +20,7 @@ from clearhold.api.stores import RecordStores, Stores
 from clearhold.api.telemetry.readiness import Readiness
 from clearhold.api.wiring import wired_gate, wired_record, wired_resources
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog

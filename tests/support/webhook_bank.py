@@ -16,7 +16,7 @@ from clearhold.features.core.program import Program
 from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.delivery import Attempt, answered
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 from clearhold.features.webhooks.signature import secret_of
 from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher

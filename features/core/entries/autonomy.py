@@ -1,10 +1,10 @@
-"""How far the platform may close a program's alerts alone: tiers, versions, and the evidence.
+"""How far the platform may close a program's alerts alone: tiers, versions, and the evidence; a policy in force.
 
 ``supervised`` closes nothing alone, ``standard`` is the policy unchanged, ``trusted`` adds the granted detectors.
 """
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -74,3 +74,17 @@ class DetectorTally(msgspec.Struct, kw_only=True):
 
 def autonomy_version(number: int) -> str:
     return f"autonomy-v{number}"
+
+
+class PolicyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A version brought into force by an approved action; the same ``action_id`` applied again changes nothing.
+
+    ``from_start`` is for the policies that a new program begins with, which count for all its history.
+    """
+
+    tenant_id: str
+    version: str
+    body: dict[str, Any]
+    action_id: str
+    of_program: bool  # activated for the program alone, not for the whole tenant
+    from_start: bool = False

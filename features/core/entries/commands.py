@@ -1,10 +1,11 @@
-"""Decisions, appeals and labels as log entries, and their results.
+"""Decisions, appeals and labels as log entries, and their results; losses of the log as a fact for the record.
 
 The flow alone decides, from the alert's state when the entry is applied. The appender of an entry waits until its
 offset is committed and reads the ``decision_results`` row of its ``id``. A repeated ``id`` changes nothing: the first
 result stands.
 
-Unit    instants in microseconds
+Unit    instants in microseconds; ``after`` and ``upto`` of a loss are ``milliseconds-sequence``, as Redis
+        names places of the log
 """
 
 from enum import StrEnum
@@ -97,3 +98,26 @@ class EntryResult(StrEnum):
     TOO_EARLY = "too_early"  # autonomy was widened within the last week
     IN_FORCE = "in_force"  # the policy is in force already
     NEEDS_PERSON = "needs_person"  # a key may not decide an alert that waits for a person
+
+
+class LossEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Entries of ``stream`` (of a shard or a tenant) with ``after`` < place <= ``upto`` are missing."""
+
+    id: str
+    tenant_id: str
+    stream: str
+    after: str
+    upto: str
+    accepted_at: int
+
+
+class LossBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The loss as a link of the tenant's record."""
+
+    id: str
+    tenant_id: str
+    kind: str
+    stream: str
+    after: str
+    upto: str
+    accepted_at: str

@@ -1,4 +1,7 @@
-"""Rows of KRI snapshots. Field order is column order. Instants are microseconds since the epoch."""
+"""Rows of KRI snapshots and of daily metrics.
+
+Field order is column order. Instants are microseconds since the epoch.
+"""
 
 import msgspec
 
@@ -20,3 +23,20 @@ class KriSnapshotRow(msgspec.Struct, frozen=True, gc=False):
     program_score_version: str
     band: str
     created_at: int
+
+
+class MetricsDayRow(msgspec.Struct, frozen=True, gc=False):
+    """A program's totals over the days up to the end of one day, as known at the beginning of the next.
+
+    ``day_at`` is the midnight at which the day began; ``totals`` is the JSON of ``DayTotals``, ``as_of_at`` when it was
+    taken. There is one row a program and day.
+    """
+
+    tenant_id: str
+    program_id: str
+    shard: int
+    offset: int
+    day_at: int
+    window_days: int
+    totals: str
+    as_of_at: int

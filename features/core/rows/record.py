@@ -1,7 +1,12 @@
-"""Rows of facts that become links in the chains of a tenant's record.
+"""Rows of facts that become links in the chains of a tenant's record, and how an entry hands over its rows.
+
+The row types stand in this folder, one module for each group of tables. ``store/duck/schema.py`` makes the tables from
+them.
 
 Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
+
+from collections.abc import Callable
 
 import msgspec
 
@@ -20,3 +25,11 @@ class ChainFactRow(msgspec.Struct, frozen=True, gc=False):
     offset: int
     body: str
     created_at: int
+
+
+Emit = Callable[[msgspec.Struct], None]
+"""Takes one row. Rows are emitted one by one, in the order in which they are committed."""
+
+
+def no_rows(_: msgspec.Struct) -> None:
+    """The ``Emit`` of an entry with committed rows: rows that are built for many entries are not built for it."""

@@ -17,9 +17,8 @@ from clearhold.features.catalogue.thresholds import (
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.sentences import counted, money
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.scorecard import CREDIBILITY_K
-from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
+from clearhold.features.scorers.engine import CREDIBILITY_K
+from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Family, Signal
 from clearhold.features.scorers.trs_v1.relationship import is_large_first
 
 STRUCTURING_24H_COUNT: Final = 3

@@ -11,8 +11,7 @@ from clearhold.features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.sentences import counted, money
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import CARD_ONLY, Signal
+from clearhold.features.scorers.signal import CARD_ONLY, Family, Signal
 
 CARD_DECLINES: Final = 3
 CARD_SMALL_COUNT: Final = 5

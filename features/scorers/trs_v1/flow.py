@@ -14,8 +14,7 @@ from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.sentences import counted, money
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
+from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Family, Signal
 
 FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8

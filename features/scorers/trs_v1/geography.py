@@ -12,8 +12,7 @@ from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSI
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.scorecards import points_when
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.signal import Family, Signal
 
 
 def is_listed(v: FeatureVector) -> bool:

@@ -7,9 +7,8 @@ from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_when
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.scorecard import PROPOSED
-from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.engine import PROPOSED
+from clearhold.features.scorers.signal import Family, Signal
 
 CLEAN_HISTORY_TRANSFERS: Final = 60
 WELL_KNOWN_COUNTERPARTY: Final = 20

@@ -10,8 +10,7 @@ from typing import Final
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.signal import Family, Signal
 
 # The words themselves: looking a member up costs Python 3.11 as much as the rest of a signal.
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value

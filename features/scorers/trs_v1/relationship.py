@@ -10,8 +10,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_rare_pair
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
+from clearhold.features.scorers.signal import BUT_CARD, Family, Signal, SignalGroup
 
 LARGE_FIRST_CENTS: Final = 250_000
 NEW_COUNTERPARTIES: Final = 5

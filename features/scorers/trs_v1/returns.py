@@ -11,8 +11,7 @@ from clearhold.features.core.money_flow import originates_debit
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.families import Family
-from clearhold.features.scorers.signal import ACH_ONLY, Signal
+from clearhold.features.scorers.signal import ACH_ONLY, Family, Signal
 
 RETURNS_FLOOR: Final = 2
 RETURNS_SHARE_PERCENT: Final = 20

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.weeks import parse_week, week_of
+from clearhold.features.core.instants import parse_instant, parse_week, week_of
 from tests.support.reported_bank import ReportedBank, summary_of, within
 from tests.support.running_app import assert_refused
 

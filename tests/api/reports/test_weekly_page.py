@@ -11,8 +11,8 @@ from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyAler
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.api.reports.weekly_summary import weekly_paragraphs
 from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.instants import week_of
 from clearhold.features.core.vocabulary import Route
-from clearhold.features.core.weeks import week_of
 from clearhold.store.duck.reports.snapshots import ScorePoint
 from tests.support.reported_bank import ReportedBank
 from tests.support.reports import WEEK, a_kri, an_empty_week, statuses, transfers

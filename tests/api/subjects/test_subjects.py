@@ -8,7 +8,7 @@ import pytest
 from msgspec import json
 
 from clearhold.api.subjects import service
-from clearhold.features.core.entries.loss import LossEntry
+from clearhold.features.core.entries.commands import LossEntry
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.lake.raw_events import RawEvents
 from clearhold.store.record.export_check import public_keys_of

@@ -9,8 +9,7 @@ import pytest
 
 from clearhold.api.webhooks.schemas import WebhookPayload
 from clearhold.features.webhooks import payloads
-from clearhold.features.webhooks.event_types import SUBSCRIBABLE, EventType
-from clearhold.features.webhooks.payloads import MAX_BODY_BYTES
+from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, SUBSCRIBABLE, EventType
 from clearhold.store.control.webhook_registry import MOST_ENDPOINTS
 from tests.support.alerting import ALERTING, NARRATIVE, an_alert, decide, deliver, outgoing
 from tests.support.running_app import RunningApp, assert_refused, content_of_201

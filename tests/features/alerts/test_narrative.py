@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.alerts.draft import Recommendation
+from clearhold.features.alerts.evidence_bodies import Recommendation
 from clearhold.features.alerts.narrative import recommended
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR

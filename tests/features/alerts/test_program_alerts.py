@@ -14,7 +14,7 @@ from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, Disposit
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.shard.shard import ShardState
-from clearhold.features.state.kri_memory import KriMemory
+from clearhold.features.state.kri_facts import KriMemory
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of
 from tests.support.clock import T0

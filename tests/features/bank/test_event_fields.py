@@ -6,7 +6,6 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.bank.disputes import read_dispute
 from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
@@ -17,9 +16,9 @@ from clearhold.features.bank.event_fields import (
     transfer_fields,
 )
 from clearhold.features.bank.events import BankObject, Text, WholeCents
-from clearhold.features.bank.field_kinds import CENTS, FLAG, OBJECT, OBJECTS
+from clearhold.features.bank.fields import CENTS, FLAG, OBJECT, OBJECTS
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
-from clearhold.features.bank.transfers import EventKind, read_transfer
+from clearhold.features.bank.transfers import EventKind, read_dispute, read_transfer
 from clearhold.features.core.vocabulary import Rail
 from tests.support.clock import T0
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant, instant_of
-from clearhold.features.core.weeks import IsoWeek, parse_week, week_of
+from clearhold.features.core.instants import DAY_US, DAYS_7, IsoWeek, format_instant, instant_of, parse_week, week_of
 
 FIRST = datetime(1990, 1, 1, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.features.core.wilson import wilson_interval
+from clearhold.features.core.measured import wilson_interval
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,8 @@ def test_given_a_hundred_debits_of_today_then_the_reserve_is_held_against_the_fl
         (152_999 / 153_000, 100, "breach"),
     ]
     assert measured(story, RESERVE, HOUR_US).note == (
-        "152999 cents of reserve over 10000000 x 0.015 (ACH debits of 2 banking days) + 10000000 x 0.0003 (of 60 days)."
+        "USD 1,529.99 of reserve over USD 100,000.00 x 0.015 (ACH debits of 2 banking days) + "
+        "USD 100,000.00 x 0.0003 (of 60 days)."
     )
 
 
@@ -126,7 +127,14 @@ def test_given_snapshots_out_of_order_then_the_newest_wins_also_the_directorys()
     [
         (None, 1, "The program names no reserve account."),
         ("bacc_x", 1, "The bank has stated no balance of the reserve account."),
-        ("bacc_r", 0, "100 cents of reserve over 0 x 0.015 (ACH debits of 2 banking days) + 0 x 0.0003 (of 60 days)."),
+        (
+            "bacc_r",
+            0,
+            (
+                "USD 1.00 of reserve over USD 0.00 x 0.015 (ACH debits of 2 banking days) + "
+                "USD 0.00 x 0.0003 (of 60 days)."
+            ),
+        ),
     ],
 )
 def test_given_no_reserve_account_balance_or_exposure_then_the_coverage_is_unmeasured(

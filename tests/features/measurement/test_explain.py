@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.bands import band_of
 from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.reason import band_of
 from clearhold.features.core.scorecards import points_from
 from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed

@@ -3,7 +3,7 @@
 import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.windows.usual_weeks import start_of, week_of
+from clearhold.features.windows.recency import start_of, week_of
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import NOBODY, STRANGER, oracle_story

@@ -3,8 +3,7 @@
 import pytest
 
 from clearhold.features.core.vocabulary import Band, VerificationStatus
-from clearhold.features.scorers.ers_inputs import EntityInputs
-from clearhold.features.scorers.ers_v1 import DEFAULT, is_hard
+from clearhold.features.scorers.ers_v1 import DEFAULT, EntityInputs, is_hard
 from tests.checks.ers_v1_cases import CASES, scored
 from tests.checks.scorecards import found, weights
 

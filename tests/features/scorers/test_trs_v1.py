@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.bands import band_of
-from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.reason import Reason, Score, band_of
 from clearhold.features.core.vocabulary import Band
-from clearhold.features.scorers.families import Family
+from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks.scorecards import found
 from tests.support.builders import a_vector

@@ -7,18 +7,17 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.scorers.actor_decay import decayed
-from clearhold.features.scorers.crs_inputs import CounterpartyInputs
-from clearhold.features.scorers.ers_inputs import EntityInputs
+from clearhold.features.scorers.crs_v1 import CounterpartyInputs
+from clearhold.features.scorers.ers_v1 import EntityInputs
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.score_memory import STRONGEST
 from tests.checks.ars_v1_cases import scored_alone

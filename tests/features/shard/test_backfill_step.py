@@ -17,7 +17,7 @@ from clearhold.features.core.entries.backfill import (
 )
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.rows.backfills import BackfillRow
+from clearhold.features.core.rows.actions import BackfillRow
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.measurement.rescored import rescored, vector_of

@@ -11,9 +11,9 @@ from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.emit import no_rows
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.record import no_rows
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.emit import Emit, no_rows
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 

@@ -11,7 +11,7 @@ import pytest
 from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.emit import no_rows
+from clearhold.features.core.rows.record import no_rows
 from clearhold.features.shard.questions import ReadDays
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.day_tallies import MOST_FAMILIES, OTHER_FAMILY, DayTallies

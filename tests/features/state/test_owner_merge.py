@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.bank.statuses import UNMOVED_STATUSES
+from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.log_entry import EntryKind, LogEntry
@@ -17,11 +17,10 @@ from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.owner_merge import merged
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.acquaintances import Acquaintances
+from clearhold.features.windows.acquaintances import Acquaintances, Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.graph import Graph
-from clearhold.features.windows.novelty import Novelty
 from clearhold.features.windows.series import EventTimes
 from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle

@@ -7,7 +7,7 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US, DAYS_7, HOUR_US
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.usual_weeks import median_of, week_of
+from clearhold.features.windows.recency import median_of, week_of
 from tests.support.clock import T0
 
 SPANS = (8 * HOUR_US, DAY_US, DAYS_7)

@@ -7,7 +7,7 @@ import pytest
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.questions import CountParties
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.wire import FrameKind, Frames, decoded_answer, encoded_question, envelope_of, frame
 

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer import forked_snapshots
 from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.shard.shards import Shards
+from clearhold.features.shard.shard import Shards
 from clearhold.flows.stream import snapshotting
 from clearhold.flows.stream.snapshotting import SnapshotWriter
 from clearhold.store.state_snapshots import StateSnapshots

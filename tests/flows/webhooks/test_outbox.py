@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from clearhold.features.core.rows.actions import BackfillRow
 from clearhold.features.core.rows.alerts import LabelRow
-from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 from clearhold.flows.webhooks.outbox import WebhookOutbox
 from clearhold.store.tables.row_tables import row_tables, rows_of
 from tests.support.clock import T0

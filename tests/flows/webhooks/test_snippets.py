@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.features.webhooks.event_types import EventType
+from clearhold.features.webhooks.payloads import EventType
 from clearhold.features.webhooks.signature import delivery_headers, secret_of
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text(encoding="utf-8")

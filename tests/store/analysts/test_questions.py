@@ -12,9 +12,9 @@ import duckdb
 import msgspec
 import pytest
 
-from clearhold.features.core.bands import band_word
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.wilson import wilson_interval
+from clearhold.features.core.measured import wilson_interval
+from clearhold.features.core.reason import band_word
 from clearhold.store.analysts.analyst_file import STATEMENTS
 from clearhold.store.analysts.questions import QUESTIONS
 from tests.support.clock import FrozenClock

@@ -14,8 +14,8 @@ from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_S
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.actions import BackfillRow
 from clearhold.features.core.rows.alerts import AlertRow, LabelRow
-from clearhold.features.core.rows.backfills import BackfillRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.core.rules import Rule
 from clearhold.features.rules.backtest import to_backtest

@@ -11,9 +11,9 @@ from clearhold.features.core.backtests import ShadowDay, ShadowReport
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.actions import BackfillRow
 from clearhold.features.core.rows.alerts import AlertRow, LabelRow
-from clearhold.features.core.rows.backfills import BackfillRow
-from clearhold.features.core.rows.rules import RuleMatchRow
+from clearhold.features.core.rows.policies import RuleMatchRow
 from clearhold.features.core.rules import Rule, RuleMode
 from clearhold.features.rules.backtest import not_in_shadow, to_shadow_report
 from clearhold.store.duck.scorings.rule_backtests import RuleShadow
