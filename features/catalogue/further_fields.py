@@ -10,7 +10,6 @@ POLICY_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "counterparty.countryLists",
         "counterparty_country_lists",
-        "string",
         "names of lists",
         "in force then",
         "The lists of policy that its country is on, comma-separated: call_for_action, comprehensively_sanctioned, "
@@ -19,18 +18,14 @@ POLICY_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "policy.structuringThresholds",
         "structuring_thresholds",
-        "string",
         "cents list",
         "in force then",
         "The reporting thresholds that amounts are compared with, comma-separated.",
     ),
-    Feature(
-        "policy.thresholdsVersion", "thresholds_version", "string", "", "in force then", "Version of the thresholds."
-    ),
+    Feature("policy.thresholdsVersion", "thresholds_version", "", "in force then", "Version of the thresholds."),
     Feature(
         "policy.ladderVersion",
         "ladder_version",
-        "string",
         "",
         "in force then",
         "The version of the limit ladder behind entity.rescreenDays.",
@@ -39,27 +34,23 @@ POLICY_FIELDS: Final[tuple[Feature, ...]] = (
 
 
 FURTHER_FIELDS: Final = (
-    Feature("declared.rails", "declared_rails", "string", "rail list", "as declared then", "Comma-separated."),
-    Feature("entity.sumCents30d", "entity_sum_cents_30d", "integer", "cents", "30 days", "Its other transfers."),
-    Feature("entity.n90d", "entity_n_90d", "integer", "count", "90 days", "Its other transfers."),
-    Feature("entity.sumCents90d", "entity_sum_cents_90d", "integer", "cents", "90 days", "Its other transfers."),
-    Feature(
-        "structuring24hCount", "structuring_count_24h", "integer", "count", "24 hours", "As structuringWindowCount."
-    ),
+    Feature("declared.rails", "declared_rails", "rail list", "as declared then", "Comma-separated."),
+    Feature("entity.sumCents30d", "entity_sum_cents_30d", "cents", "30 days", "Its other transfers."),
+    Feature("entity.n90d", "entity_n_90d", "count", "90 days", "Its other transfers."),
+    Feature("entity.sumCents90d", "entity_sum_cents_90d", "cents", "90 days", "Its other transfers."),
+    Feature("structuring24hCount", "structuring_count_24h", "count", "24 hours", "As structuringWindowCount."),
     Feature(
         "counterparty.accountChanged",
         "counterparty_account_changed",
-        "boolean",
         "",
         ALL_HISTORY,
         "A first transfer to a name with earlier transfers under other account details.",
     ),
-    Feature("entity.returns30d", "entity_returns_30d", "integer", "count", "30 days", "Returns of its ACH debits."),
-    Feature("entity.achDebits30d", "entity_ach_debits_30d", "integer", "count", "30 days", "As entity.achDebits60d."),
+    Feature("entity.returns30d", "entity_returns_30d", "count", "30 days", "Returns of its ACH debits."),
+    Feature("entity.achDebits30d", "entity_ach_debits_30d", "count", "30 days", "As entity.achDebits60d."),
     Feature(
         "entity.ageDays",
         "entity_age_days",
-        "integer",
         "days",
         "as known then",
         "Since the entity's first transfer or reported creation, whichever is earlier; null without both.",
@@ -67,7 +58,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.medianCents90d",
         "entity_median_cents_90d",
-        "integer",
         "cents",
         "90 days",
         "Median of its newest 64 other transfers, the larger ones of one instant counting as newer; null below 5.",
@@ -75,7 +65,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "repeatedAmount24hCount",
         "repeated_amount_count_24h",
-        "integer",
         "count",
         "24 hours",
         "The entity's newest 64 transfers within 10 % of this amount, with this one.",
@@ -83,7 +72,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "roundAmount30dCount",
         "round_amount_count_30d",
-        "integer",
         "count",
         "30 days",
         "The entity's multiples of $1,000 from $5,000 on, without cards, with this one.",
@@ -91,7 +79,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.in48hCents",
         "entity_in_cents_48h",
-        "integer",
         "cents",
         "48 hours",
         "Money that the entity received, without cards, with this transfer.",
@@ -99,7 +86,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.out48hCents",
         "entity_out_cents_48h",
-        "integer",
         "cents",
         "48 hours",
         "Money that the entity sent, without cards, with this transfer.",
@@ -109,7 +95,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.newCounterparties24h",
         "entity_new_counterparties_24h",
-        "integer",
         "count",
         "24 hours",
         "Counterparties new to the program in the entity's newest 64 transfers of that time, with this one.",
@@ -117,7 +102,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "counterparty.sharedEntities30d",
         "counterparty_shared_entities_30d",
-        "integer",
         "count",
         "30 days",
         "Entities that dealt with the same routing number and last four, with this one.",
@@ -125,7 +109,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.probingReturns30d",
         "entity_probing_returns_30d",
-        "integer",
         "count",
         "30 days",
         "Counterparties on whose outgoing ACH entries R02, R03, R04 or R20 was delivered.",
@@ -133,16 +116,14 @@ FURTHER_FIELDS: Final = (
     Feature(
         "counterparty.stopReturnDays",
         "counterparty_stop_return_days",
-        "integer",
         "days",
         ALL_HISTORY,
         "Whole days since the newest R07, R10, R11 or R29 on a debit to the counterparty; null without one.",
     ),
-    Feature("entity.achDebits", "entity_ach_debits_all", "integer", "count", ALL_HISTORY, "Its earlier ACH debits."),
+    Feature("entity.achDebits", "entity_ach_debits_all", "count", ALL_HISTORY, "Its earlier ACH debits."),
     Feature(
         "entity.pulled2bdCents",
         "entity_pulled_cents_2bd",
-        "integer",
         "cents",
         "2 banking days",
         "Cents of the entity's originated ACH debits.",
@@ -150,7 +131,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.fastOut2bdCents",
         "entity_fast_out_cents_2bd",
-        "integer",
         "cents",
         "2 banking days",
         "Cents that the entity sent by realtime, wire and card, with this transfer.",
@@ -158,7 +138,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.microEntries24h",
         "entity_micro_entries_24h",
-        "integer",
         "count",
         "24 hours",
         "The entity's ACH entries under $1, with this one.",
@@ -166,7 +145,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "program.microEntries24h",
         "program_micro_entries_24h",
-        "integer",
         "count",
         "24 hours",
         "The program's ACH entries under $1, with this one.",
@@ -174,7 +152,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.forwardDebits24h",
         "entity_forward_debits_24h",
-        "integer",
         "count",
         "24 hours",
         "The entity's other originated ACH debits of $1 and more.",
@@ -183,7 +160,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.fraudRisk",
         "entity_fraud_risk",
-        "boolean",
         "",
         "as known then",
         "The bank's review reasons include fraud_risk; null without a report on the entity.",
@@ -191,7 +167,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "entity.rescreenDays",
         "entity_rescreen_days",
-        "integer",
         "days",
         "as known then",
         "Days between screenings of the entity's band by policy; null without a stated duty to screen.",
@@ -199,7 +174,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "pair.firstTime",
         "pair_first_time",
-        "boolean",
         "",
         ALL_HISTORY,
         "Payer and payee have had no transfer with each other; null when one is unknown.",
@@ -207,7 +181,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "payer.newPayees90d",
         "payer_new_payees_90d",
-        "integer",
         "count",
         "90 days",
         "Payees new to the payer, with this one; null in the program's first 90 days.",
@@ -215,7 +188,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "payee.newPayers90d",
         "payee_new_payers_90d",
-        "integer",
         "count",
         "90 days",
         "Payers new to the payee, with this one; null in the program's first 90 days.",
@@ -223,18 +195,14 @@ FURTHER_FIELDS: Final = (
     Feature(
         "program.rarePairs90d",
         "program_rare_pairs_90d",
-        "integer",
         "count",
         "90 days",
         "Other first transfers between two sides with at most 3 new acquaintances each.",
     ),
-    Feature(
-        "program.transfers90d", "program_transfers_90d", "integer", "count", "90 days", "The program's other transfers."
-    ),
+    Feature("program.transfers90d", "program_transfers_90d", "count", "90 days", "The program's other transfers."),
     Feature(
         "moved",
         "moved",
-        "boolean",
         "",
         THE_TRANSFER,
         "False for an attempt (declined, rejected, canceled), which counts itself in no window but those of card "
@@ -243,7 +211,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "counterparty.unauthorizedReturns60d",
         "counterparty_unauthorized_returns_60d",
-        "integer",
         "count",
         "60 days",
         "As counterparty.priorUnauthorizedReturns.",
@@ -251,7 +218,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "counterparty.frozenReturns",
         "counterparty_frozen_returns",
-        "integer",
         "count",
         ALL_HISTORY,
         "R16 (account frozen, or returned by instruction of OFAC) on ACH entries sent to the counterparty.",
@@ -259,7 +225,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "pair.regular",
         "pair_regular",
-        "boolean",
         "",
         "90 days",
         "The payer paid this payee within 10 % of this from 90 to 14 days ago and nothing in 5 days (of the payee's "
@@ -268,7 +233,6 @@ FURTHER_FIELDS: Final = (
     Feature(
         "program.pairedCount90d",
         "program_paired_count_90d",
-        "integer",
         "count",
         "90 days",
         "As program.transfers90d, counted from the program's 90th day on, when rare pairs are first recognised.",

@@ -12,7 +12,6 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.busiestDay35dCount",
         "entity_busiest_day_count_35d",
-        "integer",
         "count",
         "35 days",
         "Most transfers in one of the 34 days before the last 24 hours; if these have 1.5 times as many, also in days "
@@ -21,7 +20,6 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.busiestDay35dCents",
         "entity_busiest_day_cents_35d",
-        "integer",
         "cents",
         "35 days",
         "Most cents in one of the 34 days before the last 24 hours; if these have 1.5 times as many, also in days that "
@@ -30,7 +28,6 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.peak48hCents",
         "entity_peak_cents_48h",
-        "integer",
         "cents",
         "48 hours",
         "Highest balance of received and sent money, counted from 0; null unless it sends on 80 % of at least $1,000.",
@@ -38,7 +35,6 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.left48hCents",
         "entity_left_cents_48h",
-        "integer",
         "cents",
         "48 hours",
         "Last balance of received and sent money; null where entity.peak48hCents is null.",
@@ -46,7 +42,6 @@ PASSING_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.newMoney48hCents",
         "entity_new_money_cents_48h",
-        "integer",
         "cents",
         "48 hours",
         "Received from payers that are unknown or first paid it less than 60 days ago; null where entity.peak48hCents "
@@ -59,31 +54,19 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.p90Cents90d",
         "entity_p90_cents_90d",
-        "integer",
         "cents",
         "90 days",
         "90th percentile of the transfers of entity.medianCents90d.",
     ),
     Feature(
-        "velocity1hCount",
-        "velocity_count_1h",
-        "integer",
-        "count",
-        "1 hour",
-        "The entity's earlier transfers, with this one.",
+        "velocity1hCount", "velocity_count_1h", "count", "1 hour", "The entity's earlier transfers, with this one."
     ),
     Feature(
-        "velocity6hCount",
-        "velocity_count_6h",
-        "integer",
-        "count",
-        "6 hours",
-        "The entity's earlier transfers, with this one.",
+        "velocity6hCount", "velocity_count_6h", "count", "6 hours", "The entity's earlier transfers, with this one."
     ),
     Feature(
         "entity.received6hCount",
         "entity_received_count_6h",
-        "integer",
         "count",
         "6 hours",
         "Earlier payments to the entity from known payers, with cards; the newest 64 and this transfer.",
@@ -91,7 +74,6 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.paid6hCount",
         "entity_paid_count_6h",
-        "integer",
         "count",
         "6 hours",
         "Earlier payments by the entity to known payees, with cards; the newest 64 and this transfer.",
@@ -99,7 +81,6 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.received2hCents",
         "entity_received_cents_2h",
-        "integer",
         "cents",
         "2 hours",
         "Cents of the payments of entity.received6hCount, without this transfer.",
@@ -107,7 +88,6 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.newParties6h",
         "entity_new_parties_6h",
-        "integer",
         "count",
         "6 hours",
         "Earlier payers and payees that were new to the entity, with this transfer.",
@@ -115,7 +95,6 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "entity.usualHourPercent",
         "entity_usual_hour_percent",
-        "integer",
         "percent",
         "90 days",
         "Share of the entity's newest 64 other transfers within 90 minutes of this time of day, UTC; null below 20.",
@@ -123,7 +102,6 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "pair.otherWay24hCents",
         "pair_other_way_cents_24h",
-        "integer",
         "cents",
         "24 hours",
         "Cents of the newest payment the other way between the two, in the entity's newest 64; null without one.",
@@ -131,7 +109,6 @@ RHYTHM_FIELDS: Final[tuple[Feature, ...]] = (
     Feature(
         "typology.quickHops",
         "quick_hops_2h",
-        "integer",
         "hops",
         "2 hours a hop",
         "Most payments in a row, whatever their amounts, that ended at the payer; at most 3, and none beyond a side "
