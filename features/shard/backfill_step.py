@@ -115,22 +115,10 @@ def _progress_row(
     program: ProgramState, progress: Progress, position: EntryPosition, *, started_offset: int
 ) -> BackfillRow:
     return BackfillRow(
+        **{**msgspec.structs.asdict(progress), "started_offset": started_offset},
         tenant_id=program.tenant_id,
         program_id=program.id,
-        id=progress.id,
         shard=position.shard,
         offset=position.offset,
-        subjects=progress.subjects,
-        stage=progress.stage,
-        feature_version=progress.feature_version,
-        score_version=progress.score_version,
-        started_offset=started_offset,
-        replaying=progress.replaying,
-        position=progress.position,
-        total=progress.total,
-        done=progress.done,
-        changed=progress.changed,
-        actors=progress.actors,
-        counterparties=progress.counterparties,
         updated_at=position.appended_at,
     )

@@ -1,6 +1,6 @@
 """Makes the event for endpoints from a committed row, one function a type of row; its ids follow from the cause."""
 
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ from clearhold.features.webhooks.payloads import (
     WebhookEvent,
 )
 
+Kind = TypeVar("Kind", bound=Data)
+
 _ENCODE: Final = msgspec.json.Encoder().encode
 _PREFLIGHT: Final = msgspec.json.Decoder(PreflightRecord)
 _KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
@@ -42,37 +44,23 @@ def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - the subject of
 
 
 def alert_opened(row: AlertRow, mark: Simulated) -> WebhookEvent:
-    data = AlertOpened(
+    data = _copied(
+        AlertOpened,
+        row,
         alert_id=row.id,
-        detector=row.detector,
-        severity=row.severity,
-        subject_type=row.subject_type,
-        subject_id=row.subject_id,
-        transfer_id=row.transfer_id,
-        score_at_alert=row.score_at_alert,
-        band_at_alert=row.band_at_alert,
-        hard_signal=row.hard_signal,
-        status=row.status,
-        route=row.route,
-        sla_tier=row.sla_tier,
-        policy_version=row.policy_version,
         opened_at=format_instant(row.opened_at),
         due_at=None if row.due_at is None else format_instant(row.due_at),
-        appeal_of=row.appeal_of,
-        from_history=row.from_history,
         simulated=mark,
     )
     return _event(EventType.ALERT_OPENED, row.id, row.tenant_id, row.program_id, row.opened_at, data)
 
 
 def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
-    data = DispositionSigned(
+    data = _copied(
+        DispositionSigned,
+        row,
         disposition_id=row.id,
-        alert_id=row.alert_id,
-        decision=row.decision,
         decided_by_kind=next((kind for prefix, kind in _KINDS.items() if row.decided_by.startswith(prefix)), _PERSON),
-        policy_version=row.policy_version,
-        overturns_draft=row.overturns_draft,
         created_at=format_instant(row.created_at),
         simulated=mark,
     )
@@ -80,27 +68,15 @@ def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
 
 
 def action_created(row: ActionRow, mark: Simulated) -> WebhookEvent:
-    data = ActionCreated(
-        action_id=row.id,
-        type=row.type,
-        target_type=row.target_type,
-        target_id=row.target_id,
-        alert_id=row.alert_id,
-        status=row.status,
-        created_at=format_instant(row.created_at),
-        simulated=mark,
-    )
+    data = _copied(ActionCreated, row, action_id=row.id, created_at=format_instant(row.created_at), simulated=mark)
     return _event(EventType.ACTION_CREATED, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
 def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> WebhookEvent:
-    data = ActionApproved(
+    data = _copied(
+        ActionApproved,
+        row,
         action_id=row.id,
-        type=row.type,
-        target_type=row.target_type,
-        target_id=row.target_id,
-        alert_id=row.alert_id,
-        status=row.status,
         created_at=format_instant(row.created_at),
         approved_at=format_instant(approved_at),
         simulated=mark,
@@ -111,11 +87,10 @@ def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> Webhoo
 def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
     record = _PREFLIGHT.decode(row.body)
     answer, proposed = record.answer, record.transfer
-    data = PreflightScored(
+    data = _copied(
+        PreflightScored,
+        row,
         preflight_id=row.id,
-        decision=row.decision,
-        score=row.score,
-        band=row.band,
         version=answer.version,
         n=answer.n,
         confidence=answer.confidence,
@@ -127,7 +102,6 @@ def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
         entity_id=record.resolved.entity_id,
         counterparty_id=record.resolved.counterparty_id,
         limits_hit=tuple(dict.fromkeys(hit.limit for hit in answer.limits_hit)),
-        degraded=row.degraded,
         created_at=format_instant(row.created_at),
         simulated=mark,
     )
@@ -136,18 +110,11 @@ def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
 
 def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
     scored_at = row.updated_at if row.scored_at is None else row.scored_at
-    data = TransferScored(
+    data = _copied(
+        TransferScored,
+        row,
         transfer_id=row.id,
-        rail=row.rail,
-        direction=row.direction,
-        type=row.type,
         amount_cents=str(row.amount_cents),
-        currency=row.currency,
-        status=row.status,
-        entity_id=row.entity_id,
-        counterparty_id=row.counterparty_id,
-        return_code=row.return_code,
-        score=row.score,
         band=row.score_band,
         version=row.score_version,
         n=row.score_n,
@@ -161,31 +128,15 @@ def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
 
 
 def label_recorded(row: LabelRow, mark: Simulated) -> WebhookEvent:
-    data = LabelRecorded(
-        label_id=row.id,
-        transfer_id=row.transfer_id,
-        label=row.label,
-        source=row.source,
-        created_at=format_instant(row.created_at),
-        simulated=mark,
-    )
+    data = _copied(LabelRecorded, row, label_id=row.id, created_at=format_instant(row.created_at), simulated=mark)
     return _event(EventType.LABEL_RECORDED, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
 
 def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> WebhookEvent:
     """The indicators without their notes."""
     kris = {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in _KRIS.decode(row.kris).items()}
-    data = KriSnapshotTaken(
-        snapshot_id=row.id,
-        cause=row.cause,
-        as_of=format_instant(row.as_of_at),
-        window_days=row.window_days,
-        program_score=row.program_score,
-        program_score_n=row.program_score_n,
-        program_score_version=row.program_score_version,
-        band=row.band,
-        kris=kris,
-        simulated=mark,
+    data = _copied(
+        KriSnapshotTaken, row, snapshot_id=row.id, as_of=format_instant(row.as_of_at), kris=kris, simulated=mark
     )
     return _event(EventType.KRI_SNAPSHOT, row.id, row.tenant_id, row.program_id, row.created_at, data)
 
@@ -213,6 +164,12 @@ def body_of(event: WebhookEvent, tenant_slug: str) -> str:
 
 def delivery_id_of(event_id: str, endpoint_id: str) -> str:
     return WEBHOOK_DELIVERY_IDS.id_of(f"{event_id}/{endpoint_id}")
+
+
+def _copied(kind: type[Kind], row: msgspec.Struct, **others: Any) -> Kind:
+    """The data of an event: the fields of its row under the same names, and the others."""
+    same = {name: getattr(row, name) for name in kind.__struct_fields__ if name not in others}
+    return kind(**same, **others)
 
 
 def _event(type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: Data) -> WebhookEvent:
