@@ -134,7 +134,7 @@ def masked_text(data: bytes) -> str:
 
 def masked_prose(text: str) -> str:
     """A person's text with at most the last four of each number, and no key or token."""
-    return _NUMBER_IN_TEXT.sub(_as_last_four, text)
+    return _NUMBER_IN_TEXT.sub(lambda number: f"****{number[number.lastindex] if number.lastindex else ''}", text)
 
 
 def last_four(number: object) -> str | None:
@@ -171,7 +171,3 @@ def _masked_string(text: str, treatment: _Treatment) -> str | None:
         return last_four(text) if _BARE_NUMBER.fullmatch(text.strip()) else text
     staying = _STAYS.get(treatment)
     return text if staying is not None and staying.fullmatch(text.strip()) else masked_prose(text)
-
-
-def _as_last_four(number: re.Match[str]) -> str:
-    return f"****{number[number.lastindex] if number.lastindex else ''}"

@@ -32,10 +32,6 @@ def seven_day_cents(context: DetectionContext) -> int:
     return 0 if context.actor is None else context.actor.amounts.measure(context.at - DAYS_7, context.at)[1]
 
 
-def _unverified_figures(context: DetectionContext) -> dict[str, int | str]:
-    return {"entity.sum7dCents": seven_day_cents(context)}
-
-
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="kyc_denied_moving",
@@ -54,7 +50,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(rules.UNVERIFIED.id, actor_subject, MEDIUM, DAYS_7, regrade=grade_unverified),),
         features=("entity_verification_status", "velocity_24h_sum_cents"),
         thresholds={"sum7dCents": UNVERIFIED_7D_CENTS},
-        figures=_unverified_figures,
+        figures=lambda context: {"entity.sum7dCents": seven_day_cents(context)},
         review=ReviewQuestion(
             unexplained="why verification is not finished while this much already moves",
             next_step="ask the program for the missing documents and for the date by which it will be done",

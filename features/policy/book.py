@@ -65,7 +65,7 @@ class PolicyBook:
             if versions is not None:
                 if versions[-1].since <= at:
                     return versions[-1]
-                place = bisect_right(versions, at, key=_since)
+                place = bisect_right(versions, at, key=lambda version: version.since)
                 if place:
                     return versions[place - 1]
         return SEEDED.get(prefix)
@@ -139,7 +139,3 @@ def compiled(version: str, body: ThresholdsBody) -> Thresholds:
 _SEEDED_THRESHOLDS: Final = {
     each.version: compiled(each.version, each.body) for each in SEEDED.values() if isinstance(each.body, ThresholdsBody)
 }
-
-
-def _since(version: ActiveVersion) -> int:
-    return version.since

@@ -85,7 +85,7 @@ class Feed:
 
     def composed(self) -> ComposedEvents:
         """The events, oldest first."""
-        return compose_events(self.casting.tag, sorted(self._events, key=_time_of), self.transfer_id)
+        return compose_events(self.casting.tag, sorted(self._events, key=lambda event: event[0]), self.transfer_id)
 
     def _spread(self, count: int) -> Iterator[int]:
         """``count`` instants in the months before, oldest first."""
@@ -125,7 +125,3 @@ def _habit_of(program: Program) -> EventFamily:
     """The rail of a customer's habits: cards, unless the program declares its rails without them."""
     declared = program.declared_rails
     return EventFamily.CARD if Rail.CARD in declared or not declared else FAMILY_OF_RAIL[Rail(declared[0])]
-
-
-def _time_of(event: tuple[int, str, dict[str, Any]]) -> int:
-    return event[0]

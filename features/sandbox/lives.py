@@ -100,10 +100,6 @@ def _swift_life(transfer: PlannedTransfer) -> tuple[Step, ...]:
     )
 
 
-def _book_life(_transfer: PlannedTransfer) -> tuple[Step, ...]:
-    return (Step("transfer.completed", "COMPLETED", "created_at"),)
-
-
 def _card_life(transfer: PlannedTransfer) -> tuple[Step, ...]:
     if transfer.incoming:
         return (Step("transaction.refunded", "REFUNDED", "created_at"),)
@@ -120,7 +116,7 @@ _LIFE_OF: Final[dict[EventFamily, Callable[[PlannedTransfer], tuple[Step, ...]]]
     EventFamily.WIRE: _wire_life,
     EventFamily.SWIFT: _swift_life,
     EventFamily.REALTIME: _realtime_life,
-    EventFamily.BOOK: _book_life,
+    EventFamily.BOOK: lambda _transfer: (Step("transfer.completed", "COMPLETED", "created_at"),),
     EventFamily.CHECK: _check_life,
     EventFamily.CARD: _card_life,
 }

@@ -283,10 +283,6 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
 )
 
 
-def _observations(inputs: AgentInputs, floor: int, _program_floor: int) -> tuple[int, bool]:
-    return inputs.settlements, inputs.settlements >= floor
-
-
 SCORER: Final = Scorer[AgentInputs](
     version=VERSION,
     groups=tuple(
@@ -295,7 +291,7 @@ SCORER: Final = Scorer[AgentInputs](
             (_FLOW_SIGNALS, _REGISTRATION_SIGNALS, _REPUTATION_SIGNALS, _IDENTITY_SIGNALS),
         )
     ),
-    observations=_observations,
+    observations=lambda inputs, floor, _program_floor: (inputs.settlements, inputs.settlements >= floor),
     capped=(Family.FLOW, Family.DECLARED, Family.RELATIONSHIP, Family.IDENTITY),
 )
 DEFAULT_CARD: Final = Scorecard(

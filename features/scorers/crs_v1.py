@@ -178,10 +178,6 @@ _HISTORY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
 )
 
 
-def _observations(inputs: CounterpartyInputs, floor: int, _program_floor: int) -> tuple[int, bool]:
-    return inputs.transfers, inputs.transfers >= floor
-
-
 def _may_relationship_fire(i: CounterpartyInputs) -> bool:
     return (
         (i.relationship_days or 0) < YOUNG_DAYS
@@ -198,7 +194,7 @@ SCORER: Final = Scorer[CounterpartyInputs](
         Group(_GEOGRAPHY_SIGNALS, lambda i: i.country_lists),
         Group(_HISTORY_SIGNALS, lambda i: not i.returns),
     ),
-    observations=_observations,
+    observations=lambda inputs, floor, _program_floor: (inputs.transfers, inputs.transfers >= floor),
     capped=(Family.RETURNS, Family.RELATIONSHIP, Family.GEOGRAPHY),
 )
 DEFAULT_CARD: Final = Scorecard(

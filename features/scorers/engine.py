@@ -46,11 +46,7 @@ def confidence_of(n: int, *, degraded: bool) -> float:
 
 def in_order(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
     """By weight descending, then by id."""
-    return tuple(sorted(reasons, key=_by_weight) if len(reasons) > 1 else reasons)
-
-
-def _by_weight(reason: Reason) -> tuple[int, str]:
-    return (-reason.weight, reason.id)
+    return tuple(sorted(reasons, key=lambda reason: (-reason.weight, reason.id)) if len(reasons) > 1 else reasons)
 
 
 def _credibility(n: int) -> float:

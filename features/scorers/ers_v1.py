@@ -217,10 +217,6 @@ _OVERLAPS: Final = (
 )
 
 
-def _observations(inputs: EntityInputs, floor: int, _program_floor: int) -> tuple[int, bool]:
-    return inputs.transfers_90d, inputs.transfers_90d >= floor
-
-
 def _may_identity_fire(i: EntityInputs) -> bool:
     return bool(
         i.verification_status not in _SETTLED
@@ -242,7 +238,7 @@ SCORER: Final = Scorer[EntityInputs](
             lambda i: i.returns_30d or i.unauthorized_returns_60d or i.probed_counterparties_30d,
         ),
     ),
-    observations=_observations,
+    observations=lambda inputs, floor, _program_floor: (inputs.transfers_90d, inputs.transfers_90d >= floor),
     capped=(Family.IDENTITY, Family.RETURNS),
     overlaps=_OVERLAPS,
 )

@@ -149,15 +149,11 @@ def _decoder(body: type[Any]) -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(body).decode
 
 
-def _no_body(_: bytes) -> None:
-    return None
-
-
 APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.BANK.value: Applier(decode_event, process_bank_event),
     EntryKind.PREFLIGHT.value: Applier(_decoder(PreflightRecord), record_preflight),
     EntryKind.PROGRAM.value: Applier(_decoder(Program), declare_program),
-    EntryKind.TICK.value: Applier(_no_body, apply_tick, to_every_program=True),
+    EntryKind.TICK.value: Applier(lambda _: None, apply_tick, to_every_program=True),
     EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide)),
     EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),

@@ -33,10 +33,6 @@ Note = tuple[int, int, int, int, int]  # known at, instant, row, other side, +1 
 Edge = tuple[int, int, int]  # instant, row, other side
 
 
-def _no_ends() -> "array[int]":
-    return array("i")
-
-
 class Edges(EventTimes):
     """The edges of one node in one direction, by instant and, within one instant, by the transfer's row.
 
@@ -53,7 +49,7 @@ class Edges(EventTimes):
     """
 
     # Row and other side of each edge by turns: most nodes have few, so the size of the arrays matters.
-    _ends: "array[int]" = msgspec.field(default_factory=_no_ends)
+    _ends: "array[int]" = msgspec.field(default_factory=lambda: array("i"))
     _notes: list[Note] | None = None
     _derived: EdgeLookups | None = None
 

@@ -128,10 +128,6 @@ class Series(InMemory):
         self.revised_at = revised_at
 
 
-def _no_instants() -> "array[int]":
-    return array("q")
-
-
 class EventTimes(Series):
     """Instants of facts that are only counted.
 
@@ -147,7 +143,7 @@ class EventTimes(Series):
     (2, 3)
     """
 
-    times: "array[int]" = msgspec.field(default_factory=_no_instants)
+    times: "array[int]" = msgspec.field(default_factory=lambda: array("q"))
 
     def add(self, at: int, *, known_at: int | None = None) -> int:
         """Insert a fact; ``known_at`` is given when it became known later than its own instant."""

@@ -49,14 +49,6 @@ def _over_program(v: FeatureVector) -> int | None:
     return _percent(v, v.program_median_cents)
 
 
-def _new_over_own(v: FeatureVector) -> int | None:
-    return _over_own(v) if v.pair_first_time else None
-
-
-def _new_over_program(v: FeatureVector) -> int | None:
-    return _over_program(v) if v.pair_first_time else None
-
-
 def _seldom_new(v: FeatureVector) -> int | None:
     """Of 100 transfers of the entity in 90 days, the number with known parties on its side of this one."""
     new = v.payer_new_payees_90d if pays(v) else v.payee_new_payers_90d
@@ -75,10 +67,6 @@ def _repeated_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
     yield (v.amount_cents or 0) * 10 // 9 + 1
 
 
-def _in_an_hour(v: FeatureVector) -> int | None:
-    return v.velocity_count_1h if _is_known(v) and not _is_usual_day(v) else None
-
-
 def _is_usual_day(v: FeatureVector) -> bool:
     """An employer moves much on few days: one day of five weeks was as busy as the last 6 hours."""
     busiest, lately = v.entity_busiest_day_count_35d, v.velocity_count_6h
@@ -90,14 +78,6 @@ def _against_a_day(v: FeatureVector) -> int | None:
     if v.velocity_count_6h is None or not _is_known(v) or _is_usual_day(v):
         return None
     return 100 * v.velocity_count_6h * _DAYS_30 // max(v.entity_count_30d, _DAYS_30)
-
-
-def _unusual_hour(v: FeatureVector) -> int | None:
-    return None if v.entity_usual_hour_percent is None else 100 - v.entity_usual_hour_percent
-
-
-def _new_parties(v: FeatureVector) -> int | None:
-    return v.entity_new_parties_6h if _is_known(v) else None
 
 
 def _in_and_out(v: FeatureVector) -> int | None:
@@ -119,10 +99,6 @@ def _back_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
     if paid:
         yield -(-BACK_FROM_PERCENT * paid // 100)
         yield BACK_TO_PERCENT * paid // 100 + 1
-
-
-def _quick_hops(v: FeatureVector) -> int | None:
-    return v.quick_hops_2h if _is_known(v) else None
 
 
 def _came_before(v: FeatureVector) -> int | None:
@@ -192,7 +168,7 @@ BURST: Final = Signal[FeatureVector](
     Family.TIMING,
     "Several transfers of the entity within an hour.",
     "Tazama counts transfers that follow each other within minutes; figures [P]",
-    _in_an_hour,
+    lambda v: v.velocity_count_1h if _is_known(v) and not _is_usual_day(v) else None,
     lambda v, count: (
         f"{counted(count, 'transfer')} by this entity within 1 hour; it had {v.entity_count_30d:,} in 30 days."
     ),
@@ -217,7 +193,7 @@ UNUSUAL_HOUR: Final = Signal[FeatureVector](
     Family.TIMING,
     "A time of day at which the entity seldom moves money.",
     "Card networks' guidance on account takeover names activity at odd hours; figures [P]",
-    _unusual_hour,
+    lambda v: None if v.entity_usual_hour_percent is None else 100 - v.entity_usual_hour_percent,
     lambda v, _: (
         f"Only {v.entity_usual_hour_percent} % of this entity's recent transfers were within 90 minutes of this hour."
     ),
@@ -229,7 +205,7 @@ NEW_OVER_OWN: Final = Signal[FeatureVector](
     Family.RELATIONSHIP,
     "A first payment between two sides, beside the 90th percentile of the entity's amounts.",
     "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
-    _new_over_own,
+    lambda v: _over_own(v) if v.pair_first_time else None,
     lambda v, _: (
         f"First payment between the two parties: {money(v.amount_cents or 0)}; 90 % of this entity's transfers are at "
         f"most {money(v.entity_p90_cents_90d or 0)}."
@@ -243,7 +219,7 @@ NEW_OVER_PROGRAM: Final = Signal[FeatureVector](
     Family.RELATIONSHIP,
     "A first payment between two sides, beside the program's median on the rail.",
     "Tazama rule 030 (a first payment to a creditor); figures [P]",
-    _new_over_program,
+    lambda v: _over_program(v) if v.pair_first_time else None,
     lambda v, _: (
         f"First payment between the two parties: {money(v.amount_cents or 0)}; the program's median is "
         f"{money(v.program_median_cents or 0)}."
@@ -270,7 +246,7 @@ NEW_PARTIES: Final = Signal[FeatureVector](
     Family.RELATIONSHIP,
     "Several parties within 6 h that are new to the entity.",
     "FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
-    _new_parties,
+    lambda v: v.entity_new_parties_6h if _is_known(v) else None,
     lambda _, count: f"{counted(count, 'counterparty')} of the last 6 hours were new to this entity.",
     unit="parties in 6 h",
 )
@@ -303,7 +279,7 @@ QUICK_HOPS: Final = Signal[FeatureVector](
     Family.FLOW,
     "Payments in a row, each within 2 h of the next and whatever their amounts, end at the payer.",
     "FFIEC BSA/AML Examination Manual, appendix F (funds that pass through several accounts quickly); figures [P]",
-    _quick_hops,
+    lambda v: v.quick_hops_2h if _is_known(v) else None,
     lambda _, hops: f"The payer received money over {counted(hops, 'hop')}, each within 2 hours of the next.",
     unit="hops",
 )

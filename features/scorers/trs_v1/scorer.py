@@ -53,10 +53,6 @@ _KINDS: Final = (
 )
 
 
-def _kind_of(vector: FeatureVector) -> str:
-    return _ATTEMPTED[vector.rail] if is_attempt(vector) else vector.rail
-
-
 def _observations(vector: FeatureVector, floor: int, program_floor: int) -> tuple[int, bool]:
     """Without an amount in US dollars the moved money is unknown, and there is no score (ruling 38)."""
     prior, of_program = vector.entity_prior_transfers, vector.program_n_90d
@@ -82,7 +78,7 @@ SCORER: Final = Scorer[FeatureVector](
         Family.CARD,
     ),
     kinds=_KINDS,
-    kind_of=_kind_of,
+    kind_of=lambda vector: _ATTEMPTED[vector.rail] if is_attempt(vector) else vector.rail,
     has_program_floor=True,
 )
 
