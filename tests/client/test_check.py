@@ -8,7 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from clearhold.api.cli.replay import register
+from clearhold.api.cli.replay import replay
 from clearhold.client.event_lines import MAX_LINE_BYTES
 from tests.support import bank_events as bank
 
@@ -19,7 +19,7 @@ def checked(folder: Path, content: bytes) -> Result:
     path = folder / "events.ndjson"
     path.write_bytes(content)
     app = typer.Typer()
-    register(app)
+    app.command()(replay)
     app.command("other")(lambda: None)
     return CliRunner().invoke(app, ["replay", str(path), "--check"])
 
@@ -105,7 +105,7 @@ def test_given_a_file_of_another_kind_when_checked_then_one_sentence_says_what_i
 def test_given_no_check_and_no_address_when_replayed_then_it_says_what_is_needed(tmp_path: Path) -> None:
     (tmp_path / "events.ndjson").write_bytes(a_wire(1))
     app = typer.Typer()
-    register(app)
+    app.command()(replay)
     app.command("other")(lambda: None)
 
     result = CliRunner().invoke(app, ["replay", str(tmp_path / "events.ndjson")])

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from clearhold.api.cli.replay import register
+from clearhold.api.cli.replay import replay
 from clearhold.client.event_lines import MAX_LINE_BYTES
 from tests.support.fake_service import (
     BUSY,
@@ -36,7 +36,7 @@ def a_file(folder: Path, lines: list[bytes], *, ending: bytes = b"\n") -> str:
 
 def replayed(service: FakeService | str, file: str, *options: str, secret: str | None = SECRET) -> Result:
     app = typer.Typer()
-    register(app)
+    app.command()(replay)
     app.command("other")(lambda: None)
     url = service if isinstance(service, str) else service.url
     with_secret = ["--secret", secret] if secret is not None else []

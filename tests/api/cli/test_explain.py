@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from clearhold.api.cli.explain import register
+from clearhold.api.cli.explain import explain
 from clearhold.features.catalogue.features import FEATURES
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import format_instant
@@ -72,7 +72,7 @@ def with_card(folder: Path, row: TransferFeaturesRow, card: Any) -> str:
 
 def explained(*options: str, transfer: str = TRANSFER, **variables: str) -> Result:
     app = typer.Typer()
-    register(app)
+    app.command()(explain)
     app.command("other")(lambda: None)
     return CliRunner(env=variables).invoke(app, ["explain", transfer, *options])
 

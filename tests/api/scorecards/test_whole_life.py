@@ -107,7 +107,7 @@ class Bank:
         shutil.copy(self.folder / "clearhold.duckdb", data)
         app = typer.Typer()
         calibrate.register(app)
-        explain.register(app)
+        app.command()(explain.explain)
         result = CliRunner().invoke(app, [*options, "--data", str(data)])
         assert result.exit_code == 0, result.output
         return result.stdout
