@@ -1,4 +1,4 @@
-"""The envelope of a bank event: the conditions for taking an event in, and what is wrong with one that is refused.
+"""The envelope of a bank event: the conditions for accepting an event, and the fault of a refused one.
 
 ``data`` stays bytes. A field named twice is a fault, because readers of JSON disagree on which of the two counts;
 ``data`` is not searched for those: it is stored unchanged, and a fault in it costs only that field.

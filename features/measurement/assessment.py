@@ -1,4 +1,4 @@
-"""A transfer measured and scored, with the facts of its own time.
+"""A transfer measured and scored, with the facts as of its time.
 
 ``degradedReasons`` are the facts that an answer needs and lacks (ruling 52). ``missing_at_landing`` halves the
 confidence, is stored with the score, and keeps a policy from closing an alert alone. A question also names facts that
