@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from clearhold.features.bank.event_examples import EXAMPLES
-from clearhold.features.bank.event_types import TRANSFER_ID_PREFIXES
 from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
@@ -15,9 +14,9 @@ from clearhold.features.bank.event_fields import (
     EventField,
 )
 from clearhold.features.bank.event_states import STATES
-from clearhold.features.bank.event_types import event_type
-from clearhold.features.bank.signing_snippets import SNIPPETS
+from clearhold.features.bank.event_types import TRANSFER_ID_PREFIXES, event_type
 from clearhold.features.bank.return_codes import STATUS_OF_CARD_SUFFIX
+from clearhold.features.bank.signing_snippets import SNIPPETS
 from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
 from docs.pages.wrapping import paragraph
 
@@ -35,8 +34,8 @@ the webhooks of Column (column.com), a bank with an API. Made from `features/ban
 
 | field | | meaning |
 |---|---|---|
-| `id` | required | The event's id, 1-255 characters. The first event that takes effect uses it up. |
-| `type` | required | Family, resource and state with dots between them, in lower-case letters. |
+| `id` | required | The id, 1-255 characters. Once an event with it has taken effect, later ones change nothing. |
+| `type` | required | `<resource>.<state>` in lower-case letters, as `ach.outgoing_transfer.returned`. |
 | `created_at` | required | RFC 3339 date-time with an offset: the time from which the event's facts are known. |
 | `data` | | The object that the event is about, as it stood then: a snapshot, not a change. |
 
@@ -80,14 +79,15 @@ changes as a new event with a new id.
 
 ## Types
 
-A type is a resource and a state. The bank may send types that are not listed; those of a known resource are read like
+A type is `<resource>.<state>`. The bank may send types that are not listed; those of a known resource are read like
 the listed types.
 
 | type | states | is |
 |---|---|---|
 """
 _STATES: Final = """
-The state is used as `data.status` where that is absent. `check.incoming_debit` is an issued check: money leaves.
+Where `data.status` is absent, a state that names a status replaces it. `check.incoming_debit` is an issued check:
+money leaves.
 `check.outgoing_debit` is a deposited check. `check.incoming_debit.delivery.*` tracks a check in the mail. A type of a
 rail's family that is not listed is read as a transfer when its object has an amount, and an id that begins with
 """
@@ -113,7 +113,7 @@ def _parts() -> Iterator[str]:
     prefixes = ", ".join(f"`{each}`" for each in TRANSFER_ID_PREFIXES)
     yield f"{_STATES.rstrip()}\n{prefixes}.\n"
     states_of_cards = ", ".join(f"`{suffix}` {status}" for suffix, status in STATUS_OF_CARD_SUFFIX.items())
-    yield f"\n{paragraph(f'The state of a card transfer gives its status: {states_of_cards}.')}\n"
+    yield f"\n{paragraph(f'Without `data.status`, the state of a card transfer gives it: {states_of_cards}.')}\n"
     yield "\n## Fields\n\nEvery other field is stored and shown, but not read. `null` and an empty text are absent.\n"
     for title, fields in (
         ("A transfer", TRANSFER_FIELDS),

@@ -103,7 +103,7 @@ TRANSFER_FIELDS: Final = (
     EventField("currency_code", CURRENCY, "USD where it is absent."),
     EventField("settled_amount", CENTS, "With `settled_currency_code` USD: the amount in US cents."),
     EventField("settled_currency_code", CURRENCY, "The currency of `settled_amount`."),
-    EventField("instructed_amount", CENTS, "The same, where `settled_amount` is not in USD."),
+    EventField("instructed_amount", CENTS, "The amount in US cents, used where the settled one is not USD."),
     EventField("instructed_currency_code", CURRENCY, "The currency of `instructed_amount`."),
     EventField("status", TEXT, "The bank's word, upper-cased; else it follows from the event's type."),
     EventField("is_incoming", FLAG, "Who originated it; else it follows from the type.", rails=_NOT_CHECK),
@@ -223,7 +223,7 @@ DISPUTE_FIELDS: Final = (
     EventField("transaction_id", TEXT, "The same under another name."),
     EventField("card_transaction_id", TEXT, "The same under another name."),
     EventField("transaction", OBJECT, "The disputed card transfer.", (EventField("id", TEXT, "Its id."),)),
-    EventField("outcome", TEXT, "Who won: `won` and `lost` are the holder's side."),
+    EventField("outcome", TEXT, "`won`: the cardholder won; `lost`: the cardholder lost."),
     EventField("resolution", TEXT, "The same under another name."),
     EventField("status", TEXT, "The same under another name."),
 )

@@ -54,13 +54,13 @@ EVENT_SCHEMA: Final[Schema] = {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "The event's id. It is used up by the first event under it that takes effect.",
+            "description": "The event's id. Once an event with it has taken effect, later ones change nothing.",
         },
         "type": {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "Family, resource and state with dots between them, in lower-case letters.",
+            "description": "`<resource>.<state>` in lower-case letters, as `ach.outgoing_transfer.returned`.",
             "examples": ["wire.outgoing_transfer.initiated"],
         },
         "created_at": {
