@@ -80,6 +80,7 @@ def sign(secret: str, body: bytes) -> str:
 
 
 def ingest_path(program_id: str) -> str:
+    """The path to which the bank posts the events of a program."""
     return f"/api/ingest/bank/{quote(program_id, safe='')}"
 
 

@@ -79,8 +79,8 @@ def test_given_a_reserve_when_measured_then_the_note_says_how_exposure_was_count
 
     reading = readings(played(entries_of(bank, live=False), each=lambda _row: None), NOON)["reserve_coverage"]
 
-    assert "40000 x 0.2" in reading.note
-    assert "80000 x 0.1" in reading.note
+    assert "USD 400.00 x 0.2" in reading.note
+    assert "USD 800.00 x 0.1" in reading.note
 
 
 def test_given_a_balance_when_its_account_is_declared_as_the_reserve_later_then_it_is_known() -> None:

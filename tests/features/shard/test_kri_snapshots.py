@@ -61,10 +61,7 @@ def test_given_three_measured_indicators_then_the_score_is_on_the_record_once_fo
     assert (second.former_band, second.n) == (first.band, len(measured))
     assert first.n >= 3
     reason = next(each for each in msgspec.json.decode(first.reasons) if each["signal"].startswith("counterparty"))
-    assert (
-        reason["sentence"]
-        == "counterparty_concentration is in breach with 0.555556 against a threshold of 0.4 (n = 2)."
-    )
+    assert reason["sentence"] == "counterparty_concentration is in breach: 0.555556, threshold 0.4 (n = 2)."
     assert (first.score, second.score) == (sum_of(first), sum_of(second))
     assert (first.score, second.score) == (25, 35), "the day's volume is at watch as well"
 
