@@ -230,7 +230,11 @@ class WeeklyKri(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     prior: Annotated[float | None, about("The value before the week began; null when not measured.")]
     delta: float | None
     status: Annotated[
-        KriStatus, about("watch from its line on, breach beyond the threshold, unmeasured without a value.")
+        KriStatus,
+        about(
+            "watch from its line on, breach beyond the threshold; unmeasured without a value, and for a rate of fewer "
+            "observations than the policy asks for."
+        ),
     ]
     prior_status: Annotated[KriStatus, about("The status before the week began; unmeasured without a snapshot.")]
     n: Annotated[int, _N_OF_KRI_DELTA]

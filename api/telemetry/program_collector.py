@@ -3,7 +3,8 @@
 Unit    as each indicator's label ``unit`` says; scores 0-100; ages in seconds
 Errors  none; while the database does not answer, the metrics show the last snapshots, whose age grows
 
-An unmeasured indicator has no series, and never shows as 0. Labels are slugs.
+An indicator without a value has no series, and never shows as 0; a rate of too few observations has no status.
+Labels are slugs.
 """
 
 from collections.abc import Callable, Iterator, Mapping

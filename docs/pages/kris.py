@@ -21,6 +21,10 @@ is raw, never smoothed; without anything observed it is null, `unmeasured`, with
   among scored transfers, among card authorizations, and against the declaration.
 * `watch` is at its line or over it, `breach` strictly over it; for a coverage strictly under both. `threshold` is the
   line of the breach. A watch line of 0 means any value over 0.
+* A rate or share needs observations: while `n` is below `minObservations` of the policy ({KRI_V1.min_observations}),
+  value and `n` are shown, the status is `unmeasured`, the note says how many are needed, and it gives no points and
+  opens no alert. One returned debit is not a breach. `counterparty_concentration` is a share of money, and its `n`
+  counts counterparties, so it is compared at any `n`.
 * Status and Program Risk Score follow from the policy in force at the instant (`kri-vN`, [policies](policies.md)). Made
   from `features/kris`; a test keeps the two equal.
 

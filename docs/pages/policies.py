@@ -135,6 +135,8 @@ def _kris() -> str:
         "with at least this rate: its own first debits have not come back yet. |\n"
         f"| fleetUnauthorizedReturnRate | {KRI_V1.fleet_unauthorized_return_rate:g} | The same for the unauthorized "
         "rate. |\n"
+        f"| minObservations | {KRI_V1.min_observations} | A rate of fewer is shown and not compared: one returned "
+        "debit is not a breach. |\n"
     )
 
 

@@ -11,6 +11,7 @@ NACHA: Final = "Nacha Operating Rules"
 PROPOSED: Final = "[P]"
 _DAYS_30, _DAYS_60, _NOW = "30 days", "60 days", "now"
 _DEBITS: Final = "ACH debits originated"
+_RATE_ENDS: Final = ("_rate", "_share")
 _RATIO, _COUNT, _HOURS = KriUnit.RATIO, KriUnit.COUNT, KriUnit.HOURS
 
 
@@ -26,6 +27,11 @@ class Kri(NamedTuple):
     source: str = PROPOSED
     is_lower: bool = False  # bad when it is low
     is_aging: bool = False  # its lines are parts of a decision clock
+
+    @property
+    def is_rate(self) -> bool:
+        """A part of the things that ``n`` counts, which means nothing while they are few."""
+        return self.name.endswith(_RATE_ENDS)
 
 
 KRIS: Final = (
@@ -69,7 +75,7 @@ KRIS: Final = (
         "cents of the program's reserve account, available and locked, by its newest snapshot",
         "exposure: cents of ACH debits that may still come back, of 2 banking days x overall rate, and of 60 days x "
         "unauthorized rate, each rate at least the fleet's mean",
-        "the debits of 60 days",
+        "the debits of 60 days that may still come back",
         _RATIO,
         _NOW,
         is_lower=True,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
-from clearhold.features.core.entries.kris import KriName, KriValue
+from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, HOURS_24, HOURS_48, month_of_day
 from clearhold.features.core.sentences import money
 from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Figures, Grade
@@ -136,7 +136,7 @@ def program_findings(snapshot: ProgramSnapshot) -> list[ProgramFinding]:
 
 def _over(snapshot: ProgramSnapshot, line: _Line) -> ProgramFinding | None:
     reading = snapshot.kris.get(line.kri)
-    if reading is None or reading.value is None or reading.threshold is None:
+    if reading is None or reading.value is None or reading.threshold is None or reading.status is KriStatus.UNMEASURED:
         return None
     if not line.is_over(reading.value, reading.threshold):
         return None

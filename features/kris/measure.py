@@ -79,7 +79,11 @@ def measure_kris(program: ProgramState, now: int) -> dict[KriName, KriValue]:
     }
     hours = {KriName.REVIEW_AGING_HOURS: clock.standard_hours, KriName.HOLD_AGING_HOURS: clock.complex_hours}
     lines = _lines_of(policy)
-    return {kri.name: _value(kri, readings[kri.name], lines[kri.name], hours.get(kri.name, 1)) for kri in KRIS}
+    least = policy.min_observations
+    return {
+        kri.name: _value(kri, readings[kri.name], lines[kri.name], hours.get(kri.name, 1), least if kri.is_rate else 0)
+        for kri in KRIS
+    }
 
 
 @lru_cache(maxsize=64)
@@ -87,15 +91,18 @@ def _lines_of(policy: KriBody) -> dict[KriName, KriLine]:
     return {line.kri: line for line in policy.lines}
 
 
-def _value(kri: Kri, reading: Reading, line: KriLine, factor: float) -> KriValue:
+def _value(kri: Kri, reading: Reading, line: KriLine, factor: float, least: int) -> KriValue:
     watch, breach = line.watch * factor, line.breach * factor
+    status, note = status_of(reading.value, watch, breach, is_lower=kri.is_lower), reading.note
+    if reading.value is not None and reading.n < least:
+        status, note = KriStatus.UNMEASURED, f"Not measured: {reading.n} of {least} needed."
     return KriValue(
         value=None if reading.value is None else float(reading.value),
         n=reading.n,
         unit=kri.unit,
         threshold=float(breach),
-        status=status_of(reading.value, watch, breach, is_lower=kri.is_lower),
-        note=msgspec.UNSET if reading.note is None else reading.note,
+        status=status,
+        note=msgspec.UNSET if note is None else note,
     )
 
 

@@ -146,11 +146,19 @@ class KriLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 
 class KriBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The lines of every key risk indicator, and the return rates that an exposure is measured with at least."""
+    """The lines of every key risk indicator, and the return rates that an exposure is measured with at least.
+
+    A rate of fewer than ``min_observations`` has a value and no status.
+    """
 
     lines: Annotated[tuple[KriLine, ...], Meta(min_length=len(KriName), max_length=len(KriName))]
     fleet_overall_return_rate: Share
     fleet_unauthorized_return_rate: Share
+    min_observations: Annotated[
+        int,
+        Meta(ge=1, le=1_000_000),
+        about("Observations from which on a rate is compared with its lines; below, its status is unmeasured."),
+    ] = 20
 
 
 class TableDays(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

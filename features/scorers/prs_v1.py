@@ -76,7 +76,8 @@ def _points() -> Iterator[CardSignal]:
 
 
 def _observations(readings: ProgramInputs, floor: int, _program_floor: int) -> tuple[int, bool]:
-    n = sum((reading := readings.get(name)) is not None and reading.value is not None for name in DEFINED)
+    measured = (reading for reading in map(readings.get, DEFINED) if reading is not None and reading.value is not None)
+    n = sum(reading.status is not KriStatus.UNMEASURED for reading in measured)
     return n, n >= floor
 
 

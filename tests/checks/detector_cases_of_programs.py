@@ -47,7 +47,7 @@ def administrative_rate(w: ShardStory, *, hit: bool) -> None:
 
 
 def overall_rate(w: ShardStory, *, hit: bool) -> None:
-    returned(w, "R01", returns=3, of=19 if hit else 20)
+    returned(w, "R01", returns=4 if hit else 3, of=20)
 
 
 def returned(w: ShardStory, code: str, *, returns: int, of: int) -> None:
@@ -110,8 +110,9 @@ def freeze(w: ShardStory, *, hit: bool) -> None:
 
 
 def denials(w: ShardStory, *, hit: bool) -> None:
-    for place in range(9 if hit else 10):
-        entity = bank.an_entity(id=f"enti_{place}", verification_status="VERIFIED" if place else "DENIED")
+    for place in range(20):
+        is_denied = place < (3 if hit else 2)
+        entity = bank.an_entity(id=f"enti_{place}", verification_status="DENIED" if is_denied else "VERIFIED")
         w.deliver("identity.created", entity, at=T0)
     w.snapshot(HOUR)
 

@@ -28,11 +28,15 @@ class Case(NamedTuple):
 
 
 CASES: Final[list[Case]] = []
+LEAST: Final = 20
 
 
 def case(
     kri: str, claim: str, play: Callable[[Bank], object], value: str | None, n: int | None, status: str, **over: Any
 ) -> None:
+    """``status`` is that of the value; a rate of fewer than twenty is shown, and not measured."""
+    if n is not None and n < LEAST and kri.endswith(("_rate", "_share")):
+        status = "unmeasured"
     CASES.append(Case(claim, kri, play, None if value is None else Fraction(value), n, status, **over))
 
 
@@ -59,7 +63,10 @@ case(ADMINISTRATIVE, "no other code", lambda b: b.debits(4, "R01", "R05", "R10",
 case(OVERALL, "3 of 26 = 0.115", lambda b: b.debits(26, "R01", "R10", "R16"), "3/26", 26, "ok")
 case(OVERALL, "3 of 25 = 0.12", lambda b: b.debits(25, "R01", "R02", "R10"), "3/25", 25, "watch")
 case(OVERALL, "3 of 20 = 0.15", lambda b: b.debits(20, "R01", "R09", "R85"), "3/20", 20, "watch")
-case(OVERALL, "3 of 19 = 0.158", lambda b: b.debits(19, "R01", "R06", "R31"), "3/19", 19, "breach")
+case(OVERALL, "4 of 26 = 0.154", lambda b: b.debits(26, "R01", "R06", "R31", "R85"), "4/26", 26, "breach")
+case(OVERALL, "3 of 19 is a rate of too few", lambda b: b.debits(19, "R01", "R06", "R31"), "3/19", 19, "unmeasured")
+case(UNAUTHORIZED, "1 of 1 is a rate of too few", lambda b: b.debits(1, "R10"), "1", 1, "unmeasured")
+case(UNAUTHORIZED, "1 of 20 is measured", lambda b: b.debits(20, "R10"), "1/20", 20, "breach")
 
 
 def rechecks(bank: Bank) -> None:
@@ -201,7 +208,8 @@ case(UNAUTHORIZED, "60 days are (t - 60 d, t]", edges, "1/2", 2, "breach", exact
 case(CREDITS, "3 of 101 = 0.0297", lambda b: sent_credits(b, 101, 3), "3/101", 101, "ok")
 case(CREDITS, "3 of 100 = 0.03", lambda b: sent_credits(b, 100, 3), "3/100", 100, "watch")
 case(CREDITS, "1 of 20 = 0.05", lambda b: sent_credits(b, 20, 1), "1/20", 20, "watch")
-case(CREDITS, "1 of 19 = 0.053", lambda b: sent_credits(b, 19, 1), "1/19", 19, "breach")
+case(CREDITS, "2 of 38 = 0.053", lambda b: sent_credits(b, 38, 2), "2/38", 38, "breach")
+case(CREDITS, "1 of 19 is a rate of too few", lambda b: sent_credits(b, 19, 1), "1/19", 19, "unmeasured")
 case(CREDITS, "debits do not count", lambda b: b.debits(3, "R01"), None, 0, "unmeasured")
 
 

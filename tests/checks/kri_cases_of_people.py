@@ -50,8 +50,8 @@ def by_the_suffix(bank: Bank) -> None:
 
 case(DENIALS, "1 of 21", lambda b: decided(b, 1, 20), "1/21", 21, "ok")
 case(DENIALS, "1 of 20 = 0.05", lambda b: decided(b, 1, 19), "1/20", 20, "watch")
-case(DENIALS, "1 of 10 = 0.1", lambda b: decided(b, 1, 9), "1/10", 10, "watch")
-case(DENIALS, "2 of 19 = 0.105", lambda b: decided(b, 2, 17), "2/19", 19, "breach")
+case(DENIALS, "2 of 20 = 0.1", lambda b: decided(b, 2, 18), "1/10", 20, "watch")
+case(DENIALS, "4 of 38 = 0.105", lambda b: decided(b, 4, 34), "2/19", 38, "breach")
 case(DENIALS, "an entity counts once, by its newest decision", changed_minds, "2/3", 3, "breach")
 case(DENIALS, "nobody decided", undecided, None, 0, "unmeasured")
 case(DENIALS, "said again is not decided again", decided_long_ago, "0", 1, "ok")
@@ -77,15 +77,16 @@ def with_refund(bank: Bank) -> None:
 
 case(DECLINES, "3 of 21", lambda b: b.cards(21, *FUNDS * 3), "1/7", 21, "ok")
 case(DECLINES, "3 of 20 = 0.15", lambda b: b.cards(20, *FUNDS * 3), "3/20", 20, "watch")
-case(DECLINES, "3 of 10 = 0.3", lambda b: b.cards(10, *FUNDS * 3), "3/10", 10, "watch")
-case(DECLINES, "4 of 13 = 0.308", lambda b: b.cards(13, *FUNDS * 4), "4/13", 13, "breach")
+case(DECLINES, "6 of 20 = 0.3", lambda b: b.cards(20, *FUNDS * 6), "3/10", 20, "watch")
+case(DECLINES, "8 of 26 = 0.308", lambda b: b.cards(26, *FUNDS * 8), "4/13", 26, "breach")
 case(DECLINES, "a refund is no authorization, a reversal no decline", with_refund, "1/4", 4, "watch")
 case(DECLINES, "no card", lambda b: b.wire(100_00, DAY), None, 0, "unmeasured")
 case(DECLINES, "31 days ago is over", lambda b: b.card("INSUFFICIENT_FUNDS", 31 * DAY), None, 0, "unmeasured")
 case(FRAUD, "1 of 21", lambda b: b.cards(21, "SUSPECTED_FRAUD"), "1/21", 21, "ok")
 case(FRAUD, "1 of 20 = 0.05", lambda b: b.cards(20, "INCORRECT_PIN"), "1/20", 20, "watch")
-case(FRAUD, "1 of 10 = 0.1", lambda b: b.cards(10, "FRAUD_ADVICE"), "1/10", 10, "watch")
-case(FRAUD, "2 of 19", lambda b: b.cards(19, "pin_blocked", "verification_failed"), "2/19", 19, "breach")
+case(FRAUD, "2 of 20 = 0.1", lambda b: b.cards(20, "FRAUD_ADVICE", "FRAUD_ADVICE"), "1/10", 20, "watch")
+case(FRAUD, "3 of 29", lambda b: b.cards(29, "pin_blocked", "verification_failed", "pin_blocked"), "3/29", 29, "breach")
+case(FRAUD, "2 of 19 is a share of too few", lambda b: b.cards(19, *["pin_blocked"] * 2), "2/19", 19, "unmeasured")
 case(
     FRAUD,
     "other groups are none",

@@ -59,6 +59,7 @@ LINES: Final[dict[str, tuple[float, float]]] = {
     "stale_screening_share": (0.05, 0.10),
 }
 """Watch and breach. The clocks are 24 hours for a review and 72 for a hold."""
+LEAST_OF_A_RATE: Final = 20
 FAMILIES_OF_35: Final = {"ach_unauthorized_return_rate", "reserve_coverage"}
 RESCREEN_DAYS: Final = {"clear": 365, "review": 180, "hold": 30, "unscored": 180}
 
@@ -104,7 +105,8 @@ def kris(feed: Feed, now: int, judged: Judged, fleet: Fleet) -> dict[str, Measur
         "stale_screening_share": _stale(feed, now, judged.entities),
     }
     return {
-        name: Measured(value, 0 if value is None else n, status_of(name, value)) for name, (value, n) in figures.items()
+        name: Measured(value, 0 if value is None else n, status_of(name, value, n))
+        for name, (value, n) in figures.items()
     }
 
 
@@ -120,9 +122,12 @@ def program_score(measured: dict[str, str]) -> tuple[int | None, int, float | No
     return min(points, 100), n, round(n / 18, 2)
 
 
-def status_of(name: str, value: Fraction | None) -> str:
-    """Breach is strictly over; watch at or over its line. A coverage is under; any share outside is to be watched."""
-    if value is None:
+def status_of(name: str, value: Fraction | None, n: int) -> str:
+    """Breach is strictly over; watch at or over its line. A coverage is under; any share outside is to be watched.
+
+    A rate of fewer than twenty is not measured.
+    """
+    if value is None or (name.endswith(("_rate", "_share")) and n < LEAST_OF_A_RATE):
         return "unmeasured"
     watch, breach = (Fraction(str(line)) for line in LINES[name])
     if name == "reserve_coverage":

@@ -2,14 +2,25 @@
 
 from typing import Any
 
+import msgspec
+
 from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.kris.measure import measure_kris
+from clearhold.features.policy.seeds import KRI_V1
 from tests.support import bank_events as bank
 from tests.support.clock import T0
-from tests.support.stories import ShardStory
+from tests.support.policies import in_force_at
+from tests.support.stories import ShardStory, detector_story
 
 Seen = tuple[float | None, int, str]
+
+
+def small_story(**declared: Any) -> ShardStory:
+    """A story under a policy that compares the rates of a single observation."""
+    story = detector_story(**declared)
+    in_force_at(story, "kri-v2", msgspec.structs.replace(KRI_V1, min_observations=1), -1)
+    return story
 
 
 def measured(story: ShardStory, name: KriName, at: int) -> KriValue:

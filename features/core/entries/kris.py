@@ -48,7 +48,10 @@ class KriUnit(StrEnum):
 
 
 class KriStatus(StrEnum):
-    """Watch at or over its line, breach strictly over the threshold; under both for a coverage."""
+    """Watch at or over its line, breach strictly over the threshold; under both for a coverage.
+
+    Unmeasured has no value, or is a rate of too few observations.
+    """
 
     OK = "ok"
     WATCH = "watch"
@@ -67,7 +70,11 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unit: KriUnit
     threshold: float | None
     status: Annotated[
-        KriStatus, about("watch from its line on, breach beyond the threshold, unmeasured without a value.")
+        KriStatus,
+        about(
+            "watch from its line on, breach beyond the threshold; unmeasured without a value, and for a rate of fewer "
+            "observations than the policy asks for."
+        ),
     ]
     note: Annotated[str | msgspec.UnsetType, about("A caveat about the figure; absent without one.")] = msgspec.UNSET
 

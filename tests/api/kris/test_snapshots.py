@@ -123,6 +123,8 @@ def test_given_returns_over_the_line_when_a_snapshot_is_taken_then_the_alert_nam
 ) -> None:
     at = "2026-03-02T14:00:00Z"
     back = [{"code": "R10", "returned_at": at}]
+    for number in range(2, 21):
+        deliver(api, program, outgoing(f"acht_{number}", type="DEBIT"))
     deliver(api, program, outgoing("acht_1", type="DEBIT", status="RETURNED", return_details=back))
     take(api, program["id"], tenant["operatorToken"])
 

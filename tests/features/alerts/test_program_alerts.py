@@ -24,9 +24,9 @@ RATE = "unauthorized_return_rate"
 
 
 def over_the_rate(**declared: Any) -> ShardStory:
-    """One unauthorized return of three debits, delivered after a day."""
+    """One unauthorized return of thirty debits, delivered after a day."""
     story = detector_story(**declared)
-    sent = [story.debit("enti_1", f"cpty_{place}", 100_00, place) for place in range(3)]
+    sent = [story.debit(f"enti_{place}", f"cpty_{place}", 100_00, place) for place in range(30)]
     story.return_debit(sent[0], "R10", DAY)
     return story
 
@@ -61,9 +61,9 @@ def test_given_a_rate_over_its_line_then_the_alert_rests_on_the_snapshot_and_nam
     }
     assert {name: evidence.get(name) for name in kri} == kri | {"note": None}
     assert kri["note"] in evidence["finding"]
-    returned = str(story.entries[4].offset)
+    returned = str(story.entries[31].offset)
     assert (evidence["restsOn"], evidence["restsOnCount"]) == ([returned], 1)
-    assert "1 unauthorized returns of 3 ACH debits" in alert.summary
+    assert "1 unauthorized returns of 30 ACH debits" in alert.summary
 
 
 def test_given_the_same_figures_again_then_nothing_is_written_and_other_figures_are() -> None:
@@ -71,12 +71,12 @@ def test_given_the_same_figures_again_then_nothing_is_written_and_other_figures_
     story.snapshot(DAY + HOUR)
 
     assert not [row for row in story.snapshot(DAY + 2 * HOUR) if isinstance(row, AlertRow | ScoreRow)]
-    story.debit("enti_1", "cpty_9", 100_00, DAY + 3 * HOUR)
+    story.debit("enti_1", "cpty_x", 100_00, DAY + 3 * HOUR)
     story.snapshot(DAY + 4 * HOUR)
 
     alert, evidence = story.alert(RATE), evidence_of(story.alert(RATE))
     assert len(story.versions(RATE)) == 2
-    assert (evidence["n"], evidence["hits"], evidence["lastAt"]) == (4, 2, format_instant(T0 + DAY + 4 * HOUR))
+    assert (evidence["n"], evidence["hits"], evidence["lastAt"]) == (31, 2, format_instant(T0 + DAY + 4 * HOUR))
     assert evidence["snapshotId"] == story.last(KriSnapshotRow)[0].id
     assert len([row for row in story.all(AlertBodyRow) if row.alert_id == alert.id]) == 1
 
@@ -141,14 +141,14 @@ def test_given_the_next_breach_within_the_window_of_a_decided_alert_then_it_open
 
 def test_given_a_return_that_was_dishonoured_then_the_alert_does_not_name_it() -> None:
     story = over_the_rate()
-    data = story.debit("enti_1", "cpty_9", 100_00, DAY)
+    data = story.debit("enti_1", "cpty_x", 100_00, DAY)
     details = [bank.a_return("R10", T0 + DAY), bank.a_return("R61", T0 + DAY + HOUR)]
     change = {"status": "RETURN_DISHONORED", "return_details": details, "updated_at": bank.rfc3339(T0 + DAY + HOUR)}
     story.deliver("ach.outgoing_transfer.return_dishonored", data | change, at=T0 + DAY + HOUR)
     story.snapshot(2 * DAY)
 
     evidence = evidence_of(story.alert(RATE))
-    assert (len(evidence["restsOn"]), evidence["restsOnCount"], evidence["n"]) == (1, 1, 4)
+    assert (len(evidence["restsOn"]), evidence["restsOnCount"], evidence["n"]) == (1, 1, 31)
 
 
 def test_given_a_breach_that_outlasts_the_window_then_the_alert_that_waits_is_the_only_one_until_it_is_decided() -> (

@@ -14,7 +14,7 @@ from clearhold.features.policy.seeds import KRI_V1, LADDER_V1
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
 from tests.support.clock import T0
-from tests.support.kris import days, originate, seen
+from tests.support.kris import days, originate, seen, small_story
 from tests.support.policies import in_force_at
 from tests.support.stories import ShardStory, detector_story
 
@@ -163,7 +163,7 @@ def verify(story: ShardStory, entity: int, status: str, at: int) -> None:
 
 
 def test_given_decisions_on_entities_then_the_denied_part_of_the_newest_ones_is_measured_for_thirty_days() -> None:
-    story = detector_story()
+    story = small_story()
     for entity in range(20):
         verify(story, entity, "PENDING", 0)
     assert seen(story, KriName.VERIFICATION_DENIAL_RATE, 0) == UNMEASURED
@@ -186,7 +186,7 @@ def test_given_decisions_on_entities_then_the_denied_part_of_the_newest_ones_is_
 
 
 def test_given_card_authorizations_then_declines_and_those_for_fraud_are_parts_of_all_of_them() -> None:
-    story = detector_story()
+    story = small_story()
     assert seen(story, KriName.CARD_DECLINE_RATE, 0) == UNMEASURED
     for place in range(13):
         story.card("bacc_1", 10_00, place, ("PENDING", "SETTLED", "VOIDED")[place % 3])
@@ -227,7 +227,7 @@ def test_given_twenty_authorizations_then_the_lines_are_as_documented(
 
 
 def test_given_a_declaration_then_what_it_does_not_name_is_outside_any_part_of_it_is_watched() -> None:
-    story = detector_story(declared_rails=("ach",), declared_countries=("US",))
+    story = small_story(declared_rails=("ach",), declared_countries=("US",))
     originate(story, 99, 0)
     told = [seen(story, KriName.OUTSIDE_DECLARED_SHARE, 0)]
     for place in range(2):
@@ -243,7 +243,7 @@ def test_given_a_declaration_then_what_it_does_not_name_is_outside_any_part_of_i
 
 
 def test_given_countries_alone_then_a_transfer_without_one_is_not_compared() -> None:
-    story = detector_story(declared_rails=(), declared_countries=("US",))
+    story = small_story(declared_rails=(), declared_countries=("US",))
     story.wire("enti_1", "cpty_1", 10_00, 0)
     assert seen(story, KriName.OUTSIDE_DECLARED_SHARE, 0) == UNMEASURED
     for place, country in enumerate(("US", "DE")):
@@ -252,7 +252,7 @@ def test_given_countries_alone_then_a_transfer_without_one_is_not_compared() -> 
         story.wire("enti_1", f"cpty_{country}", 10_00, place + 1)
     assert seen(story, KriName.OUTSIDE_DECLARED_SHARE, 2) == (0.5, 2, "breach")
 
-    silent = detector_story(declared_rails=(), declared_countries=())
+    silent = small_story(declared_rails=(), declared_countries=())
     silent.wire("enti_1", "cpty_1", 10_00, 0)
     assert seen(silent, KriName.OUTSIDE_DECLARED_SHARE, 0) == UNMEASURED
 
@@ -288,7 +288,7 @@ def screen(story: ShardStory, entity: str, screened_at: int | None, **over: Any)
 
 
 def test_given_screenings_then_those_older_than_their_bands_cadence_in_whole_days_are_stale() -> None:
-    story = detector_story()
+    story = small_story()
     screen(story, "enti_none", None, requires_screening=False)
     assert seen(story, KriName.STALE_SCREENING_SHARE, 0) == UNMEASURED
     for place in range(19):

@@ -6,9 +6,12 @@ import msgspec
 
 from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import DAYS_60
+from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.policy.seeds import KRI_V1
 from tests.support import bank_events as bank
 from tests.support.clock import T0
-from tests.support.kris import days, give_back, measured, originate, seen
+from tests.support.kris import days, give_back, measured, originate, seen, small_story
+from tests.support.policies import in_force_at
 from tests.support.stories import detector_story
 
 UNAUTHORIZED = KriName.ACH_UNAUTHORIZED_RETURN_RATE
@@ -75,7 +78,7 @@ def test_given_no_entry_then_no_rate_is_measured() -> None:
 
 
 def test_given_incoming_entries_that_we_return_then_they_count_in_no_rate() -> None:
-    story = detector_story()
+    story = small_story()
     originate(story, 10, 0)
     originate(story, 10, 0, type="CREDIT")
     for kind in ("DEBIT", "CREDIT"):
@@ -86,7 +89,7 @@ def test_given_incoming_entries_that_we_return_then_they_count_in_no_rate() -> N
 
 
 def test_given_rck_entries_then_the_overall_rate_alone_leaves_them_out() -> None:
-    story = detector_story()
+    story = small_story()
     originate(story, 5, 0)
     give_back(story, originate(story, 1, 0, entry_class_code="RCK")[0], "R51", DAY)
     give_back(story, originate(story, 1, 0, entry_class_code="RCK")[0], "R03", DAY)
@@ -113,7 +116,7 @@ def test_given_a_return_that_is_dishonoured_and_contested_then_it_leaves_and_com
 
 
 def test_given_prenotes_then_they_thin_no_rate_and_their_returns_count_in_none() -> None:
-    story = detector_story(program_reserve_account_id="bacc_r")
+    story = small_story(program_reserve_account_id="bacc_r")
     balances = {"available_amount": 153, "locked_amount": 0}
     account = bank.an_account(id="bacc_r", type="PROGRAM_RESERVE", balances=balances)
     story.deliver("account.unfrozen", account)
@@ -127,7 +130,7 @@ def test_given_prenotes_then_they_thin_no_rate_and_their_returns_count_in_none()
 
 
 def test_given_a_notice_of_change_then_it_is_no_return() -> None:
-    story = detector_story()
+    story = small_story()
     (debit,) = originate(story, 1, 0)
     give_back(story, debit, "C01", DAY, status="SETTLED")
     noc = {"notification_of_changes": {"code": "C01"}, "updated_at": bank.rfc3339(T0 + DAY)}
@@ -137,7 +140,7 @@ def test_given_a_notice_of_change_then_it_is_no_return() -> None:
 
 
 def test_given_an_entry_that_never_left_then_it_was_not_originated_and_neither_is_its_return() -> None:
-    story = detector_story()
+    story = small_story()
     originate(story, 2, 0)
     debit, credit = (originate(story, 1, 0)[0], originate(story, 1, 0, type="CREDIT")[0])
     give_back(story, debit, "R10", DAY)
@@ -151,7 +154,7 @@ def test_given_an_entry_that_never_left_then_it_was_not_originated_and_neither_i
 
 
 def test_given_a_return_then_it_counts_by_its_delivery_and_its_debit_by_its_own_time_for_sixty_days() -> None:
-    story = detector_story()
+    story = small_story()
     (old,) = originate(story, 1, 0)
     originate(story, 3, 30 * DAY)
     originate(story, 2, 30 * DAY, type="CREDIT")
@@ -175,3 +178,44 @@ def test_given_a_code_that_is_corrected_then_the_return_counts_under_the_newer_o
     give_back(story, debit, "R10", 2 * DAY)
 
     assert [seen(story, name, 2 * DAY)[0] for name in (UNAUTHORIZED, ADMINISTRATIVE, OVERALL)] == [0.25, 0, 0.25]
+
+
+def test_given_fewer_debits_than_the_policy_asks_for_then_the_rate_is_shown_and_not_measured() -> None:
+    story = detector_story()
+    (debit, *_) = originate(story, 19, 0)
+    give_back(story, debit, "R10", DAY)
+
+    few = measured(story, UNAUTHORIZED, DAY)
+    assert (few.value, few.n, few.status.value, few.note) == (
+        1 / 19,
+        19,
+        "unmeasured",
+        "Not measured: 19 of 20 needed.",
+    )
+    story.snapshot(DAY)
+    assert story.alerts("unauthorized_return_rate") == []
+    originate(story, 1, DAY)
+    assert seen(story, UNAUTHORIZED, DAY) == (1 / 20, 20, "breach")
+    story.snapshot(DAY + 1)
+    assert len(story.alerts("unauthorized_return_rate")) == 1
+
+
+def test_given_one_debit_that_came_back_then_the_program_has_no_score_of_it() -> None:
+    story = detector_story()
+    (debit,) = originate(story, 1, 0)
+    give_back(story, debit, "R01", DAY)
+    story.snapshot(DAY)
+
+    snapshot = story.one(KriSnapshotRow)
+    assert seen(story, OVERALL, DAY) == (1, 1, "unmeasured")
+    assert (snapshot.program_score, snapshot.band) == (None, "unscored")
+
+
+def test_given_a_policy_of_another_least_then_it_is_the_one_that_counts() -> None:
+    story = detector_story()
+    body = msgspec.structs.replace(KRI_V1, min_observations=3)
+    in_force_at(story, "kri-v2", body, -1)
+    originate(story, 2, 0)
+    assert seen(story, OVERALL, DAY) == (0, 2, "unmeasured")
+    originate(story, 1, 0)
+    assert seen(story, OVERALL, DAY) == (0, 3, "ok")

@@ -101,7 +101,9 @@ ANY_READINGS: Final = st.dictionaries(st.sampled_from(DEFINED), READINGS)
 @given(readings=ANY_READINGS)
 def test_given_any_readings_then_the_reasons_add_up_to_the_score(readings: dict[KriName, KriValue]) -> None:
     score = prs_v1.DEFAULT.score(readings)
-    measured = [each for each in readings.values() if each.value is not None]
+    measured = [
+        each for each in readings.values() if each.value is not None and each.status is not KriStatus.UNMEASURED
+    ]
     signals = prs_v1.SCORER.signals
 
     assert score.n == len(measured)

@@ -43,8 +43,8 @@ def test_given_fewer_than_three_measured_indicators_then_the_score_is_null_and_n
 
 def test_given_three_measured_indicators_then_the_score_is_on_the_record_once_for_each_change() -> None:
     story = detector_story(declared_rails=("wire",), declared_countries=())
-    for place in range(9):
-        story.wire("enti_1", f"cpty_{place % 2}", 100_00, place * DAY)
+    for place in range(27):
+        story.wire("enti_1", f"cpty_{place % 2}", 34_00, place // 3 * DAY)
     story.snapshot(9 * DAY)
     (first,) = score_rows(story)
     story.snapshot(9 * DAY + HOUR)
@@ -56,12 +56,12 @@ def test_given_three_measured_indicators_then_the_score_is_on_the_record_once_fo
     story.snapshot(9 * DAY + 3 * HOUR)
 
     (second,) = score_rows(story)
-    measured = [name for name, each in kris_of(story.one(KriSnapshotRow)).items() if each["value"] is not None]
+    measured = [name for name, each in kris_of(story.one(KriSnapshotRow)).items() if each["status"] != "unmeasured"]
     assert (first.former_band, first.version, first.subject_id) == ("unscored", "prs-v1", story.program.id)
     assert (second.former_band, second.n) == (first.band, len(measured))
     assert first.n >= 3
     reason = next(each for each in msgspec.json.decode(first.reasons) if each["signal"].startswith("counterparty"))
-    assert reason["sentence"] == "counterparty_concentration is in breach: 0.555556, threshold 0.4 (n = 2)."
+    assert reason["sentence"] == "counterparty_concentration is in breach: 0.518519, threshold 0.4 (n = 2)."
     assert (first.score, second.score) == (sum_of(first), sum_of(second))
     assert (first.score, second.score) == (25, 35), "the day's volume is at watch as well"
 
