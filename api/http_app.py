@@ -12,6 +12,7 @@ from litestar.types import ControllerRouterHandler
 from clearhold.api.http.envelope import stamp_headers
 from clearhold.api.http.errors import render_error
 from clearhold.api.http.fast_route import SERVICES
+from clearhold.api.http.paths import split_as_sent
 from clearhold.api.openapi.document import document_of
 
 
@@ -31,6 +32,7 @@ def http_app(
         state=State({SERVICES: services}),
     )
     app.state.openapi = document_of(app, base_url=base_url)
+    app.asgi_handler = split_as_sent(app.asgi_handler)
     return app
 
 

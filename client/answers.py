@@ -6,11 +6,11 @@ Errors  ``RefusedError`` is an answer outside 2xx, ``UnreachableError`` is no an
 import hashlib
 import hmac
 from typing import Final
-from urllib.parse import quote
 
 import httpx
 import msgspec
 
+from clearhold.features.core.ids import path_segment
 from clearhold.features.webhooks.payloads import EventType
 
 SIGNATURE_HEADER: Final = "Bank-Signature"
@@ -81,7 +81,7 @@ def sign(secret: str, body: bytes) -> str:
 
 def ingest_path(program_id: str) -> str:
     """The path to which the bank posts the events of a program."""
-    return f"/api/ingest/bank/{quote(program_id, safe='')}"
+    return f"/api/ingest/bank/{path_segment(program_id)}"
 
 
 def sentence_of(status: int, body: bytes) -> str:

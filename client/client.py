@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
-from urllib.parse import quote
 
 import httpx
 import msgspec
@@ -25,6 +24,7 @@ from clearhold.client.answers import (
 )
 from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.backtests import Backtest
+from clearhold.features.core.ids import path_segment
 from clearhold.features.core.rules import Rule
 
 ANSWER_TIMEOUT_S: Final = 10.0
@@ -62,7 +62,7 @@ def _written(rule: Rule) -> dict[str, Any]:
 
 
 def _rule_path(rule_id: str) -> str:
-    return f"/api/rules/{quote(rule_id, safe='')}"
+    return f"/api/rules/{path_segment(rule_id)}"
 
 
 class ClearholdClient:
@@ -124,11 +124,11 @@ class ClearholdClient:
     def transfer(self, transfer_id: str, *, program_id: str | None = None) -> dict[str, Any]:
         """A transfer with its newest score; name the program where several have this id."""
         query = {"programId": program_id} if program_id is not None else {}
-        return self._object("GET", f"/api/transfers/{quote(transfer_id, safe='')}", query=query)
+        return self._object("GET", f"/api/transfers/{path_segment(transfer_id)}", query=query)
 
     def scorecard(self, version: str) -> dict[str, Any]:
         """A version of the scorecard, with its points and its status."""
-        return self._object("GET", f"/api/scorecards/{quote(version, safe='')}")
+        return self._object("GET", f"/api/scorecards/{path_segment(version)}")
 
     def transfers(self, **query: str) -> dict[str, Any]:
         """One page ``{data, hasMore, nextCursor}``; the query's names are the interface's own."""
@@ -144,7 +144,7 @@ class ClearholdClient:
 
     def subject_export(self, resource: str, subject_id: str, *, program_id: str | None = None) -> Iterator[bytes]:
         """Everything about one of the entities or counterparties: lines with their ends, streamed."""
-        path = f"/api/{resource}/{quote(subject_id, safe='')}/export"
+        path = f"/api/{resource}/{path_segment(subject_id)}/export"
         query = {"programId": program_id} if program_id is not None else {}
         try:
             with self._http.stream("GET", path, params=query, timeout=EXPORT_TIMEOUT_S) as answer:
@@ -172,7 +172,7 @@ class ClearholdClient:
 
     def set_bank_key(self, tenant_id: str, key: str) -> None:
         """Set the tenant's test key to the bank's API. Needs the platform admin's token."""
-        path = f"/api/admin/tenants/{quote(tenant_id, safe='')}/bank-key"
+        path = f"/api/admin/tenants/{path_segment(tenant_id)}/bank-key"
         headers = {"Content-Type": "application/json"}
         self._send("PUT", path, content=msgspec.json.encode({"key": key}), headers=headers, safe=True)
 
@@ -186,17 +186,17 @@ class ClearholdClient:
 
     def change_webhook(self, endpoint_id: str, change: Mapping[str, Any]) -> RegisteredEndpoint:
         """Change an endpoint's URL, events or state."""
-        path = f"/api/webhooks/{quote(endpoint_id, safe='')}"
+        path = f"/api/webhooks/{path_segment(endpoint_id)}"
         return self._decoded(self._call("PATCH", path, body=change), RegisteredEndpoint)
 
     def delete_webhook(self, endpoint_id: str) -> None:
         """Disable an endpoint; a repeat changes nothing."""
-        self._send("DELETE", f"/api/webhooks/{quote(endpoint_id, safe='')}", content=b"", headers={}, safe=True)
+        self._send("DELETE", f"/api/webhooks/{path_segment(endpoint_id)}", content=b"", headers={}, safe=True)
 
     def deliveries(self, endpoint_id: str, *, limit: int, before: str | None = None) -> list[Delivery]:
         """The deliveries to an endpoint, newest first; only those older than ``before``, if given."""
         query = {"limit": str(limit)} | ({} if before is None else {"before": before})
-        answer = self._get(f"/api/webhooks/{quote(endpoint_id, safe='')}/deliveries", query)
+        answer = self._get(f"/api/webhooks/{path_segment(endpoint_id)}/deliveries", query)
         return self._decoded(answer, list[Delivery])
 
     def rules(self) -> list[Rule]:

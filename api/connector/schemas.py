@@ -11,7 +11,7 @@ from clearhold.features.core.vocabulary import ActorType, AlertDecision, Route
 from clearhold.features.core.words import about
 
 WEEK: Final = "^[0-9]{4}-W[0-9]{2}$"
-ACTOR_ID: Final = r"^[^/\x00-\x1f\x7f-\x9f]+$(?!\n)"
+ACTOR_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"
 _NOT_SHOWN: Final = frozenset({"title", "default", "description"})
 _NOT_BEFORE_A_NEWLINE: Final = r"(?!\n)"
 

@@ -22,6 +22,7 @@ from clearhold.api.connector.schemas import (
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.preflight.schemas import PreflightRequest, preflight_rules
 from clearhold.features.core.errors import RiskError
+from clearhold.features.core.ids import path_segment
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.core.vocabulary import WAITING
 
@@ -109,7 +110,7 @@ async def _program_report(rest: Rest, arguments: ProgramArguments, _raw: bytes) 
 
 
 async def _actor_report(rest: Rest, arguments: ActorArguments, _raw: bytes) -> Json:
-    path = f"/api/reports/actor/{arguments.type}/{arguments.id}"
+    path = f"/api/reports/actor/{arguments.type}/{path_segment(arguments.id)}"
     return await rest.get(path, {"programId": arguments.program_id})
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.http.fields import BankId
+from clearhold.api.http.fields import ProgramId
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.bank.masking import masked_raw
@@ -24,7 +24,7 @@ from clearhold.store.duck.parties import Counterparties
 class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` is required if several programs have a counterparty of that id."""
 
-    program_id: BankId | None = None
+    program_id: ProgramId | None = None
 
 
 class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

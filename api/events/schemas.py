@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from clearhold.api.http.fields import BankId, CursorText, Moment, PageLimit, ProgramIds
+from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult, EventSubjectType
@@ -31,7 +31,7 @@ class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    program_id: BankId | None = None
+    program_id: ProgramId | None = None
 
 
 class EventSubject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.api.http.envelope import header_values
+from clearhold.api.http.fields import is_uuid
 from clearhold.api.http.operation import Access, Operation
 from clearhold.features.core.errors import (
     ErrorCode,
@@ -154,7 +155,7 @@ class Authenticator:
 
     def authorize(self, principal: Principal, operation: Operation, named: NamedPrograms) -> None:
         """Raise ForbiddenError for an operation or a named program outside the principal's reach."""
-        if operation.access is Access.OWNER and not self._programs(principal.tenant_id, named):
+        if operation.access is Access.OWNER and self._is_unknown(principal.tenant_id, named):
             raise UnauthorizedError(NOT_OWNED, ErrorCode.PROGRAM_NOT_OWNED)
         if operation.sandbox and principal.mode is not KeyMode.TEST:
             raise ForbiddenError(TEST_KEYS_ONLY, ErrorCode.TEST_KEY_REQUIRED)
@@ -168,6 +169,10 @@ class Authenticator:
             principal.require_tenant_wide()
         if not all(principal.reaches(program.id) for program in self._programs(principal.tenant_id, named)):
             raise ForbiddenError(OUT_OF_REACH, ErrorCode.PROGRAM_OUT_OF_REACH)
+
+    def _is_unknown(self, tenant_id: str, named: NamedPrograms) -> bool:
+        """Whether the tenant has no such program; validation reports an id that is no UUID."""
+        return all(map(is_uuid, named.program_ids)) and not self._programs(tenant_id, named)
 
     def _programs(self, tenant_id: str, named: NamedPrograms) -> list[Program]:
         """The tenant's programs among the named ones; a slug counts only without an id."""

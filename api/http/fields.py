@@ -4,6 +4,7 @@ A pattern ends in ``$(?!\n)``: a bare ``$`` also matches before a trailing newli
 the same in Python, in JSON Schema and in the OpenAPI document.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Final
 
@@ -13,7 +14,9 @@ TEXT_LIMIT: Final = 8_000
 LIST_LIMIT: Final = 1_000
 ID_LIMIT: Final = 255
 FILTER_LIMIT: Final = 100
+MUST_BE_UUID: Final = "must be a UUID"
 
+UUID_TEXT: Final = r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$(?!\n)"
 CENTS: Final = r"^(0|[1-9][0-9]{0,17})$(?!\n)"
 SLUG: Final = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$(?!\n)"
 CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
@@ -41,6 +44,7 @@ PERSON: Final = (
 POLICY_VERSION: Final = r"^[a-z]+-v[1-9][0-9]{0,5}$(?!\n)"
 
 RULE_OF_PATTERN: Final[Mapping[str, str]] = {
+    UUID_TEXT: MUST_BE_UUID,
     CENTS: 'must be a string of digits, in cents: "9850" is 98.50',
     SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
     CURRENCY: "must be an ISO 4217 code of three capital letters, as in USD",
@@ -73,7 +77,8 @@ IdempotencyKeyText = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, patt
 BankKeyText = Annotated[str, Meta(min_length=8, max_length=200, pattern=NO_SPACES)]
 BankId = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=BANK_ID)]
 Listed = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=LISTED)]
-ProgramIds = Annotated[tuple[Listed, ...], Meta(min_length=1, max_length=FILTER_LIMIT)]
+ProgramId = Annotated[str, Meta(pattern=UUID_TEXT, extra_json_schema={"format": "uuid"})]
+ProgramIds = Annotated[tuple[ProgramId, ...], Meta(min_length=1, max_length=FILTER_LIMIT)]
 BankIds = Annotated[
     tuple[Listed, ...],
     Meta(
@@ -89,3 +94,10 @@ Moment = Annotated[str, Meta(pattern=MOMENT)]
 Midnight = Annotated[str, Meta(pattern=MIDNIGHT)]
 CursorText = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=CURSOR)]
 PageLimit = Annotated[int, Meta(ge=1, le=100)]
+
+_UUID: Final = re.compile(UUID_TEXT)
+
+
+def is_uuid(text: str) -> bool:
+    """The rule of ``UUID_TEXT``, for an id in a path."""
+    return _UUID.match(text) is not None

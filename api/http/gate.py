@@ -22,9 +22,11 @@ from clearhold.api.http.body import BodyBudget, read_body
 from clearhold.api.http.conditional import if_match_of
 from clearhold.api.http.deadline import answer_by_of
 from clearhold.api.http.envelope import INTERFACE_VERSION, header_values
+from clearhold.api.http.fields import MUST_BE_UUID, is_uuid
 from clearhold.api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
 from clearhold.api.http.operation import OPT, PROVEN, Access, Operation
 from clearhold.api.http.origins import Origins
+from clearhold.api.http.paths import read_ids
 from clearhold.api.http.rate_limits import Floods, RateLimits
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.features.core.errors import (
@@ -121,6 +123,7 @@ class Gate(ASGIMiddleware):
             await _answer_options(scope, receive, send)
             return
         arrived_at, began = self._clock.now(), asyncio.get_running_loop().time()
+        read_ids(scope)
         if operation.own_origins:
             self._origins.check(scope)
         method: str = scope["method"]  # type: ignore[typeddict-item]  # this middleware is for HTTP alone
@@ -154,6 +157,9 @@ class Gate(ASGIMiddleware):
         replaces = if_match_of(scope) if operation.needs_if_match else None
         if unread is not None:
             raise unread
+        program_id = scope["path_params"].get("program_id")
+        if program_id is not None and not is_uuid(program_id):
+            raise invalid("programId", MUST_BE_UUID, FieldCode.MALFORMED)
         query = _query_of(operation, pairs)
         if shape is not None and (raw or required):
             body, plain = shape.decode(raw)

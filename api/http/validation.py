@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
 
-from clearhold.api.http.fields import CENTS, RULE_OF_PATTERN
+from clearhold.api.http.fields import CENTS, MUST_BE_UUID, RULE_OF_PATTERN
 from clearhold.features.core.errors import FieldCode, FieldError, InvalidRequestError
 
 BODY: Final = "body"  # The path of the body itself.
@@ -31,7 +31,7 @@ _TYPE_WORDS: Final[Mapping[str, str]] = {
     "null": "null",
 }
 _FORMAT_WORDS: Final[Mapping[str, str]] = {
-    "uuid": "must be a UUID",
+    "uuid": MUST_BE_UUID,
     "date": "must be a date (YYYY-MM-DD)",
     "date-time": "must be a date-time with an offset",
 }

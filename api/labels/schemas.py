@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds, Prose
+from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds, Prose
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.program import Simulated
@@ -24,7 +24,7 @@ class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     label: LabelValue
     reason: Prose
     program_id: Annotated[
-        BankId | None, about("The transfer's program; required where several have this transfer id.")
+        ProgramId | None, about("The transfer's program; required where several have this transfer id.")
     ] = None
     source: Literal["person", "dispute", "law_enforcement"] = "person"
 

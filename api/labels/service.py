@@ -4,6 +4,8 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         list, and for a transfer id that several programs have; UnavailableError when it is not recorded in time
 """
 
+from functools import partial
+
 import structlog
 from anyio import to_thread
 
@@ -12,8 +14,8 @@ from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in, to_answer
 from clearhold.api.log.commands import CommandLog
-from clearhold.api.log.refusals import unknown_transfer
-from clearhold.api.program_service import ProgramService, several_programs
+from clearhold.api.program_service import ProgramService
+from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
@@ -41,7 +43,8 @@ class LabelService:
         """The label; a repeated ``effect_id`` returns the first one."""
         result = await self._commands.carried_out(principal, effect_id)
         if result is None:
-            program_id = await to_thread.run_sync(self._program_of, principal, request)
+            find = partial(find_transfer, self._programs, self._transfers, principal, request.transfer_id)
+            program_id = (await to_thread.run_sync(find, request.program_id)).row.program_id
 
             def label(entry_id: str, at: int) -> LabelEntry:
                 return LabelEntry(
@@ -73,16 +76,6 @@ class LabelService:
 
     def _marked(self, row: LabelRow) -> Label:
         return self._programs.marked(to_answer(row, Label), row.program_id)
-
-    def _program_of(self, principal: Principal, request: NewLabel) -> str:
-        """The program of the transfer, which the request must name if several programs have that id."""
-        named = self._programs.filter_by(principal, None if request.program_id is None else [request.program_id])
-        transfer = self._transfers.find(principal, request.transfer_id, named)
-        if transfer is None:
-            raise unknown_transfer()
-        if named is None and len(self._transfers.programs_of(principal, request.transfer_id)) > 1:
-            raise several_programs("a transfer")
-        return transfer.row.program_id
 
 
 def _place(row: LabelRow) -> Place:

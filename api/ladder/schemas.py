@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from clearhold.api.http.fields import BankId, CursorText, PageLimit, ProgramIds
+from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
 from clearhold.api.preflight.schemas import TransferRequest
@@ -18,7 +18,7 @@ from clearhold.store.duck.rescreening import DueEntity
 
 
 class LadderQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    program_id: BankId | None = None
+    program_id: ProgramId | None = None
 
 
 class LadderInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from clearhold.api.http.fields import WEEK, BankId, Midnight
+from clearhold.api.http.fields import WEEK, Midnight, ProgramId
 from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
@@ -22,7 +22,7 @@ _N_OF_KRI_DELTA: Final = about("The number of observations behind the value.")
 class ActorQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """``programId`` is required if several programs have an actor of that id."""
 
-    program_id: BankId | None = None
+    program_id: ProgramId | None = None
     from_: Midnight | None = msgspec.field(default=None, name="from")
     to: Midnight | None = None
 

@@ -52,11 +52,18 @@ _EXPORT: Final = export_operation(
 _READ: Final = Operation(
     id="getTransfer",
     tag=_TAG,
-    summary="One transfer with the inputs of its score and the bank's own object.",
+    summary="One transfer with the inputs of its score and the bank's own object. "
+    "400 if several programs have a transfer of that id and programId names none of them.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Transfer},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.TRANSFER_NOT_FOUND, ErrorCode.OBJECT_LOST, ErrorCode.UNAVAILABLE),
+    refusals=(
+        ErrorCode.PROGRAM_REQUIRED,
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.TRANSFER_NOT_FOUND,
+        ErrorCode.OBJECT_LOST,
+        ErrorCode.UNAVAILABLE,
+    ),
     answer_example=TRANSFER,
     query=RequestSchema(TransferQuery),
 )

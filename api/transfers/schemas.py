@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramIds
+from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
@@ -36,7 +36,7 @@ class ExportQuery(TransferFilters, frozen=True, kw_only=True, rename="camel", fo
 
 
 class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    program_id: BankId | None = None
+    program_id: ProgramId | None = None
 
 
 class ScoringCard(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,10 +1,12 @@
 """Stored transfers with their scores, for reading.
 
 Errors  NotFoundError for a transfer or program that is not this tenant's; InvalidRequestError for a cursor of another
-        list; UnavailableError while the log that holds the bank's own object cannot be read
+        list, and for a transfer id that several programs have; UnavailableError while the log that holds the bank's own
+        object cannot be read
 """
 
 from collections.abc import Generator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -15,7 +17,7 @@ from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.refusals import unknown_transfer
-from clearhold.api.program_service import ProgramService
+from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.api.transfers.schemas import (
     ScoreInputs,
     ScoringCard,
@@ -92,6 +94,19 @@ def object_of(raw_events: RawEvents, row: TransferRow) -> bytes:
     return entry.body if entry.kind == EntryKind.SETTLEMENT else bytes(_DELIVERED.decode(entry.body).data)
 
 
+def find_transfer(
+    programs: ProgramService, transfers: Transfers, principal: Principal, transfer_id: str, program_id: str | None
+) -> StoredTransferRow:
+    """The transfer of that id; without a program, the only one of that id. For a worker thread."""
+    named = programs.filter_by(principal, None if program_id is None else [program_id])
+    stored = transfers.find(principal, transfer_id, named)
+    if stored is None:
+        raise unknown_transfer()
+    if named is None and len(transfers.programs_of(principal, transfer_id)) > 1:
+        raise several_programs("a transfer")
+    return stored
+
+
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
@@ -116,10 +131,8 @@ class TransferService:
         return batches_of(self._transfers.export(principal, wanted, BATCH), self._marked)
 
     async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
-        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
-        stored = await to_thread.run_sync(self._transfers.find, principal, transfer_id, named)
-        if stored is None:
-            raise unknown_transfer()
+        find = partial(find_transfer, self._programs, self._transfers)
+        stored = await to_thread.run_sync(find, principal, transfer_id, program_id)
         raw = masked_raw(await to_thread.run_sync(object_of, self._events, stored.row))
         (summary,) = self._marked([stored])
         if stored.features is not None and stored.features.paths is not None:

@@ -9,10 +9,12 @@ import re
 import uuid
 from hashlib import sha1
 from typing import Final
+from urllib.parse import quote
 
 import msgspec
 
 _VARIANTS: Final = "89ab" * 4
+_DOTS: Final = (".", "..")
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
@@ -35,6 +37,17 @@ class IdNamespace:
         seeded.update(cause.encode("utf-8", "surrogatepass"))
         name = seeded.hexdigest()
         return f"{name[:8]}-{name[8:12]}-5{name[13:16]}-{_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:32]}"
+
+
+def path_segment(given_id: str) -> str:
+    """An id as one segment of a path, where ``..`` and an empty segment would name a different resource.
+
+    >>> path_segment("inv/7"), path_segment("..")
+    ('inv%2F7', '%2E%2E')
+    """
+    if not given_id:
+        raise ValueError("An id in a path must not be empty.")
+    return given_id.replace(".", "%2E") if given_id in _DOTS else quote(given_id, safe="")
 
 
 ALERT_IDS: Final = IdNamespace("alerts")

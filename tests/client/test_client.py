@@ -170,3 +170,27 @@ NO_ADDRESSES = (
 
 def test_given_an_address_then_it_is_one_when_requests_can_be_sent_there() -> None:
     assert [address for address in (*ADDRESSES, *NO_ADDRESSES) if is_http(address)] == [*ADDRESSES]
+
+
+@pytest.mark.parametrize(
+    ("odd", "sent"),
+    [("inv/7", b"inv%2F7"), ("..", b"%2E%2E"), ("50%25", b"50%2525"), ("a b?c#d\n", b"a%20b%3Fc%23d%0A")],
+)
+def test_given_an_id_that_is_no_plain_word_when_read_then_it_is_one_segment_of_the_path(
+    monkeypatch: pytest.MonkeyPatch, odd: str, sent: bytes
+) -> None:
+    requests: list[httpx.Request] = []
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json={"id": odd})
+
+    transport = httpx.MockTransport(respond)
+    monkeypatch.setattr("httpx.Client", partial(httpx.Client, transport=transport))
+
+    with ClearholdClient("http://bank.example") as client:
+        client.transfer(odd)
+        with pytest.raises(ValueError, match="must not be empty"):
+            client.transfer("")
+
+    assert [request.url.raw_path for request in requests] == [b"/api/transfers/" + sent]

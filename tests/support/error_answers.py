@@ -50,7 +50,8 @@ class DeclaredErrors:
             return
         envelope = error_of(answer.status_code, answer.read())
         code, method = ErrorCode(envelope["code"]), answer.request.method
-        operation = self._operation(answer.request.url.path, method)
+        path = answer.request.url.raw_path.partition(b"?")[0].decode()
+        operation = self._operation(path.rstrip("/") or path, method)
         declared = ANYWHERE if operation is None else (*ANYWHERE, *operation.codes(method))
         assert code in declared, f"{method} {answer.request.url.path} does not declare {code}"
 
@@ -65,7 +66,7 @@ def _is_of_rpc(answer: httpx.Response) -> bool:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile(_PARAMETER.sub("[^/]+", re.escape(path)))
+    return re.compile(_PARAMETER.sub("[^/]*", re.escape(path)))
 
 
 def _operations(route: HTTPRoute) -> Iterable[tuple[str, Operation]]:

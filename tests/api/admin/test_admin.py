@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped
 
 
@@ -142,8 +143,8 @@ def test_given_a_field_that_never_changes_when_patched_then_400(
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("PATCH", "/api/admin/programs/nobody", {}),
-        ("POST", "/api/admin/programs/nobody/ingest-secret", {"overlapHours": 1}),
+        ("PATCH", f"/api/admin/programs/{UNKNOWN_ID}", {}),
+        ("POST", f"/api/admin/programs/{UNKNOWN_ID}/ingest-secret", {"overlapHours": 1}),
         ("POST", "/api/admin/tenants/nobody/operator-token", {}),
     ],
 )
@@ -165,7 +166,7 @@ def test_given_a_program_of_another_tenant_when_read_then_404_as_if_it_were_not_
 ) -> None:
     other = api.create_tenant("second-bank")
     theirs = api.client.get(f"/api/programs/{program['id']}", headers=api.operator(other))
-    nobodys = api.client.get("/api/programs/nobody", headers=api.operator(other))
+    nobodys = api.client.get(f"/api/programs/{UNKNOWN_ID}", headers=api.operator(other))
 
     assert_refused(theirs, 404, "Unknown program on this tenant.")
     assert theirs.json()["error"] == nobodys.json()["error"]

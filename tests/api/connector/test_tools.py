@@ -189,7 +189,7 @@ def test_given_a_key_of_a_call_when_it_comes_by_the_other_way_then_it_is_one_dec
         ("list_queue", {"status": ["closed"]}, "status[0] must be one of escalated, held, open"),
         ("list_queue", {"cursor": "x"}, "cursor"),
         ("list_queue", {"programId": UNKNOWN}, "program"),
-        ("actor_report", {"type": "entity", "id": "a/../../programs"}, "id is not well formed"),
+        ("actor_report", {"type": "entity", "id": "a/../../programs"}, "Unknown entity on this tenant."),
         ("actor_report", {"type": "entity", "id": "enti_none"}, "entity"),
         ("weekly_report", {"programId": UNKNOWN, "week": "2026-W60"}, "week must be an ISO week that exists"),
         ("metrics", {"days": 366}, "days must be at most 365"),

@@ -5,6 +5,7 @@ from typing import Any, Final
 import pytest
 
 from clearhold.api.http.rate_limits import MOST_REFUSALS, Floods
+from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +44,7 @@ async def test_given_refusals_without_end_when_they_are_too_many_in_a_second_the
     assert held == [1.0]
 
 
-@pytest.mark.parametrize("path", ["/api/alerts", "/api/ingest/bank/x"])
+@pytest.mark.parametrize("path", ["/api/alerts", f"/api/ingest/bank/{UNKNOWN_ID}"])
 def test_given_a_flood_when_it_goes_on_then_it_is_held_and_others_of_its_address_are_not(
     api: RunningApp, tenant: dict[str, Any], held: list[float], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

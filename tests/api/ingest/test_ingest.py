@@ -13,6 +13,7 @@ from clearhold.features.bank.envelope import read_envelope
 from clearhold.features.core.errors import InvalidRequestError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from tests.support import bank_events as bank
+from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped, signature
 
 VECTOR_SECRET: Final = "whsec_inbound_test"
@@ -113,7 +114,9 @@ def test_given_a_signature_that_proves_nothing_when_posted_then_401_and_nothing_
 def test_given_an_unknown_program_when_posted_then_the_answer_is_that_of_a_bad_signature(
     api: RunningApp, program: dict[str, Any]
 ) -> None:
-    unknown = api.client.post("/api/ingest/bank/nobody", content=VECTOR_BODY, headers={"Bank-Signature": "0" * 64})
+    unknown = api.client.post(
+        f"/api/ingest/bank/{UNKNOWN_ID}", content=VECTOR_BODY, headers={"Bank-Signature": "0" * 64}
+    )
     forged = api.deliver(program, VECTOR_BODY, **{"Bank-Signature": "0" * 64})
 
     assert_refused(unknown, 401)
@@ -355,7 +358,7 @@ def test_given_a_program_that_is_none_when_posted_to_then_as_many_digests_are_ta
 
     monkeypatch.setattr("clearhold.api.ingest.service.hmac.digest", counted)
     counts = []
-    for program_id in (program["id"], "unknown"):
+    for program_id in (program["id"], UNKNOWN_ID):
         digests.clear()
         refused = api.client.post(
             f"/api/ingest/bank/{program_id}", content=an_event(), headers={"Bank-Signature": "0" * 64}

@@ -162,3 +162,25 @@ def test_given_an_unknown_transfer_when_read_then_404(
     api: RunningApp, tenant: dict[str, Any], transfer_id: str
 ) -> None:
     assert_refused(page(api, tenant, f"/api/transfers/{transfer_id}"), 404)
+
+
+def test_given_a_transfer_id_of_several_programs_when_read_then_the_program_has_to_be_named(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    lending = api.create_program(tenant, slug="lending")
+    for each in (program, lending):
+        land(api, each, 1)
+    api.catch_up()
+
+    refused = api.client.get("/api/transfers/acht_1", headers=api.operator(tenant))
+
+    assert_refused(refused, 400, "Several programs have a transfer of this id; name one in programId.")
+    assert (refused.json()["code"], refused.json()["fields"]) == (
+        "program_required",
+        [{"path": "programId", "code": "required"}],
+    )
+    for each in (program, lending):
+        answer = page(api, tenant, "/api/transfers/acht_1", programId=each["id"])
+        assert (answer.status_code, answer.json()["programId"]) == (200, each["id"])
+    key = api.key(tenant, programId=lending["id"])
+    assert api.client.get("/api/transfers/acht_1", headers=key).json()["programId"] == lending["id"]
