@@ -62,5 +62,6 @@ AUTONOMY: Final[dict[str, Any]] = {
     "history": [
         {"version": "autonomy-v1", "createdAt": "2026-06-01T10:00:00.000Z", "body": _BODY, "active": True},
     ],
+    "warnings": [],
 }
 TIER_REQUEST: Final = {"tier": "standard", "note": "The supplier changed; we look at each payment for a while."}

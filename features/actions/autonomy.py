@@ -1,7 +1,8 @@
-"""Changes of a program's autonomy: two persons widen it on evidence, one person or a tick narrows it at once.
+"""Changes of a program's autonomy: two persons widen it, one person or a tick narrows it at once.
 
-widen   at most once in 7 days, only with detectors whose evidence suffices at the request and at the approval; a
-        request names the version that it replaces, so only one of several waiting requests can be carried out
+widen   at most once in 7 days; a granted or withdrawn detector only with evidence that suffices at the request and at
+        the approval, while the policy's own detectors need none; a request names the version that it replaces, so only
+        one of several waiting requests can be carried out
 narrow  by a person at any time; by a tick when persons overturn too much, or an alert that the policy closed turns bad
 """
 
@@ -18,7 +19,13 @@ from clearhold.features.core.ids import derived_id
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.policies import emit_composed
-from clearhold.features.policy.autonomy import changed, closable_detectors, is_narrower, without
+from clearhold.features.policy.autonomy import (
+    changed,
+    closable_but_for_tier,
+    closable_detectors,
+    is_narrower,
+    without,
+)
 from clearhold.features.policy.bodies import PolicyBody
 from clearhold.features.policy.eligibility import eligible_detectors, is_overturned_recently
 from clearhold.features.policy.in_force import given_policy, policy_in_force
@@ -59,8 +66,10 @@ def apply(program: ProgramState, action: ActionState, position: EntryPosition, e
     if change.replaced != program.autonomy.version:
         return _REPLACED
     policy = given_policy(program, at)
-    added = _added(program.autonomy.body, change.body, policy)
-    lost = sorted(added - _eligible(program, position)) if added else ()
+    current = program.autonomy.body
+    added = _added(current, change.body, policy)
+    on_evidence = added - closable_but_for_tier(policy, current)
+    lost = sorted(on_evidence - _eligible(program, position)) if on_evidence else ()
     if lost:
         return _NOT_ELIGIBLE.format(", ".join(lost))
     program.autonomy.put_in_force(change.body, at, widens=bool(added))
@@ -76,13 +85,15 @@ def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit)
     suspects = turned_bad | {name for name, tally in evidence.tallies.items() if is_overturned_recently(tally)}
     if not suspects:
         return
-    closable = closable_detectors(given_policy(program, position.appended_at), program.autonomy.body)
-    reasons = [_reason(program, name, turned_bad) for name in sorted(suspects & closable)]
+    policy = given_policy(program, position.appended_at)
+    withdrawn = suspects & closable_but_for_tier(policy, program.autonomy.body)
+    reasons = [_reason(program, name, turned_bad) for name in sorted(withdrawn)]
     if not reasons:
         return
     body = without(
         program.autonomy.body,
-        suspects & closable,
+        withdrawn,
+        policy,
         version=program.autonomy.next_version,
         note=" ".join(reasons),
     )

@@ -42,13 +42,12 @@ def changed(
 ) -> AutonomyBody:
     """The body that the tier leads to. A tier that is not narrower includes every eligible detector that it can.
 
-    Closable detectors stay closable. A detector of the policy that is neither closable nor eligible is withdrawn, so
-    that ``supervised`` keeps only detectors with evidence.
+    Detectors of the policy that are not withdrawn need no evidence; a withdrawn one stays so until it is eligible.
     """
     if is_narrower(tier, current.tier):
         return AutonomyBody(version=version, tier=tier, granted=(), withdrawn=current.withdrawn, note=note)
     listed = set(policy.auto_closable_detectors)
-    allowed = closable_detectors(policy, current) | set(eligible)
+    allowed = closable_but_for_tier(policy, current) | set(eligible)
     granted = allowed - listed if tier is AutonomyTier.TRUSTED else set[str]()
     return AutonomyBody(
         version=version,
@@ -59,22 +58,33 @@ def changed(
     )
 
 
-def without(current: AutonomyBody, detectors: Collection[str], *, version: str, note: str) -> AutonomyBody:
-    """The detectors are not closable any more; without a granted one the tier is ``standard`` again."""
+def without(
+    current: AutonomyBody, detectors: Collection[str], policy: PolicyBody, *, version: str, note: str
+) -> AutonomyBody:
+    """The detectors are not closable any more.
+
+    Without a granted detector ``trusted`` falls to ``standard``; without a closable one every tier to ``supervised``.
+    """
     granted = tuple(name for name in current.granted if name not in detectors)
     falls = current.tier is AutonomyTier.TRUSTED and not granted
-    return AutonomyBody(
+    body = AutonomyBody(
         version=version,
         tier=AutonomyTier.STANDARD if falls else current.tier,
         granted=granted,
         withdrawn=tuple(sorted({*current.withdrawn, *detectors})),
         note=note,
     )
+    if closable_but_for_tier(policy, body):
+        return body
+    return msgspec.structs.replace(body, tier=AutonomyTier.SUPERVISED, granted=())
 
 
 def closable_detectors(policy: PolicyBody, autonomy: AutonomyBody) -> set[str]:
-    if autonomy.tier is AutonomyTier.SUPERVISED:
-        return set()
+    return set() if autonomy.tier is AutonomyTier.SUPERVISED else closable_but_for_tier(policy, autonomy)
+
+
+def closable_but_for_tier(policy: PolicyBody, autonomy: AutonomyBody) -> set[str]:
+    """The detectors that ``supervised`` alone would keep from being closed without a person."""
     closable = set(policy.auto_closable_detectors) - set(autonomy.withdrawn)
     return closable | (set(autonomy.granted) - set(policy.always_reviewed))
 

@@ -1,7 +1,7 @@
 """The autonomy of a program as the interface shows it, with the evidence on each detector."""
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final
 
 import msgspec
 
@@ -72,6 +72,17 @@ class ProgramAutonomy(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
         str | None, about("When it may be widened again, 7 days after the last time; null if never widened.")
     ]
     history: Annotated[tuple[AutonomyRecord, ...], about("Every version, the newest first.")]
+    warnings: Annotated[
+        tuple[str, ...], about("What the version in force no longer closes alone, and the way back, in sentences.")
+    ]
+
+
+_SUPERVISED: Final = (
+    "Nothing is closed without a person on this program. The way back to standard needs a second person and no "
+    "evidence, at most one widening in 7 days."
+)
+_WITHDRAWN: Final = "Withdrawn until the evidence on them suffices again: {}."
+_NO_LONGER_GRANTED: Final = "No longer granted: {}. A grant needs evidence and a second person."
 
 
 def program_autonomy(
@@ -103,7 +114,19 @@ def program_autonomy(
             )
             for each in reversed(versions)
         ),
+        warnings=tuple(_warnings(autonomy)),
     )
+
+
+def _warnings(autonomy: AutonomyBook) -> Iterator[str]:
+    body, before = autonomy.body, autonomy.versions[-2:-1]
+    if body.tier is AutonomyTier.SUPERVISED:
+        yield _SUPERVISED
+    if body.withdrawn:
+        yield _WITHDRAWN.format(", ".join(body.withdrawn))
+    ended = [name for each in before for name in each.body.granted if name not in body.granted]
+    if ended:
+        yield _NO_LONGER_GRANTED.format(", ".join(ended))
 
 
 def _eligibility(detector: str, tally: DetectorTally, policy: PolicyBody, *, is_closable: bool) -> DetectorEligibility:

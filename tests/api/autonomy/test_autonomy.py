@@ -118,6 +118,18 @@ def test_given_one_person_when_narrowing_then_it_is_in_force_at_once_and_on_the_
     assert report["ok"], report
 
 
+def test_given_a_narrowing_by_mistake_then_it_warns_and_a_second_person_leads_back(autonomy: AutonomyApi) -> None:
+    narrowed = autonomy.request("supervised").json()
+    assert narrowed["warnings"][0].startswith("Nothing is closed without a person on this program.")
+
+    back = autonomy.request("standard")
+    assert (back.status_code, back.json()["status"]) == (201, "requested")
+    assert autonomy.read()["tier"] == "supervised"
+    assert autonomy.approve(back.json()["id"])["status"] == "executed"
+    read = autonomy.read()
+    assert (read["tier"], read["effective"]["version"], read["warnings"]) == ("standard", "policy-v1", [])
+
+
 def test_given_no_evidence_when_widening_then_409_says_why(autonomy: AutonomyApi) -> None:
     refused = autonomy.request("trusted")
 

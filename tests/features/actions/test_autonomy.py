@@ -182,24 +182,76 @@ def test_given_a_pending_widening_when_its_evidence_is_lost_then_the_approval_fa
     assert (story.autonomy.tier.value, story.autonomy.history) == ("standard", ())
 
 
-def test_given_a_supervised_program_then_only_what_it_earned_comes_back() -> None:
+def test_given_a_supervised_program_without_evidence_when_two_persons_agree_then_the_policy_holds_again() -> None:
     story = AutonomyStory()
-    story.earn(detector=LISTED)
     story.request("supervised")
     action_id, result = story.request("standard")
 
-    assert result == "made"
+    assert (result, story.story.one(ActionRow).status, story.autonomy.tier.value) == ("made", "requested", "supervised")
+    assert story.approve(action_id, by="ANN").status == "refused"
+    assert story.autonomy.tier.value == "supervised"
+
+    action_id, _ = story.request("standard")
     assert story.approve(action_id).status == "executed"
-    assert story.autonomy.effective.auto_closable_detectors == (LISTED,)
-    (version, _) = story.autonomy.history
-    assert set(version.body.withdrawn) == set(POLICY_V1.auto_closable_detectors) - {LISTED}
+    assert (story.autonomy.tier.value, story.autonomy.effective) == ("standard", POLICY_V1)
+    assert status_of_next(story, LISTED) == "auto_closed"
 
 
-def test_given_a_supervised_program_without_evidence_then_it_stays_supervised() -> None:
+def test_given_a_supervised_program_with_a_withdrawn_detector_then_the_others_alone_come_back_without_evidence() -> (
+    None
+):
     story = AutonomyStory()
+    (alert,) = story.open_alerts(1, LISTED)
+    story.label([alert], "bad")
+    story.tick(story.now)
     story.request("supervised")
+    story.approve(story.request("standard")[0])
 
-    assert story.request("standard")[1] == "not_eligible"
+    (version, *_) = story.autonomy.history
+    assert (version.body.tier.value, version.body.withdrawn) == ("standard", (LISTED,))
+    assert set(story.autonomy.effective.auto_closable_detectors) == set(POLICY_V1.auto_closable_detectors) - {LISTED}
+    assert status_of_next(story, LISTED) == "open"
+
+
+def test_given_a_supervised_program_when_a_closed_alert_turns_bad_then_its_detector_does_not_come_back() -> None:
+    story = AutonomyStory()
+    (alert,) = story.open_alerts(1, LISTED)
+    story.request("supervised")
+    story.label([alert], "bad")
+    story.tick(story.now)
+    story.approve(story.request("standard")[0])
+
+    assert story.autonomy.tier.value == "standard"
+    assert LISTED not in story.autonomy.effective.auto_closable_detectors
+    assert "amount_spike" in story.autonomy.effective.auto_closable_detectors
+
+
+def test_given_the_way_back_to_standard_then_it_is_the_weeks_widening_and_trust_takes_evidence_still() -> None:
+    story = earned()
+    story.request("supervised")
+    story.approve(story.request("standard")[0])
+
+    assert story.request("trusted", at=story.now + DAYS_7 - 1)[1] == "too_early"
+    assert story.request("trusted", at=story.now + 1)[1] == "made"
+    without = AutonomyStory()
+    without.request("supervised")
+    assert without.request("trusted")[1] == "not_eligible"
+
+
+def test_given_a_narrowing_then_the_answer_warns_of_what_it_costs_and_names_the_way_back() -> None:
+    story = trusted()
+    assert story.autonomy.warnings == ()
+
+    story.request("supervised")
+    closes_nothing, ended = story.autonomy.warnings
+    assert closes_nothing.startswith("Nothing is closed without a person on this program.")
+    assert ended == f"No longer granted: {CANDIDATE}. A grant needs evidence and a second person."
+
+    narrowed = AutonomyStory()
+    (alert,) = narrowed.open_alerts(1, LISTED)
+    narrowed.label([alert], "bad")
+    narrowed.tick(narrowed.now)
+    assert narrowed.autonomy.warnings == (f"Withdrawn until the evidence on them suffices again: {LISTED}.",)
 
 
 def test_given_a_granted_detector_that_the_policy_has_always_reviewed_then_it_is_not_closable() -> None:

@@ -15,6 +15,7 @@ from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory, status_of_next, trusted
 from tests.support.bank_events import rfc3339
 from tests.support.clock import T0
+from tests.support.policies import in_force_at
 
 
 def test_given_a_closed_alert_when_it_turns_bad_then_the_next_tick_withdraws_its_detector_and_the_tier_falls() -> None:
@@ -105,7 +106,8 @@ def test_given_a_detector_of_the_policy_when_its_closed_alert_turns_bad_then_it_
 
 
 @pytest.mark.parametrize(
-    ("overturned", "reviewed", "withdrawn"), [(1, 20, False), (2, 20, True), (19, 19, False), (3, 60, False)]
+    ("overturned", "reviewed", "withdrawn"),
+    [(1, 20, False), (2, 20, True), (19, 19, False), (3, 60, False), (2, 40, False), (3, 40, True), (20, 20, True)],
 )
 def test_given_overturns_then_over_five_percent_of_twenty_in_30_days_withdraw(
     overturned: int, reviewed: int, *, withdrawn: bool
@@ -117,6 +119,71 @@ def test_given_overturns_then_over_five_percent_of_twenty_in_30_days_withdraw(
     story.tick(story.now)
 
     assert (LISTED not in story.autonomy.effective.auto_closable_detectors) is withdrawn
+
+
+@pytest.mark.parametrize(
+    ("listed", "trust", "after"),
+    [
+        ((LISTED,), False, ("supervised", ())),
+        ((LISTED, "round_amount"), False, ("standard", ("round_amount",))),
+        ((LISTED,), True, ("trusted", (CANDIDATE,))),
+    ],
+)
+def test_given_the_withdrawal_of_a_detector_then_a_tier_that_closes_nothing_reads_supervised(
+    listed: tuple[str, ...], after: tuple[str, tuple[str, ...]], *, trust: bool
+) -> None:
+    story = trusted() if trust else AutonomyStory()
+    policy = msgspec.structs.replace(POLICY_V1, version="policy-v2", auto_closable_detectors=listed)
+    in_force_at(story.story, "policy-v2", policy, story.now)
+    (alert,) = story.open_alerts(1, LISTED)
+    assert alert.status == "auto_closed"
+
+    story.label([alert], "bad")
+    story.tick(story.now)
+
+    assert (story.autonomy.tier.value, story.autonomy.effective.auto_closable_detectors) == after
+    (version, *_) = story.autonomy.history
+    assert (version.body.tier.value, version.body.withdrawn) == (after[0], (LISTED,))
+    if after[0] == "supervised":
+        assert story.request("standard")[1] == "not_eligible"
+
+
+def test_given_a_trusted_program_whose_policy_lists_nothing_when_its_grant_is_withdrawn_then_it_reads_supervised() -> (
+    None
+):
+    story = trusted()
+    policy = msgspec.structs.replace(POLICY_V1, version="policy-v2", auto_closable_detectors=())
+    in_force_at(story.story, "policy-v2", policy, story.now)
+    (alert,) = story.open_alerts(1)
+    story.label([alert], "bad")
+    story.tick(story.now)
+
+    assert (story.autonomy.tier.value, story.autonomy.granted) == ("supervised", ())
+    assert story.autonomy.history[0].body.withdrawn == (CANDIDATE,)
+
+
+@pytest.mark.parametrize(("decision", "counts"), [("hold", 1), ("escalate", 1), ("close", 0), ("no_action", 0)])
+@pytest.mark.parametrize("detector", [CANDIDATE, LISTED])
+def test_given_the_first_decision_of_a_person_then_a_hold_or_an_escalation_overturns(
+    detector: str, decision: str, counts: int
+) -> None:
+    story = AutonomyStory()
+    story.review(story.open_alerts(1, detector), decision)
+
+    evidence = story.evidence(detector)
+    assert (evidence.recently_reviewed, evidence.recently_overturned) == (1, counts)
+
+
+def test_given_overturns_of_alerts_that_the_policy_could_not_close_then_they_narrow_nothing() -> None:
+    story = AutonomyStory()
+    for number in range(20):
+        story.now += HOUR_US
+        story.story.wire(f"enti_ir{number}", "cpty_1", 10_00, story.now, beneficiary_address={"country_code": "IR"})
+    alerts = [alert for alert in story.story.alerts("high_risk_geography") if alert.status == "open"]
+    assert len(alerts) == 20
+    story.review(alerts, "hold")
+
+    assert withdrawn(story) == ()
 
 
 @pytest.mark.parametrize(("passed", "withdrawn"), [(DAYS_30 - 1, True), (DAYS_30, False)])

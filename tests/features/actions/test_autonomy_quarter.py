@@ -96,7 +96,10 @@ class NaiveAutonomy:
         self.versions = 0
 
     def closable(self) -> set[str]:
-        return set() if self.tier == "supervised" else (LISTED_ONES - self.withdrawn) | self.granted
+        return set() if self.tier == "supervised" else self.closable_but_for_tier()
+
+    def closable_but_for_tier(self) -> set[str]:
+        return (LISTED_ONES - self.withdrawn) | self.granted
 
     def on_tick(self, facts: Facts, now: int) -> set[str]:
         """The detectors that are withdrawn."""
@@ -104,13 +107,14 @@ class NaiveAutonomy:
         for detector in (CANDIDATE, LISTED):
             bad = facts.closed_and_bad(detector)
             if bad - self.turned_bad or is_overturned(facts.evidence(detector, now).recent):
-                lost |= {detector} & self.closable()
+                lost |= {detector} & self.closable_but_for_tier()
             self.turned_bad |= bad
         if lost:
             self.versions += 1
             self.withdrawn |= lost
             self.granted -= lost
             self.tier = "standard" if self.tier == "trusted" and not self.granted else self.tier
+            self.tier = self.tier if self.closable_but_for_tier() else "supervised"
         return lost
 
     def on_request(self, tier: str, facts: Facts, now: int) -> str:
@@ -120,7 +124,7 @@ class NaiveAutonomy:
             self.tier, self.granted = tier, set()
             return "made"
         eligible = {name for name in (CANDIDATE, LISTED) if is_eligible(facts.evidence(name, now))}
-        allowed = self.closable() | eligible
+        allowed = self.closable_but_for_tier() | eligible
         granted = allowed - LISTED_ONES if tier == "trusted" else set()
         after = set() if tier == "supervised" else (allowed & LISTED_ONES) | granted
         if not after - self.closable() or (tier == "trusted" and not granted):
