@@ -49,7 +49,8 @@ class AlertExportQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", 
 _LIST: Final = list_operation(
     "listAlerts",
     tag=_TAG,
-    summary="Alerts, newest first by the time at which they opened.",
+    summary="Alerts, the worst first: hard ones, then the hold band, then by severity, and the newest of equal ones "
+    "first. An alert that becomes worse between two pages moves ahead of them.",
     scope=KeyScope.ALERTS_READ,
     page=AlertPage,
     query=AlertsQuery,

@@ -68,7 +68,7 @@ class AlertService:
         )
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
-        """Newest first; a programId of another tenant is a 404."""
+        """The worst first; a programId of another tenant is a 404."""
         return AlertPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
 
     def export(self, principal: Principal, filters: AlertFilters) -> Generator[Sequence[Alert], None, None]:
@@ -159,4 +159,4 @@ def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:
 
 
 def _place(row: AlertRow) -> Place:
-    return Place(row.opened_at, row.id, row.program_id)
+    return Place(row.queue_rank, row.id, row.program_id)

@@ -31,7 +31,8 @@ OVERDUE: Final[dict[str, Any]] = {
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",
     tag="clocks",
-    summary="Alerts that are undecided after their due time, oldest due first, at most a thousand.",
+    summary="Alerts that are undecided after their due time, oldest due first, and the worst of equally due ones "
+    "first. The worst thousand are shown.",
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Overdue},

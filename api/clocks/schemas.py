@@ -32,9 +32,9 @@ class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """``count`` is of all overdue alerts that match; ``alerts`` has the first, oldest due first."""
+    """``count`` is of all overdue alerts that match; ``alerts`` has the worst of them, oldest due first."""
 
     as_of: str
     policy: Annotated[ClockPolicy, about("The decision clocks in force.")]
     count: Annotated[int, about("How many there are in all.")]
-    alerts: Annotated[tuple[OverdueAlert, ...], about("The first thousand of them, oldest due first.")]
+    alerts: Annotated[tuple[OverdueAlert, ...], about("The worst thousand of them, oldest due first.")]

@@ -141,7 +141,7 @@ TOOLS: Final = (
     Tool(
         name="list_queue",
         title="List the queue",
-        description="Alerts that wait for a decision (open, held or escalated), newest first, each with its score, "
+        description="Alerts that wait for a decision (open, held or escalated), the worst first, each with its score, "
         "summary, evidence and due time. Takes only filters; nextCursor leads to the next page.",
         scope=KeyScope.ALERTS_READ,
         arguments=RequestSchema(QueueArguments),

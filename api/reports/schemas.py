@@ -143,7 +143,10 @@ class ActorReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     transfers: TransfersSummary
     alerts: Annotated[
         tuple[ActorAlert, ...],
-        about("The newest 200 alerts of the period on the actor, on its accounts and on its transfers, newest first."),
+        about(
+            "The worst 200 alerts of the period on the actor, on its accounts and on its transfers: hard ones first, "
+            "then the hold band, then by severity, then newest first."
+        ),
     ]
     dispositions: Annotated[
         tuple[ActorDisposition, ...],

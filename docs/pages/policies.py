@@ -35,8 +35,8 @@ _WHY: Final[Mapping[str, str]] = {
 }
 _CLOCK_WHY: Final[Mapping[str, str]] = {
     "autoHours": "For an alert that the policy closed: how long the close counts as fresh.",
-    "standardHours": "A person's next working day.",
-    "complexHours": "Hard or high: documents must be requested.",
+    "standardHours": "A person's next working day; also for a hard signal, whatever its severity.",
+    "complexHours": "High severity without a hard signal: documents must be requested.",
     "appealHours": "As long as the first decision may take.",
 }
 _ROUTES: Final[Mapping[RouteReason, str]] = {

@@ -23,6 +23,7 @@ from clearhold.features.alerts.rows import (
     alert_row,
     derived_from,
     disposition_rows,
+    make_worse,
 )
 from clearhold.features.core.instants import HOURS_48, format_instant
 from clearhold.features.core.log_entry import EntryPosition
@@ -263,7 +264,7 @@ class AlertOpener:
         return self._book.add_transfer(alert.id, self._context.landed.row_index)
 
     def _upgrade(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
-        alert.severity, alert.hard = worse_of(Grade(alert.severity, alert.hard), finding.grade)
+        make_worse(self._book, alert, finding.grade, self._policies.clock, self._position.appended_at)
         alert.in_hold |= self._in_hold(finding)
         if alert.status is AlertStatus.OPEN and routing.auto_hold:
             alert.status = AlertStatus.HELD

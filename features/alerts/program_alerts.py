@@ -12,7 +12,7 @@ import msgspec
 from clearhold.features.alerts.evidence import refreshed, shown_figures, text_of
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.program_narrative import before, program_draft
-from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row
+from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, make_worse
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score
@@ -89,7 +89,7 @@ class SnapshotAlerts:
         stored = self._book.texts(alert)[1]
         if not _is_worse(alert, finding) and _DECODER.decode(stored).finding == finding.sentence:
             return
-        alert.severity, alert.hard = worse_of(Grade(alert.severity, alert.hard), finding.grade)
+        make_worse(self._book, alert, finding.grade, self._policies.clock, self._snapshot.at)
         alert.hits += 1
         alert.last_at = self._snapshot.at
         evidence = self._evidence(alert, finding, breach, self._routing(finding), self._book.alert_count(key) - 1)

@@ -13,6 +13,10 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision
+from clearhold.features.detectors.detector import Grade, worse_of
+from clearhold.features.policy.bodies import ClockPolicy
+from clearhold.features.policy.routing import hours_us, tier_of
+from clearhold.features.state.alert_book import AlertBook
 from clearhold.features.state.alert_state import AlertState
 from clearhold.features.state.program import ProgramState
 
@@ -64,6 +68,16 @@ class DispositionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     policy_sha256: str
 
 
+def make_worse(book: AlertBook, alert: AlertState, grade: Grade, clock: ClockPolicy, at: int) -> None:
+    """Give the alert the worse grade; one that waits is due as soon as an alert of that grade would be from now on."""
+    alert.severity, alert.hard = worse_of(Grade(alert.severity, alert.hard), grade)
+    tier = tier_of(alert.severity, hard=alert.hard)
+    due_at = at + hours_us(clock, tier)
+    if alert.waits and alert.due_at is not None and due_at < alert.due_at:
+        alert.sla_tier, alert.due_at = tier, due_at
+        book.put(alert)
+
+
 def alert_id_of(program_id: str, dedupe_key: str) -> str:
     return ALERT_IDS.id_of(f"{program_id}/{dedupe_key}")
 
@@ -106,6 +120,7 @@ def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition)
         alert_sha256=alert.alert_sha256,
         updated_at=position.appended_at,
         from_history=alert.from_history,
+        queue_rank=alert.queue_rank,
     )
 
 

@@ -70,8 +70,8 @@ class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
     """How long an alert may wait for its decision, by tier."""
 
     auto_hours: Annotated[Hours, about("Hours for an automated alert.")]
-    standard_hours: Annotated[Hours, about("Hours for a reviewed alert.")]
-    complex_hours: Annotated[Hours, about("Hours for a complex one.")]
+    standard_hours: Annotated[Hours, about("Hours for a reviewed alert, also for one with a hard signal.")]
+    complex_hours: Annotated[Hours, about("Hours for one of high severity without a hard signal.")]
     appeal_hours: Annotated[Hours, about("Hours for an appeal.")]
 
 

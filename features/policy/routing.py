@@ -82,8 +82,8 @@ def route(inputs: RoutingInput, policy: PolicyBody) -> Routing:
 
 
 def tier_of(severity: Severity, *, hard: bool) -> SlaTier:
-    """The tier of an alert that a person decides."""
-    return SlaTier.COMPLEX if hard or severity is Severity.HIGH else SlaTier.STANDARD
+    """The tier of an alert that a person decides: only high severity without a hard signal may wait longer."""
+    return SlaTier.COMPLEX if severity is Severity.HIGH and not hard else SlaTier.STANDARD
 
 
 def hours_us(clock: ClockPolicy, tier: SlaTier) -> int:

@@ -13,6 +13,8 @@ import msgspec
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 NEWEST_TRANSFERS: Final = 20
+INSTANT_BITS: Final = 53  # of the rank's lower part, enough until the year 2255
+_BY_SEVERITY: Final = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2}
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
 
 Texts = tuple[str, str, str | None]
@@ -61,6 +63,12 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     def waits(self) -> bool:
         """Whether a person has yet to decide it."""
         return self.status in WAITING
+
+    @property
+    def queue_rank(self) -> int:
+        """Its place in lists, the highest first: hard, then opened in hold, then by severity, then the newest."""
+        weight = 6 * self.hard + 3 * (self.band is Band.HOLD) + _BY_SEVERITY[self.severity]
+        return (weight << INSTANT_BITS) + self.opened_at
 
     @property
     def newest_disposition_id(self) -> str | None:

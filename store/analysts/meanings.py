@@ -150,6 +150,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "appeal_of": "The alert that was appealed; null for none.",
     "draft": "JSON: the decision that was drafted for a person; null for none.",
     "alert_sha256": "Digest of the alert as opened, which decisions cite.",
+    "queue_rank": "Its place in lists, the highest first: hard, hold band, severity, time of opening.",
     "from_history": "All its findings are of transfers that were history when they were delivered.",
     "alert_id": "The alert.",
     "decided_by": "The person, or policy, that decided.",

@@ -1,4 +1,4 @@
-"""Reads alerts: one by its id, a page of the newest, and overdue ones; the newest version of each.
+"""Reads alerts: one by its id, a page of the worst, and overdue ones; the newest version of each.
 
 Errors  none; an unknown alert is None
 """
@@ -11,18 +11,20 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import WAITING
+from clearhold.features.state.alert_state import INSTANT_BITS
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 """Statuses in which an alert waits for a decision; its clock runs."""
 
-_TABLE: Final = Timeline("alerts", AlertRow, at="opened_at")
+BY_WEIGHT: Final = Timeline("alerts", AlertRow, rank="queue_rank")
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
-_OVERDUE: Final = """
+_OVERDUE: Final = f"""
     SELECT id, "offset", count(*) OVER () FROM alerts SEMI JOIN (
-        SELECT id, max("offset") AS "offset" FROM alerts WHERE {within} GROUP BY id
-    ) AS newest USING (id, "offset") WHERE {matching} ORDER BY due_at, id LIMIT ?"""
+        SELECT id, max("offset") AS "offset" FROM alerts WHERE {{within}} GROUP BY id
+    ) AS newest USING (id, "offset") WHERE {{matching}}
+    ORDER BY queue_rank >> {INSTANT_BITS} DESC, due_at, id LIMIT ?"""
 _TRANSFERS_AT: Final = f"""
     SELECT program_id, "offset", id FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
     AND "offset" IN {NUMBERS} AND program_id IN {TEXTS}"""
@@ -50,29 +52,31 @@ class Alerts(CommittedRows):
     def find(self, principal: Principal, alert_id: str) -> AlertRow | None:
         """ForbiddenError when the tenant has it on a program out of the principal's reach."""
         with self._connection.cursor() as cursor:
-            return _TABLE.find(cursor, principal, alert_id)
+            return BY_WEIGHT.find(cursor, principal, alert_id)
 
     def list_page(
         self, principal: Principal, wanted: AlertFilter, after: Place | None, limit: int, *, now: int
     ) -> list[AlertRow]:
-        """Newest first; ``now`` decides which are overdue."""
+        """The worst first, and the newest of equal ones; ``now`` decides which are overdue."""
         with self._connection.cursor() as cursor:
-            return _TABLE.page(cursor, principal, _predicate(principal, wanted, now), after, limit)
+            return BY_WEIGHT.page(cursor, principal, _predicate(principal, wanted, now), after, limit)
 
     def export(self, principal: Principal, wanted: AlertFilter, batch: int, *, now: int) -> Iterator[list[AlertRow]]:
         """All of them in the order of pages, in the state at the first batch."""
-        return _TABLE.export(self._connection, principal, _predicate(principal, wanted, now), batch)
+        return BY_WEIGHT.export(self._connection, principal, _predicate(principal, wanted, now), batch)
 
     def overdue(
         self, principal: Principal, limit: int, *, now: int, from_history: bool | None = None
     ) -> tuple[int, list[AlertRow]]:
-        """The number of overdue alerts, and the first ``limit`` of them, oldest due first."""
+        """The number of overdue alerts, and the worst ``limit`` of them: oldest due first, then the worst."""
         within = Predicate(principal)
         wanted = _predicate(principal, AlertFilter(overdue=True, from_history=from_history), now)
         sql = _OVERDUE.format(within=within.sql, matching=wanted.sql)
         with self._connection.cursor() as cursor:
             matches = cursor.execute(sql, [*within.values, *wanted.values, limit]).fetchall()
-            return (matches[0][2] if matches else 0), _TABLE.rows_of(cursor, principal, [key[:2] for key in matches])
+            rows = BY_WEIGHT.rows_of(cursor, principal, [key[:2] for key in matches])
+            rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
+            return (matches[0][2] if matches else 0), rows
 
     def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The ids of the transfers that these log entries, by program and offset, created or changed."""

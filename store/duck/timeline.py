@@ -1,4 +1,4 @@
-"""Rows of a table in the order of lists: newest first by one instant, then by id; the newest version of each.
+"""Rows of a table in the order of lists: the highest of one column first, then by id; the newest version of each.
 
 How     A page asks for the newest raw versions that match, which DuckDB finds without reading old row groups, and then
         checks which of them are still the newest of their id; if too few are, it asks for further ones. An export sorts
@@ -22,13 +22,13 @@ _GROWTH: Final = 4  # Undecided rows may lie behind many decided ones: a few ste
 Row = TypeVar("Row", bound=msgspec.Struct)
 
 Place = tuple[int, str]
-"""Where a page ended: the instant and the id of its last row."""
+"""Where a page ended: the instant, or the rank, and the id of its last row."""
 
 _Key = tuple[str, int]
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _CANDIDATES: Final = """
-    SELECT epoch_us({at}), id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
+    SELECT {key}, id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
 _NEWEST: Final = f"""
     SELECT id, max("offset") FROM {{table}} WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS} GROUP BY id"""
 _KEYS: Final = """
@@ -40,14 +40,19 @@ _OF_KEYS: Final = f"""
     AND "offset" IN {NUMBERS} AND id IN {TEXTS}"""
 _FIND: Final = """
     SELECT {columns} FROM {table} WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
-_AFTER: Final = "{at} <= make_timestamp(?) AND ({at} < make_timestamp(?) OR id > ?)"
+_AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR id > ?)"
 
 
 class Timeline(Generic[Row]):
-    """One table, whose rows have tenant_id, program_id, id and offset; ``at`` never differs between versions."""
+    """One table, whose rows have tenant_id, program_id, id and offset.
 
-    def __init__(self, table: str, row_type: type[Row], *, at: str) -> None:
-        self._words = {"table": table, "at": at, "columns": select_list(row_type)}
+    ``at`` is an instant that never differs between versions, or a ``rank`` in its place, which only rises: a row whose
+    rank rises between two pages moves ahead of them.
+    """
+
+    def __init__(self, table: str, row_type: type[Row], *, at: str = "", rank: str = "") -> None:
+        key, bound = (rank, "?") if rank else (f"epoch_us({at})", "make_timestamp(?)")
+        self._words = {"table": table, "at": rank or at, "key": key, "bound": bound, "columns": select_list(row_type)}
         self._row = row_builder(row_type)
 
     def find(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, row_id: str) -> Row | None:

@@ -161,6 +161,7 @@ def an_alert(**over: Any) -> AlertRow:
         "alert_sha256": "0" * 64,
         "updated_at": AT,
         "from_history": False,
+        "queue_rank": over.get("opened_at", AT),
     }
     return AlertRow(**_WRITTEN | usual | over)
 

@@ -42,6 +42,7 @@ class AlertRow(msgspec.Struct, frozen=True, gc=False):
     alert_sha256: str
     updated_at: int
     from_history: bool
+    queue_rank: int  # lists have the highest first
 
 
 class AlertBodyRow(msgspec.Struct, frozen=True, gc=False):

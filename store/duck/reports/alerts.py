@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.store.duck.alerts import BY_WEIGHT
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.reports.transfers import ReportedActor
 from clearhold.store.duck.timeline import Timeline
 from clearhold.store.tables.predicate import Predicate, Span
 
-_ALERTS: Final = Timeline("alerts", AlertRow, at="opened_at")
 _DISPOSITIONS: Final = Timeline("dispositions", DispositionRow, at="created_at")
 _BY_POLICY: Final = "starts_with(decided_by, 'policy:')"
 
@@ -87,13 +87,13 @@ class ReportAlerts(CommittedRows):
         return HoursToDecision(*row)
 
     def of_actor(self, principal: Principal, actor: ReportedActor, span: Span, limit: int) -> list[AlertRow]:
-        """The newest ``limit`` alerts on the actor, its accounts and its transfers that opened in the span."""
+        """The worst ``limit`` alerts on the actor, its accounts and its transfers that opened in the span."""
         predicate = _of_program(principal, actor.program_id)
         predicate.between("opened_at", *span)
         condition, values = actor.alerts
         predicate.add(condition, *values)
         with self._connection.cursor() as cursor:
-            return _ALERTS.page(cursor, principal, predicate, None, limit)
+            return BY_WEIGHT.page(cursor, principal, predicate, None, limit)
 
     def dispositions_of_actor(
         self, principal: Principal, actor: ReportedActor, span: Span, limit: int

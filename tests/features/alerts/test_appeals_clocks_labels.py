@@ -5,12 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from clearhold.features.alerts.rows import make_worse
 from clearhold.features.core.entries.commands import AppealEntry, LabelEntry
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
-from clearhold.features.core.vocabulary import LabelSource, LabelValue
+from clearhold.features.core.vocabulary import LabelSource, LabelValue, Severity
+from clearhold.features.detectors.detector import Grade
 from clearhold.features.policy.seeds import CLOCK_V1
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, results_of
@@ -96,7 +98,7 @@ def alert_rows(rows: list[msgspec.Struct]) -> list[AlertRow]:
 def test_given_a_waiting_alert_when_its_due_time_has_passed_at_a_tick_then_it_is_escalated_once() -> None:
     story = denied_entity()
     alert = story.alert("kyc_denied_moving")
-    assert alert.due_at == alert.opened_at + round(CLOCK_V1.complex_hours * HOUR_US)
+    assert alert.due_at == alert.opened_at + round(CLOCK_V1.standard_hours * HOUR_US)
     due = alert.due_at - T0
 
     before, at_due, after = (alert_rows(story.tick(at)) for at in (due - 1, due, due + DAY))
@@ -105,6 +107,43 @@ def test_given_a_waiting_alert_when_its_due_time_has_passed_at_a_tick_then_it_is
     (escalated,) = at_due
     assert (escalated.id, escalated.escalated_at, escalated.status) == (alert.id, T0 + due, "open")
     assert evidence_of(escalated)["escalation"] == {"at": format_instant(T0 + due), "by": "clock"}
+
+
+@pytest.mark.parametrize(
+    ("grade", "tier", "hours"),
+    [
+        (Grade(Severity.HIGH, hard=True), "standard", 34),
+        (Grade(Severity.LOW, hard=True), "standard", 34),
+        (Grade(Severity.HIGH, hard=False), "complex", 72),
+    ],
+)
+def test_given_a_waiting_alert_that_becomes_hard_then_it_is_due_as_soon_as_a_hard_one_and_first_in_lists(
+    grade: Grade, tier: str, hours: int
+) -> None:
+    story = detector_story()
+    for place in range(4):
+        story.wire("enti_1", "cpty_1", 9_500_00, place * HOUR)
+    row, book = story.alert("structuring_pattern"), story.program.alerts
+    alert = book.get(row.id)
+    assert alert is not None
+    assert (row.sla_tier, row.hard_signal) == ("complex", False)
+
+    make_worse(book, alert, grade, CLOCK_V1, row.opened_at + 10 * HOUR_US)
+
+    assert (alert.sla_tier, alert.due_at) == (tier, row.opened_at + hours * HOUR_US)
+    assert (alert.queue_rank > row.queue_rank) is grade.hard
+    assert [alert.id for alert in book.overdue(row.opened_at + hours * HOUR_US)].count(row.id) == 1
+
+
+def test_given_an_alert_whose_clock_ran_out_when_it_becomes_hard_then_it_is_due_no_later() -> None:
+    story = denied_entity()
+    row, book = story.alert("kyc_denied_moving"), story.program.alerts
+    alert = book.get(row.id)
+    assert alert is not None
+
+    make_worse(book, alert, Grade(Severity.HIGH, hard=True), CLOCK_V1, row.opened_at + 30 * 24 * HOUR_US)
+
+    assert alert.due_at == row.due_at
 
 
 @pytest.mark.parametrize(("decision", "escalates"), [("hold", True), ("escalate", True), ("close", False)])

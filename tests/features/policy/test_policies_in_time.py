@@ -20,7 +20,7 @@ from tests.support.stories import ShardStory, detector_story
 
 DENIED: Final = "kyc_denied_moving"
 POLICY_V2: Final = replace(POLICY_V1, version="policy-v2", min_program_n=1_000)
-CLOCK_V2: Final = replace(CLOCK_V1, complex_hours=5)
+CLOCK_V2: Final = replace(CLOCK_V1, standard_hours=5)
 
 
 def changed_in_the_middle() -> ShardStory:
@@ -39,7 +39,7 @@ def test_given_a_policy_that_changes_then_each_alert_and_decision_has_the_versio
 
     before, after = story.alerts(DENIED)
     (decision,) = story.all(DispositionRow)
-    assert (before.policy_version, before.due_at) == ("policy-v1", T0 + HOUR_US + 72 * HOUR_US)
+    assert (before.policy_version, before.due_at) == ("policy-v1", T0 + HOUR_US + 24 * HOUR_US)
     assert (after.policy_version, after.due_at) == ("policy-v2", T0 + 2 * HOUR_US + 5 * HOUR_US)
     assert (decision.policy_version, decision.policy_sha256) == ("policy-v2", policy_sha256(POLICY_V2))
     assert {row.sha256 for row in story.all(PolicyRow)} >= {policy_sha256(POLICY_V2)}

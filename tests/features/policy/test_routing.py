@@ -104,10 +104,12 @@ def test_given_the_hold_band_when_the_policy_holds_then_it_is_held_before_anyone
         (Severity.LOW, False, SlaTier.STANDARD),
         (Severity.MEDIUM, False, SlaTier.STANDARD),
         (Severity.HIGH, False, SlaTier.COMPLEX),
-        (Severity.LOW, True, SlaTier.COMPLEX),
+        (Severity.LOW, True, SlaTier.STANDARD),
+        (Severity.MEDIUM, True, SlaTier.STANDARD),
+        (Severity.HIGH, True, SlaTier.STANDARD),
     ],
 )
-def test_given_a_person_decides_then_what_is_hard_or_high_is_complex(
+def test_given_a_person_decides_then_high_severity_without_a_hard_signal_alone_is_complex(
     severity: Severity, *, hard: bool, tier: SlaTier
 ) -> None:
     assert tier_of(severity, hard=hard) is tier

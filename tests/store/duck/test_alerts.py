@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.state.alert_state import INSTANT_BITS
 from clearhold.store.duck import timeline
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.timeline import Place
@@ -35,7 +36,7 @@ def paged(database: duckdb.DuckDBPyConnection, wanted: AlertFilter, *, limit: in
     after: Place | None = None
     while page := Alerts(database).list_page(OPERATOR, wanted, after, limit, now=now):
         found += page
-        after = (page[-1].opened_at, page[-1].id)
+        after = (page[-1].queue_rank, page[-1].id)
     return [row.id for row in found]
 
 
@@ -132,6 +133,20 @@ def test_given_a_key_when_it_reads_then_what_is_out_of_its_reach_is_refused_by_n
         reader.find(key, "alr_2")
 
 
+def test_given_an_alert_that_becomes_worse_between_two_pages_then_it_moves_ahead_and_no_other_is_lost_or_repeated(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    rows = [an_alert(id=f"alr_{n}", offset=n, opened_at=AT + n, queue_rank=AT + n) for n in range(6)]
+    commit(database, *rows)
+    first = Alerts(database).list_page(OPERATOR, AlertFilter(), None, 2, now=AT)
+    worse = an_alert(id="alr_1", offset=9, opened_at=AT + 1, hard_signal=True, queue_rank=(6 << INSTANT_BITS) + AT + 1)
+    commit(database, worse)
+    rest = Alerts(database).list_page(OPERATOR, AlertFilter(), (first[-1].queue_rank, first[-1].id), 9, now=AT)
+
+    assert [row.id for row in (*first, *rest)] == ["alr_5", "alr_4", "alr_3", "alr_2", "alr_0"]
+    assert paged(database, AlertFilter(), limit=2) == ["alr_1", "alr_5", "alr_4", "alr_3", "alr_2", "alr_0"]
+
+
 def test_given_waiting_alerts_when_their_time_ran_out_then_they_come_oldest_due_first_with_their_number(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -188,7 +203,13 @@ def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it
     monkeypatch.setattr(timeline, "LEAST_CANDIDATES", 1)
     database.execute("DELETE FROM alerts")
     rows = [
-        an_alert(id=f"alr_{number}", offset=offset, status=status, opened_at=AT + number // 3 * SECOND)
+        an_alert(
+            id=f"alr_{number}",
+            offset=offset,
+            status=status,
+            opened_at=AT + number // 3 * SECOND,
+            queue_rank=(offset // 5 << INSTANT_BITS) + AT + number // 3 * SECOND,
+        )
         for offset, (number, status) in enumerate(versions, 1)
     ]
     commit(database, *rows)
@@ -197,4 +218,4 @@ def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it
     found = paged(database, AlertFilter(statuses=wanted), limit=limit)
 
     matching = [row for row in now.values() if wanted is None or row.status in wanted]
-    assert found == [row.id for row in sorted(matching, key=lambda row: (-row.opened_at, row.id))]
+    assert found == [row.id for row in sorted(matching, key=lambda row: (-row.queue_rank, row.id))]
