@@ -99,6 +99,7 @@ class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     ]
     scored_at: Annotated[str | None, about("When the score was given; null until then.")]
     updated_at: str
+    alert_ids: Annotated[tuple[str, ...], about("The alerts that are about it or rest on it, oldest first.")]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -112,6 +113,6 @@ class TransferPage(ListPage[TransferSummary], frozen=True, kw_only=True, rename=
     pass
 
 
-def to_summary(row: TransferRow, inputs: ScoreInputs | None) -> TransferSummary:
+def to_summary(row: TransferRow, inputs: ScoreInputs | None, alert_ids: tuple[str, ...]) -> TransferSummary:
     """A row as the interface shows it: cents as digits, instants as text."""
-    return to_answer(row, TransferSummary, amount_cents=str(row.amount_cents), score_inputs=inputs)
+    return to_answer(row, TransferSummary, amount_cents=str(row.amount_cents), score_inputs=inputs, alert_ids=alert_ids)

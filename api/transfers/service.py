@@ -157,10 +157,10 @@ class TransferService:
 
     def _summary(self, transfer: StoredTransferRow) -> TransferSummary:
         features = transfer.features
-        if features is None:
-            return to_summary(transfer.row, None)
-        card = self._cards.of(features.tenant_id, features.score_version)
-        return to_summary(transfer.row, _inputs(features, card))
+        inputs = None
+        if features is not None:
+            inputs = _inputs(features, self._cards.of(features.tenant_id, features.score_version))
+        return to_summary(transfer.row, inputs, transfer.alert_ids)
 
 
 def _inputs(features: TransferFeaturesRow, card: ScoringCard) -> ScoreInputs:

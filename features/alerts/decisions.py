@@ -20,6 +20,7 @@ from clearhold.features.alerts.rows import (
     alert_body_row,
     alert_id_of,
     alert_row,
+    alert_transfer_rows,
     disposition_rows,
     result_row,
 )
@@ -179,6 +180,9 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
+    row = None if alert.transfer_id is None else program.transfers.row_of(alert.transfer_id)
+    for of_transfer in alert_transfer_rows(program, alert, () if row is None else (row,), position):
+        emit(of_transfer)
     kind = ResultKind.APPEAL
     emit(result_row(program, position, result, kind, entry.id, alert_id=old.id, opened_alert_id=alert.id))
 

@@ -30,7 +30,8 @@ from clearhold.features.core.reason import Reason
 from clearhold.features.core.sentences import money_in
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
-from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of, rests_on
+from clearhold.features.detectors.subjects import SupportingTransfers
+from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of
 from clearhold.features.policy.in_force import InForce
 from clearhold.features.policy.routing import RouteReason, Routing
 from clearhold.features.state.alert_book import key_of_subject
@@ -60,13 +61,17 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def evidence_of(
-    context: DetectionContext, finding: Finding, alert: AlertState, routing: Routing, policies: InForce
+    context: DetectionContext,
+    finding: Finding,
+    alert: AlertState,
+    routing: Routing,
+    policies: InForce,
+    resting: SupportingTransfers,
 ) -> Evidence:
-    """The evidence of an alert with this finding as its newest."""
+    """The evidence of an alert with this finding, which rests on ``resting``, as its newest."""
     assessment, score = context.assessment, context.assessment.score
     actor, party = context.landed.parties
     own_reasons = {reason.id for reason in finding.reasons}
-    resting = rests_on(context, finding)
     transfer = context.transfer
     return Evidence(
         route_reason=routing.reason.value,

@@ -8,19 +8,21 @@ close for this one. A rule of the bank opens one alert on a transfer, and never 
 Window  an alert whose findings were all more than 48 hours old when they were delivered is ``from_history``
 """
 
+from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
 import msgspec
 
 from clearhold.features.alerts.evidence import evidence_of, refreshed, subject_key, summary_of, text_of
-from clearhold.features.alerts.evidence_bodies import Draft
+from clearhold.features.alerts.evidence_bodies import Draft, MoneyPath
 from clearhold.features.alerts.narrative import draft_of, policy_close
 from clearhold.features.alerts.rows import (
     SignedDecision,
     alert_body_row,
     alert_id_of,
     alert_row,
+    alert_transfer_rows,
     derived_from,
     disposition_rows,
     make_worse,
@@ -31,10 +33,8 @@ from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
 from clearhold.features.detectors.band import DETECTOR_OF_BAND
 from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, worse_of
-from clearhold.features.detectors.finding import (
-    FED_BY_RETURNS,
-    band_finding,
-)
+from clearhold.features.detectors.finding import FED_BY_RETURNS, band_finding
+from clearhold.features.detectors.supporting import rests_on
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids
@@ -131,7 +131,8 @@ class AlertOpener:
     def _open_alert(self, finding: Finding, routing: Routing) -> None:
         program, position = self._program, self._position
         alert = self._new_alert(finding, routing)
-        evidence = evidence_of(self._context, finding, alert, routing, self._policies)
+        resting = rests_on(self._context, finding)
+        evidence = evidence_of(self._context, finding, alert, routing, self._policies, resting)
         is_automated = routing.route is Route.AUTOMATED
         draft = (policy_close if is_automated else draft_of)(alert, evidence, program_id=program.id)
         alert.recommendation = draft.recommendation.value
@@ -152,6 +153,7 @@ class AlertOpener:
             self._program.closing_evidence.add_transfer(alert.id, self._row)
         for row in rows:
             self._emit(row)
+        self._emit_transfers(alert, resting.rows, evidence.path)
 
     def _new_alert(self, finding: Finding, routing: Routing) -> AlertState:
         context, routed = self._context, self._routing_input(finding)
@@ -223,17 +225,31 @@ class AlertOpener:
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
             self._note_alerted(finding, alert)
         if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):
+            if is_news:
+                self._emit_transfers(alert, (), None)
             return
         self._count_as_alerted()
         if is_worse:
             self._upgrade(alert, finding, routing)
-        newest = evidence_of(context, finding, alert, routing, self._policies)
+        resting = rests_on(context, finding)
+        newest = evidence_of(context, finding, alert, routing, self._policies, resting)
         evidence = refreshed(self._book.texts(alert)[1], newest)
         draft = (draft_of if alert.waits else policy_close)(alert, evidence, program_id=self._program.id)
         alert.recommendation = draft.recommendation.value
         self._book.set_texts(alert, (summary_of(finding, context), text_of(evidence), text_of(draft)))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
+            self._emit_transfers(alert, resting.rows, evidence.path)
+
+    def _emit_transfers(self, alert: AlertState, resting: Iterable[int], path: MoneyPath | None) -> None:
+        """The transfer of the finding, and those that the finding rests on, its path among them."""
+        if self._emit is no_rows:
+            return
+        assessment = self._context.assessment
+        hops = () if path is None else (*assessment.layering, *assessment.round_trip)
+        rows = (self._row, *resting, *hops)
+        for row in alert_transfer_rows(self._program, alert, rows, self._position):
+            self._emit(row)
 
     def _is_missing(self, alert: AlertState) -> bool:
         """True for a known transfer without an alert that a new score takes to review or hold."""

@@ -12,7 +12,13 @@ import msgspec
 from clearhold.features.alerts.evidence import refreshed, shown_figures, text_of
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.program_narrative import before, program_draft
-from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, make_worse
+from clearhold.features.alerts.rows import (
+    alert_body_row,
+    alert_id_of,
+    alert_row,
+    alert_transfer_rows,
+    make_worse,
+)
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score
@@ -20,7 +26,7 @@ from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import Grade, worse_of
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
-from clearhold.features.detectors.program_supporting import parts_of
+from clearhold.features.detectors.program_supporting import Parts, parts_of
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import KRI
 from clearhold.features.policy.in_force import InForce, policy_in_force, version_in_force
@@ -76,7 +82,8 @@ class SnapshotAlerts:
     def _open(self, finding: ProgramFinding, breach: Breach, key: str) -> None:
         routing = self._routing(finding)
         alert = self._new_alert(finding, routing, key)
-        evidence = self._evidence(alert, finding, breach, routing, self._book.alert_count(key))
+        parts = parts_of(self._snapshot, finding)
+        evidence = self._evidence(alert, finding, breach, routing, parts, self._book.alert_count(key))
         draft = self._write(alert, evidence)
         body = alert_body_row(self._program, alert, evidence, draft, self._position)
         self._book.open_window(key, self._snapshot.at - 1, alert)
@@ -84,6 +91,7 @@ class SnapshotAlerts:
         self._program.day_tallies.count_alert(alert.opened_at, closed=False)
         self._emit(alert_row(self._program, alert, self._position))
         self._emit(body)
+        self._emit_transfers(alert, parts)
 
     def _join(self, alert: AlertState, finding: ProgramFinding, breach: Breach, key: str) -> None:
         stored = self._book.texts(alert)[1]
@@ -92,10 +100,17 @@ class SnapshotAlerts:
         make_worse(self._book, alert, finding.grade, self._policies.clock, self._snapshot.at)
         alert.hits += 1
         alert.last_at = self._snapshot.at
-        evidence = self._evidence(alert, finding, breach, self._routing(finding), self._book.alert_count(key) - 1)
+        parts = parts_of(self._snapshot, finding)
+        earlier = self._book.alert_count(key) - 1
+        evidence = self._evidence(alert, finding, breach, self._routing(finding), parts, earlier)
         self._write(alert, refreshed(stored, evidence))
         if self._emit is not no_rows:
             self._emit(alert_row(self._program, alert, self._position))
+            self._emit_transfers(alert, parts)
+
+    def _emit_transfers(self, alert: AlertState, parts: Parts) -> None:
+        for row in alert_transfer_rows(self._program, alert, parts.transfers.rows, self._position):
+            self._emit(row)
 
     def _write(self, alert: AlertState, evidence: ProgramEvidence) -> Draft:
         """Set the alert's texts."""
@@ -157,10 +172,16 @@ class SnapshotAlerts:
         )
 
     def _evidence(
-        self, alert: AlertState, finding: ProgramFinding, breach: Breach, routing: Routing, earlier_alerts: int
+        self,
+        alert: AlertState,
+        finding: ProgramFinding,
+        breach: Breach,
+        routing: Routing,
+        parts: Parts,
+        earlier_alerts: int,
     ) -> ProgramEvidence:
         program, snapshot, score = self._program, self._snapshot, self._score
-        reading, parts = snapshot.kris[finding.kri], parts_of(snapshot, finding)
+        reading = snapshot.kris[finding.kri]
         declared = program.declared_at(snapshot.at)
         return ProgramEvidence(
             route_reason=routing.reason.value,

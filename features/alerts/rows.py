@@ -1,5 +1,6 @@
 """Rows of an alert: its versions, its body as opened with a digest for citations, and its dispositions."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -10,7 +11,13 @@ from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.ids import ALERT_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
+from clearhold.features.core.rows.alerts import (
+    AlertBodyRow,
+    AlertRow,
+    AlertTransferRow,
+    DispositionRow,
+    EntryResultRow,
+)
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.detectors.detector import Grade, worse_of
@@ -166,6 +173,14 @@ def alert_body_row(
         sha256=alert.alert_sha256,
         created_at=position.appended_at,
     )
+
+
+def alert_transfer_rows(
+    program: ProgramState, alert: AlertState, rows: Iterable[int], position: EntryPosition
+) -> Iterator[AlertTransferRow]:
+    """By which the alert is found from its transfers, and a transfer names its alerts."""
+    for row in dict.fromkeys(rows):
+        yield AlertTransferRow(program.tenant_id, program.id, alert.id, position.shard, position.offset, row)
 
 
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):

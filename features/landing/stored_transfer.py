@@ -206,6 +206,7 @@ class StoredTransfer:
             record.scored_offset,
             record.raw_offset,
             position.appended_at,
+            self.row_index,
         )
 
 

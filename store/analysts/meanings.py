@@ -75,6 +75,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "score_confidence": "0-1, from n; halved when inputs were missing.",
     "scored_at": "When it was scored: the append of the entry. UTC.",
     "scored_offset": "The offset of the row of transfer_features that holds its inputs.",
+    "number": "Number of the transfer in its program, in the order of arrival.",
     "raw_offset": "Place of the log entry with the bank's object as last delivered.",
     "updated_at": "When this version was created. UTC.",
     "transfer_id": "The bank's id of the transfer; null when none is concerned.",

@@ -21,6 +21,7 @@ from clearhold.store.tables.columns import columns_of
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "alert_bodies": "what dispositions are proved with; the alert itself is there",
+    "alert_transfers": "by which alerts and transfers find each other; an alert's evidence names its transfers",
     "decision_results": "answers to requests; their effects are there",
     "agent_imports": "progress of the service's own work",
     "backfills": "progress of the service's own work",

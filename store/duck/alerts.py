@@ -28,6 +28,9 @@ _OVERDUE: Final = f"""
 _TRANSFERS_AT: Final = f"""
     SELECT program_id, "offset", id FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
     AND "offset" IN {NUMBERS} AND program_id IN {TEXTS}"""
+_RESTS_ON: Final = f"""(program_id, id) IN (
+    SELECT program_id, alert_id FROM alert_transfers WHERE tenant_id = ? AND (program_id, transfer_number) IN (
+        SELECT program_id, number FROM transfers WHERE tenant_id = ? AND id IN {TEXTS}))"""
 
 
 class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +102,8 @@ def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate
     predicate.among("sla_tier", wanted.sla_tiers)
     predicate.among("subject_type", wanted.subject_types)
     predicate.among("subject_id", wanted.subject_ids)
-    predicate.among("transfer_id", wanted.transfer_ids)
+    if wanted.transfer_ids is not None:
+        predicate.add(_RESTS_ON, principal.tenant_id, principal.tenant_id, listed(wanted.transfer_ids))
     predicate.between("opened_at", wanted.opened_from, wanted.opened_to)
     if wanted.from_history is not None:
         predicate.add("from_history = ?", wanted.from_history)

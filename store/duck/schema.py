@@ -12,7 +12,14 @@ import msgspec
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.actions import ActionRow, BackfillRow
 from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
-from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow, LabelRow
+from clearhold.features.core.rows.alerts import (
+    AlertBodyRow,
+    AlertRow,
+    AlertTransferRow,
+    DispositionRow,
+    EntryResultRow,
+    LabelRow,
+)
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.core.rows.kris import KriSnapshotRow, MetricsDayRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
@@ -52,6 +59,7 @@ TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("preflight_matches", PreflightMatchRow),
     ("alerts", AlertRow),
     ("alert_bodies", AlertBodyRow),
+    ("alert_transfers", AlertTransferRow),
     ("dispositions", DispositionRow),
     ("decision_results", EntryResultRow),
     ("labels", LabelRow),

@@ -58,6 +58,10 @@ _OF_KEYS: Final = f"""
 _IDS_AT: Final = f"""
     SELECT "offset", id FROM transfers
     WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ? AND "offset" IN {NUMBERS}"""
+_ALERTS_OF: Final = f"""
+    SELECT program_id, transfer_number, alert_id FROM alert_transfers
+    WHERE tenant_id = ? AND program_id IN {TEXTS} AND transfer_number IN {NUMBERS}
+    GROUP BY ALL ORDER BY min("offset"), alert_id"""
 _AFTER: Final = """bank_created_at <= make_timestamp(?)
     AND (bank_created_at < make_timestamp(?) OR (id, program_id) > (?, ?))"""
 
@@ -74,10 +78,11 @@ class TransferFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredTransferRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest version, and the inputs of its score, once it was scored."""
+    """The newest version, the inputs of its score, once it was scored, and the alerts on it, oldest first."""
 
     row: TransferRow
     features: TransferFeaturesRow | None
+    alert_ids: tuple[str, ...]
 
 
 class Transfers(CommittedRows):
@@ -219,14 +224,37 @@ def _with_features(
     cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
 ) -> list[StoredTransferRow]:
     rows = with_owners(cursor, tenant_id, rows)
+    features, alert_ids = _features_of(cursor, tenant_id, rows), _alert_ids_of(cursor, tenant_id, rows)
+    return [
+        StoredTransferRow(
+            row=row,
+            features=features.get((row.program_id, row.id, row.scored_offset or 0)),
+            alert_ids=tuple(alert_ids.get((row.program_id, row.number), ())),
+        )
+        for row in rows
+    ]
+
+
+def _features_of(
+    cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
+) -> dict[tuple[str, str, int], TransferFeaturesRow]:
     offsets = sorted({row.scored_offset for row in rows if row.scored_offset is not None})
     if not offsets:
-        return [StoredTransferRow(row=row, features=None) for row in rows]
+        return {}
     ids = sorted({row.id for row in rows})
     sql = _FIND_FEATURES.format(offsets=placeholders(offsets))
     tuples = cursor.execute(sql, [tenant_id, *offsets, listed(ids)]).fetchall()
-    of_place = {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
-    return [
-        StoredTransferRow(row=row, features=of_place.get((row.program_id, row.id, row.scored_offset or 0)))
-        for row in rows
-    ]
+    return {(row.program_id, row.transfer_id, row.offset): row for row in map(_FEATURES, tuples)}
+
+
+def _alert_ids_of(
+    cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
+) -> dict[tuple[str, int], list[str]]:
+    """The alerts that are about these transfers or rest on them, oldest first."""
+    programs, numbers = sorted({row.program_id for row in rows}), sorted({row.number for row in rows})
+    alert_ids: dict[tuple[str, int], list[str]] = {}
+    if rows:
+        values = [tenant_id, listed(programs), listed(numbers)]
+        for program_id, number, alert_id in cursor.execute(_ALERTS_OF, values).fetchall():
+            alert_ids.setdefault((program_id, number), []).append(alert_id)
+    return alert_ids

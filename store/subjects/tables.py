@@ -69,6 +69,7 @@ IN_DECISIONS: Final = (
     CoveredTable(
         "alert_bodies", f"{_OF_ALERT} OR sha256 IN (SELECT digest FROM subject_citations WHERE of_what = 'alert')"
     ),
+    CoveredTable("alert_transfers", _OF_ALERT),
     CoveredTable("dispositions", _OF_ALERT),
     CoveredTable("decision_results", f"{_OF_ALERT} OR {_OF_TRANSFER} OR {_WITH_ACTION}"),
     CoveredTable("actions", "id IN (SELECT id FROM subject_actions)"),
@@ -102,6 +103,7 @@ ORDER: Final[Mapping[str, str]] = {
     "preflight_matches": "the transfers that landed for pre-flights",
     "alerts": "alerts on it, its accounts and its transfers, and on counterparties where they name it, each version",
     "alert_bodies": "those alerts in their original form, which decisions cite by digest",
+    "alert_transfers": "the transfers that those alerts are about or rest on, by their number in the program",
     "dispositions": "decisions on those alerts",
     "decision_results": "the results of requests on those alerts, transfers and actions",
     "actions": "actions on it and on those alerts, each version",

@@ -69,6 +69,7 @@ def a_transfer(**over: Any) -> TransferRow:
         "scored_offset": 1,
         "raw_offset": 1,
         "updated_at": AT,
+        "number": 0,
     }
     return TransferRow(**_WRITTEN | usual | over)
 

@@ -58,6 +58,17 @@ class AlertBodyRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
 
 
+class AlertTransferRow(msgspec.Struct, frozen=True, gc=False):
+    """A transfer that an alert is about or rests on; a pair may have several rows."""
+
+    tenant_id: str
+    program_id: str
+    alert_id: str
+    shard: int
+    offset: int
+    transfer_number: int  # ``TransferRow.number``
+
+
 class DispositionRow(msgspec.Struct, frozen=True, gc=False):
     """A decision on an alert. Its hashes are in the record's chain."""
 

@@ -39,6 +39,7 @@ class TransferRow(msgspec.Struct, frozen=True, gc=False):
     scored_offset: int | None  # which transfer_features row holds the inputs
     raw_offset: int  # which entry of the log holds the bank's object as last delivered
     updated_at: int
+    number: int  # of the transfer in its program, in the order of arrival
 
 
 class PreflightRow(msgspec.Struct, frozen=True, gc=False):

@@ -65,6 +65,7 @@ def a_transfer(transfer_id: str, offset: int, *, scored_offset: int | None) -> T
         "scored_offset": scored_offset,
         "raw_offset": 1,
         "updated_at": T0,
+        "number": 0,
     }
     return TransferRow(**{**empty, **stated})  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.errors import ForbiddenError
-from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow
 from clearhold.features.state.alert_state import INSTANT_BITS
 from clearhold.store.duck import timeline
 from clearhold.store.duck.alerts import AlertFilter, Alerts
@@ -60,7 +60,6 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({"sla_tiers": ("auto",)}, ["2"]),
     ({"subject_types": ("transfer",), "subject_ids": ("trf_9",)}, ["2"]),
     ({"subject_types": ("entity",), "subject_ids": ("trf_9",)}, []),
-    ({"transfer_ids": ("trf_1",)}, ["3", "1"]),
     ({"program_ids": ("prg_2",)}, ["3"]),
     ({"program_ids": ()}, []),
     ({"opened_from": AT + SECOND, "opened_to": AT + 2 * SECOND}, ["2"]),
@@ -219,3 +218,24 @@ def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it
 
     matching = [row for row in now.values() if wanted is None or row.status in wanted]
     assert found == [row.id for row in sorted(matching, key=lambda row: (-row.queue_rank, row.id))]
+
+
+def test_given_a_transfer_then_the_alerts_that_rest_on_it_are_listed_and_those_of_its_namesake_are_not(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    rests = {"tenant_id": TENANT, "shard": 1, "offset": 1}
+    commit(
+        database,
+        *(an_alert(id=id_, opened_at=AT + place) for place, id_ in enumerate(("1", "2"))),
+        an_alert(id="3", program_id="prg_2"),
+        a_transfer(id="trf_7", number=7),
+        a_transfer(id="trf_7", number=8, program_id="prg_2"),
+        a_transfer(id="trf_8", number=8),
+        *(AlertTransferRow(program_id=PROGRAM, alert_id="1", transfer_number=7, **rests) for _ in range(2)),
+        AlertTransferRow(program_id=PROGRAM, alert_id="2", transfer_number=8, **rests),
+        AlertTransferRow(program_id="prg_2", alert_id="3", transfer_number=7, **rests),
+    )
+
+    assert paged(database, AlertFilter(transfer_ids=("trf_7",))) == ["1"]
+    assert paged(database, AlertFilter(transfer_ids=("trf_7", "trf_8"))) == ["2", "1"]
+    assert paged(database, AlertFilter(transfer_ids=("trf_9",))) == []
