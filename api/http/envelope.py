@@ -21,6 +21,7 @@ CONTENT_SECURITY_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
 _REQUEST_ID_KEY: Final = "clearhold.request_id"
 _CALLERS_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_WHITE_SPACE: Final = b" \t"
 _START: Final = "http.response.start"
 _STAMPS: Final = (
     (b"score-version", INTERFACE_VERSION.encode()),
@@ -50,8 +51,11 @@ class ErrorEnvelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def header_values(scope: Any, name: bytes) -> list[bytes]:
-    """All values of a header, in the order they were sent; ``name`` in lower case."""
-    return [value for key, value in scope["headers"] if key == name]
+    """All values of a header, in the order they were sent; ``name`` in lower case.
+
+    The white space around a value is no part of it (RFC 9110, 5.5), and a proxy may add or remove it.
+    """
+    return [value.strip(_WHITE_SPACE) for key, value in scope["headers"] if key == name]
 
 
 def request_id(scope: Any) -> str:

@@ -165,7 +165,7 @@ class Gate(ASGIMiddleware):
             body, plain = shape.decode(raw)
         keyed = None
         if principal is not None and key is not None:
-            keyed = keyed_request(scope, principal, key, plain, pairs, answer_by=answer_by)
+            keyed = keyed_request(scope, principal, key, plain, answer_by=answer_by)
         return CheckedRequest(
             raw=raw,
             principal=principal,

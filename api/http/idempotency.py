@@ -75,16 +75,17 @@ def keyed_request(
     principal: Principal,
     key: bytes,
     body: dict[str, Any],
-    pairs: list[tuple[str, str]],
     *,
     answer_by: float | None,
 ) -> KeyedRequest:
-    """The principal is part of the scope: a narrow key must never read an answer that was stored for a wider caller."""
+    """The principal is part of the scope: a narrow key must never read an answer that was stored for a wider caller.
+
+    Method, path and body make the request. The query of a write can only confirm the tenant, and X-Operator may differ.
+    """
     path = _UUID.sub(_in_lower_case, scope["path"])  # Services read an id in upper case as the same one.
     place = (principal.tenant_id, principal.id, scope["method"], path, key.decode("ascii"))
     key_scope = sha256(msgspec.json.encode(place)).hexdigest()
-    content = (comparable(body), sorted(pairs), principal.operator)
-    fingerprint = sha256(json.dumps(content).encode()).hexdigest()
+    fingerprint = sha256(json.dumps(comparable(body)).encode()).hexdigest()
     effect_id = derived_id("effect", key_scope, fingerprint)
     return KeyedRequest(scope=key_scope, fingerprint=fingerprint, effect_id=effect_id, answer_by=answer_by)
 

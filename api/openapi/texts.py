@@ -106,8 +106,9 @@ IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "Makes the request safe to repeat. The same request under the same key is answered with the stored "
-    "status and body; a different one is a 409. Keys are kept for 24 hours at least, for each caller and path apart.",
+    "description": "Makes the request safe to repeat. The same method, path and body under the same key are answered "
+    "with the stored status and body, without a secret that is shown once; a different request is a 409. Keys are "
+    "kept for 24 hours at least, for each caller and path apart.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
 DEADLINE: Final = {

@@ -40,6 +40,7 @@ _CREATE: Final = _operation(
     body=RequestSchema(NewWebhook),
     example=NEW_WEBHOOK,
     answer_example=CREATED,
+    shown_once=("secret",),
 )
 _LIST: Final = _operation(
     id="listWebhooks",
@@ -78,6 +79,7 @@ _ROTATE: Final = _operation(
     body_required=False,
     example={"overlapHours": 24},
     answer_example={"id": CREATED["id"], "secret": SECRET},
+    shown_once=("secret",),
 )
 _DELIVERIES: Final = _operation(
     id="listWebhookDeliveries",

@@ -13,7 +13,6 @@ from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about, minted
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
 from clearhold.features.webhooks.payloads import SUBSCRIBABLE, EventType
-from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery
 
 DEFAULT_DELIVERIES: Final = 20
@@ -40,7 +39,9 @@ DeliveryLimit = Annotated[int, msgspec.Meta(ge=1, le=100)]
 
 _PROGRAM_ID: Final = about("The one program whose events it takes; null: every program of the tenant.")
 _DESCRIPTION: Final = about("What it is for, in your words; null when nothing was said.")
-_SECRET: Final = about("Signs every delivery: the whole text, whsec_ and all. Shown this once.")
+_SECRET: Final = about(
+    "Signs every delivery: the whole text, whsec_ and all. Shown this once; null in the answer to a repeat."
+)
 _URL: Final = about(
     "Where events are sent: https, on port 443 or from 1024 on, at a public address. Beside what the "
     "pattern shows, a host outside ASCII and a public IP address are taken."
@@ -82,12 +83,12 @@ class WebhookCreated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: Annotated[str, minted("endpoint")]
     url: str
     events: tuple[EventType, ...]
-    secret: Annotated[str, _SECRET]
+    secret: Annotated[str | None, _SECRET]
 
 
 class WebhookSecret(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: Annotated[str, minted("endpoint")]
-    secret: Annotated[str, _SECRET]
+    secret: Annotated[str | None, _SECRET]
 
 
 class WebhookEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -146,10 +147,6 @@ _PAYLOAD: Final = msgspec.json.Decoder(WebhookPayload)
 
 def to_payload(body: bytes | str) -> WebhookPayload:
     return _PAYLOAD.decode(body)
-
-
-def to_created(endpoint: Endpoint) -> WebhookCreated:
-    return WebhookCreated(id=endpoint.id, url=endpoint.url, events=endpoint.events, secret=endpoint.secrets[0].value)
 
 
 def to_delivery(stored: StoredDelivery) -> WebhookDelivery:

@@ -27,7 +27,6 @@ from clearhold.api.webhooks.schemas import (
     WebhookEndpoint,
     WebhookEvents,
     WebhookSecret,
-    to_created,
     to_delivery,
 )
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
@@ -59,10 +58,10 @@ class WebhookService:
         self._deliveries, self._dispatch, self._new_id = deliveries, dispatch, new_id
 
     async def create(self, principal: Principal, request: NewWebhook, effect_id: str | None) -> WebhookCreated:
-        """The endpoint with its secret; a repeated ``effect_id`` returns the first one."""
+        """The endpoint with its secret; a repeated ``effect_id`` returns the first one, without its secret."""
         program_id = None if request.program_id is None else self._programs.read(principal, str(request.program_id)).id
         require_endpoint_of(principal, program_id)
-        endpoint = await self._registry.create(
+        endpoint, secret = await self._registry.create(
             principal,
             url=self._url(request.url),
             events=_events(request.events),
@@ -71,7 +70,7 @@ class WebhookService:
             effect_id=effect_id,
         )
         log.info("webhook_created", endpoint_id=endpoint.id, operator=principal.operator)
-        return to_created(endpoint)
+        return WebhookCreated(id=endpoint.id, url=endpoint.url, events=endpoint.events, secret=secret)
 
     def list(self, principal: Principal) -> tuple[WebhookEndpoint, ...]:
         """Newest first, disabled ones too."""
@@ -107,9 +106,11 @@ class WebhookService:
         self, principal: Principal, webhook_id: str, overlap_hours: int, effect_id: str | None
     ) -> WebhookSecret:
         """A new secret; the present one also signs for the overlap."""
-        endpoint = await self._registry.rotate(principal, webhook_id, overlap_hours=overlap_hours, effect_id=effect_id)
+        endpoint, secret = await self._registry.rotate(
+            principal, webhook_id, overlap_hours=overlap_hours, effect_id=effect_id
+        )
         log.info("webhook_secret_rotated", endpoint_id=endpoint.id, operator=principal.operator)
-        return WebhookSecret(id=endpoint.id, secret=endpoint.secrets[0].value)
+        return WebhookSecret(id=endpoint.id, secret=secret)
 
     async def deliveries(
         self, principal: Principal, webhook_id: str, query: DeliveriesQuery

@@ -42,12 +42,12 @@ class WebhookRegistry:
         program_id: str | None,
         description: str | None,
         effect_id: str | None,
-    ) -> Endpoint:
-        """The endpoint, with its secret. Repeated with one ``effect_id``, it is the same endpoint."""
+    ) -> tuple[Endpoint, str | None]:
+        """The endpoint and its secret. Repeated with one ``effect_id``, it is the same endpoint, without its secret."""
         async with self._registry.writing:
             known = None if effect_id is None else self._endpoints.find(principal, effect_id)
             if known is not None:
-                return known
+                return known, None
             self._check_room(principal.tenant_id)
             entry = WebhookEntry(
                 id=effect_id or self._new_id(),
@@ -60,7 +60,7 @@ class WebhookRegistry:
                 sealed_secret=self._new_secret(),
             )
             await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK, entry)
-            return self.read(principal, entry.id)
+            return _with_secret(self.read(principal, entry.id))
 
     def read(self, principal: Principal, endpoint_id: str) -> Endpoint:
         endpoint = self._endpoints.find(principal, endpoint_id)
@@ -120,12 +120,12 @@ class WebhookRegistry:
 
     async def rotate(
         self, principal: Principal, endpoint_id: str, *, overlap_hours: int, effect_id: str | None
-    ) -> Endpoint:
-        """The endpoint with a new secret; the present one also signs for the overlap."""
+    ) -> tuple[Endpoint, str | None]:
+        """The endpoint and a new secret; the present one also signs for the overlap. A repeat is without the secret."""
         async with self._registry.writing:
             known = self.read(principal, endpoint_id)
             if self._registry.tenancy.has_effect(effect_id):
-                return known
+                return known, None
             entry = WebhookSecretEntry(
                 endpoint_id=known.id,
                 sealed_secret=self._new_secret(),
@@ -134,7 +134,7 @@ class WebhookRegistry:
                 effect_id=effect_id,
             )
             await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK_SECRET, entry)
-            return self.read(principal, endpoint_id)
+            return _with_secret(self.read(principal, endpoint_id))
 
     def _new_secret(self) -> str:
         """A fresh secret, sealed."""
@@ -143,6 +143,10 @@ class WebhookRegistry:
     def _check_room(self, tenant_id: str) -> None:
         if self._endpoints.enabled_count(tenant_id) >= MOST_ENDPOINTS:
             raise ConflictError(TOO_MANY_ENDPOINTS, ErrorCode.TOO_MANY_WEBHOOKS)
+
+
+def _with_secret(endpoint: Endpoint) -> tuple[Endpoint, str]:
+    return endpoint, endpoint.secrets[0].value
 
 
 def _is_same(known: Endpoint, entry: WebhookChangedEntry) -> bool:
