@@ -11,9 +11,9 @@ import httpx
 import msgspec
 
 from clearhold.features.core.ids import path_segment
+from clearhold.features.core.program import SIGNATURE_HEADER as SIGNATURE_HEADER
 from clearhold.features.webhooks.payloads import EventType
 
-SIGNATURE_HEADER: Final = "Bank-Signature"
 ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"
 
 TRY_AGAIN_STATUSES: Final = frozenset({429, 502, 503, 504})
@@ -103,6 +103,6 @@ def _text_in(body: bytes, name: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def signed_headers(secret: str, body: bytes, endpoint_id: str | None) -> dict[str, str]:
-    signature = {SIGNATURE_HEADER: sign(secret, body)}
+def signed_headers(secret: str, body: bytes, endpoint_id: str | None, signature_header: str) -> dict[str, str]:
+    signature = {signature_header: sign(secret, body)}
     return signature if endpoint_id is None else signature | {ENDPOINT_HEADER: endpoint_id}

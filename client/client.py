@@ -14,6 +14,7 @@ import httpx
 import msgspec
 
 from clearhold.client.answers import (
+    SIGNATURE_HEADER,
     Delivery,
     Posted,
     RegisteredEndpoint,
@@ -96,18 +97,32 @@ class ClearholdClient:
         """Close the connections."""
         self._http.close()
 
-    def post_event(self, program_id: str, secret: str, body: bytes, *, endpoint_id: str | None = None) -> Posted:
+    def post_event(
+        self,
+        program_id: str,
+        secret: str,
+        body: bytes,
+        *,
+        endpoint_id: str | None = None,
+        signature_header: str = SIGNATURE_HEADER,
+    ) -> Posted:
         """Deliver one bank event as signed bytes; a redelivery is harmless."""
-        headers = signed_headers(secret, body, endpoint_id) | {"Content-Type": "application/json"}
+        headers = signed_headers(secret, body, endpoint_id, signature_header) | {"Content-Type": "application/json"}
         answer = self._send("POST", ingest_path(program_id), content=body, headers=headers, safe=True)
         return self._decoded(answer, Posted)
 
     def post_events(
-        self, program_id: str, secret: str, bodies: Sequence[bytes], *, endpoint_id: str | None = None
+        self,
+        program_id: str,
+        secret: str,
+        bodies: Sequence[bytes],
+        *,
+        endpoint_id: str | None = None,
+        signature_header: str = SIGNATURE_HEADER,
     ) -> list[Posted]:
         """Deliver events, each without a newline, as one batch in order; a redelivery is harmless."""
         body = b"\n".join(bodies)
-        headers = signed_headers(secret, body, endpoint_id) | {"Content-Type": "application/x-ndjson"}
+        headers = signed_headers(secret, body, endpoint_id, signature_header) | {"Content-Type": "application/x-ndjson"}
         answer = self._send("POST", f"{ingest_path(program_id)}/batch", content=body, headers=headers, safe=True)
         try:
             posted = _LINES.decode_lines(answer.content)

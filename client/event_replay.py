@@ -13,7 +13,14 @@ from typing import Final
 
 import msgspec
 
-from clearhold.client.answers import TRY_AGAIN_STATUSES, Posted, RefusedError, UnreachableError, is_http
+from clearhold.client.answers import (
+    SIGNATURE_HEADER,
+    TRY_AGAIN_STATUSES,
+    Posted,
+    RefusedError,
+    UnreachableError,
+    is_http,
+)
 from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 from clearhold.features.core.backoff import pause_after
@@ -35,6 +42,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     program_id: str
     secret: str
     endpoint_id: str | None = None
+    signature_header: str = SIGNATURE_HEADER
 
     def __post_init__(self) -> None:
         if not is_http(self.url):
@@ -131,7 +139,13 @@ class EventReplay:
         bodies = [line.body for line in lines if line.body is not None]
         for failures in range(1, self._max_tries + 1):
             try:
-                return client.post_events(target.program_id, target.secret, bodies, endpoint_id=target.endpoint_id)
+                return client.post_events(
+                    target.program_id,
+                    target.secret,
+                    bodies,
+                    endpoint_id=target.endpoint_id,
+                    signature_header=target.signature_header,
+                )
             except (RefusedError, UnreachableError) as error:
                 sentence = _sentence_of(error)
                 if isinstance(error, RefusedError) and error.status not in TRY_AGAIN_STATUSES:

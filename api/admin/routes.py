@@ -10,6 +10,7 @@ from litestar.params import FromPath
 from clearhold.api.admin.schemas import (
     AccountOwner,
     NewBankKey,
+    NewIngestSecret,
     NewOwner,
     NewProgram,
     NewSecret,
@@ -19,8 +20,8 @@ from clearhold.api.admin.schemas import (
     ProgramCreated,
     Rotation,
     TenantCreated,
-    countries_exist,
     is_test_key,
+    program_rules,
 )
 from clearhold.api.admin.service import AdminService
 from clearhold.api.area import Area, Resources
@@ -132,7 +133,7 @@ async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: 
         "createProgram",
         "A new program.",
         {201: ProgramCreated},
-        RequestSchema(NewProgram, rules=countries_exist),
+        RequestSchema(NewProgram, rules=program_rules),
         ("ingestSecret",),
         (ErrorCode.TENANT_NOT_FOUND, ErrorCode.SLUG_TAKEN),
     ),
@@ -149,7 +150,7 @@ async def create_program(request: ApiRequest, admin: NamedDependency[AdminServic
         "changeProgram",
         "Changes a program.",
         {200: Program},
-        RequestSchema(ProgramChange, rules=countries_exist),
+        RequestSchema(ProgramChange, rules=program_rules),
         (),
         (ErrorCode.PROGRAM_NOT_FOUND,),
     ),
@@ -184,9 +185,9 @@ async def set_account_owner(
     "/api/admin/programs/{program_id:str}/ingest-secret",
     opt=_administration(
         "rotateIngestSecret",
-        "A new ingest secret.",
+        "A new ingest secret, made here or by the bank.",
         {201: NewSecret},
-        RequestSchema(Rotation),
+        RequestSchema(NewIngestSecret),
         ("secret",),
         (ErrorCode.PROGRAM_NOT_FOUND,),
     ),
@@ -195,7 +196,7 @@ async def rotate_ingest_secret(
     program_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]
 ) -> NewSecret:
     return await admin.rotate_ingest_secret(
-        principal_of(request.scope), program_id, body_of(request.scope, Rotation), effect_id_of(request.scope)
+        principal_of(request.scope), program_id, body_of(request.scope, NewIngestSecret), effect_id_of(request.scope)
     )
 
 

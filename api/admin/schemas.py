@@ -12,13 +12,16 @@ from clearhold.api.http.fields import (
     LIST_LIMIT,
     BankId,
     BankKeyText,
+    BankSecretText,
     CentsText,
     CountryCode,
+    HeaderName,
     Name,
     Slug,
 )
 from clearhold.api.http.validation import Failure
-from clearhold.features.core.program import Program
+from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.program import SIGNATURE_HEADER, Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail
 from clearhold.features.core.words import about
 from clearhold.store.control.entries import Tenant
@@ -31,6 +34,47 @@ TEST_KEYS: Final = ("test_", "test-")
 LIVE_KEYS: Final = ("live_", "live-", "prod_", "prod-")
 
 
+TAKEN_PREFIXES: Final = ("access-control-", "proxy-", "score-", "sec-", "x-forwarded-")
+TAKEN_HEADERS: Final = frozenset(
+    {
+        "accept",
+        "accept-charset",
+        "accept-encoding",
+        "accept-language",
+        "authorization",
+        "cache-control",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "cookie",
+        "date",
+        "expect",
+        "forwarded",
+        "host",
+        "idempotency-key",
+        "if-match",
+        "if-none-match",
+        "keep-alive",
+        "origin",
+        "referer",
+        "te",
+        "traceparent",
+        "tracestate",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        "via",
+        "webhook-endpoint-id",
+        "x-deadline-ms",
+        "x-operator",
+        "x-request-id",
+    }
+)
+"""Headers of a connection, of HTTP and of this service: a proxy changes them, or they mean something else."""
+
+_SIGNATURE_HEADER: Final = about("The header in which the bank signs the program's events.")
 _ENTITY_ID: Final = about("The bank's id of the entity that owns the account.")
 
 
@@ -45,6 +89,7 @@ class NewProgram(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     name: Name
     source: Annotated[ProgramSource, about("bank: real; simulated: to try out, always labelled.")] = ProgramSource.BANK
     webhook_endpoint_id: BankId | None = None
+    signature_header: Annotated[HeaderName, _SIGNATURE_HEADER] = SIGNATURE_HEADER
     declared_monthly_volume_cents: CentsText | None = None
     declared_rails: Rails = ()
     declared_countries: Countries = ("US",)
@@ -56,6 +101,7 @@ class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
     name: Name | UnsetType = UNSET
     webhook_endpoint_id: BankId | UnsetType | None = UNSET
+    signature_header: Annotated[HeaderName | UnsetType, _SIGNATURE_HEADER] = UNSET
     declared_monthly_volume_cents: CentsText | UnsetType | None = UNSET
     declared_rails: Rails | UnsetType = UNSET
     declared_countries: Countries | UnsetType = UNSET
@@ -66,6 +112,18 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
     """``overlapHours`` is how long the replaced token or secret stays valid."""
 
     overlap_hours: Annotated[OverlapHours, about("How many hours the replaced token or secret stays valid.")] = 0
+
+
+class NewIngestSecret(Rotation, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``secret`` is the bank's own; without it a fresh one is made."""
+
+    secret: Annotated[
+        BankSecretText | None,
+        about("The secret that the bank made itself, whole. It is in no answer. Left out: a fresh one."),
+    ] = None
+
+    def __repr__(self) -> str:
+        return "NewIngestSecret()"
 
 
 class NewBankKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -106,7 +164,10 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
-    secret: str | None
+    secret: Annotated[
+        str | None,
+        about("The new ingest secret, shown this once; null in the answer to a repeat, and where the bank made it."),
+    ]
 
 
 def is_test_key(plain: Mapping[str, Any]) -> Iterable[Failure]:
@@ -120,7 +181,12 @@ def is_test_key(plain: Mapping[str, Any]) -> Iterable[Failure]:
         yield Failure("key", f"must be a test key of the bank, which begins with {' or '.join(TEST_KEYS)}")
 
 
-def countries_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
+def program_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    """The rules of a program's declaration that no schema says."""
+    header = str(plain.get("signatureHeader")).lower()
+    if header in TAKEN_HEADERS or header.startswith(TAKEN_PREFIXES):
+        words = f"must be a header for the signature alone, as {SIGNATURE_HEADER}: this one has another meaning"
+        yield Failure("signatureHeader", words, FieldCode.CONFLICTING)
     items = plain.get("declaredCountries")
     for index, item in enumerate(items[:LIST_LIMIT] if isinstance(items, list) else ()):
         yield from country_failures(f"declaredCountries[{index}]", item)

@@ -6,6 +6,7 @@ from msgspec import UNSET, structs
 from clearhold.api.admin.schemas import (
     AccountOwner,
     NewBankKey,
+    NewIngestSecret,
     NewOwner,
     NewProgram,
     NewSecret,
@@ -105,10 +106,10 @@ class AdminService:
         log.info("bank_key_removed", tenant_id=tenant_id.lower(), operator=principal.operator)
 
     async def rotate_ingest_secret(
-        self, principal: Principal, program_id: str, request: Rotation, effect_id: str | None
+        self, principal: Principal, program_id: str, request: NewIngestSecret, effect_id: str | None
     ) -> NewSecret:
         secret = await self._credentials.rotate_ingest_secret(
-            program_id, overlap_hours=request.overlap_hours, effect_id=effect_id
+            program_id, overlap_hours=request.overlap_hours, secret=request.secret, effect_id=effect_id
         )
         log.info("ingest_secret_rotated", program_id=program_id, operator=principal.operator)
         return NewSecret(secret=secret)

@@ -31,6 +31,7 @@ from clearhold.client.event_replay import (
     Tally,
     Target,
 )
+from clearhold.features.core.program import SIGNATURE_HEADER
 from clearhold.store.clock import SystemClock
 
 EXIT_NOT_ALL_ACCEPTED: Final = 1
@@ -48,6 +49,9 @@ def replay(
         str | None,
         typer.Option(help="Webhook-Endpoint-Id to send, if the program requires one.", callback=check_header),
     ] = None,
+    signature_header: Annotated[
+        str, typer.Option(help="The program's signatureHeader, if it names one.", callback=check_header)
+    ] = SIGNATURE_HEADER,
     batch: Annotated[
         int, typer.Option(min=1, max=MOST_IN_BATCH, help="Number of events sent at a time; order is preserved.")
     ] = DEFAULT_BATCH,
@@ -73,15 +77,19 @@ def replay(
         if check:
             _check(reader, file, size)
             return
-        target = _target(url, program, secret, endpoint_id)
+        target = _target(url, program, secret, endpoint_id, signature_header)
         run = EventReplay(target, reader, batch=batch, max_tries=max_tries, strict=strict)
         _post(run, file, size)
 
 
-def _target(url: str | None, program: str | None, secret: str | None, endpoint_id: str | None) -> Target:
+def _target(
+    url: str | None, program: str | None, secret: str | None, endpoint_id: str | None, signature_header: str
+) -> Target:
     if url is None or program is None or secret is None:
         fail("--url, --program and --secret are needed to send events; --check needs none of them.")
-    return Target(url=url, program_id=program, secret=secret, endpoint_id=endpoint_id)
+    return Target(
+        url=url, program_id=program, secret=secret, endpoint_id=endpoint_id, signature_header=signature_header
+    )
 
 
 def _post(run: EventReplay, file: str, size: int | None) -> None:

@@ -23,6 +23,7 @@ CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
 COUNTRY: Final = r"^[A-Z]{2}$(?!\n)"
 KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 NO_SPACES: Final = r"^[\x21-\x7E]+$(?!\n)"
+HEADER_NAME: Final = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$(?!\n)"
 ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
 ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
 BANK_ID: Final = r"^ *[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)"
@@ -51,6 +52,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     COUNTRY: "must be an ISO 3166-1 alpha-2 country code, as in US",
     KEY: "must be printable ASCII characters",
     NO_SPACES: "must be printable ASCII characters without spaces",
+    HEADER_NAME: "must be the name of a header, as in Bank-Signature",
     ALPHANUMERIC: "must be letters and digits",
     ROUTING: "must be letters, digits, spaces and hyphens",
     NO_NUL: "must not have NUL characters",
@@ -75,6 +77,8 @@ CurrencyCode = Annotated[str, Meta(pattern=CURRENCY)]
 CountryCode = Annotated[str, Meta(pattern=COUNTRY)]
 IdempotencyKeyText = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=KEY)]
 BankKeyText = Annotated[str, Meta(min_length=8, max_length=200, pattern=NO_SPACES)]
+BankSecretText = Annotated[str, Meta(min_length=16, max_length=ID_LIMIT, pattern=NO_SPACES)]
+HeaderName = Annotated[str, Meta(min_length=1, max_length=64, pattern=HEADER_NAME)]
 BankId = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=BANK_ID)]
 Listed = Annotated[str, Meta(min_length=1, max_length=ID_LIMIT, pattern=LISTED)]
 ProgramId = Annotated[str, Meta(pattern=UUID_TEXT, extra_json_schema={"format": "uuid"})]

@@ -23,6 +23,7 @@ from clearhold.api.log.pending_entries import EventKey, PendingEntries
 from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, format_fault, read_envelope
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
 from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.program import SIGNATURE_HEADER
 from clearhold.features.core.words import about
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.shard.questions import Owner, SeenEvents
@@ -71,6 +72,7 @@ def read_line(line: bytes) -> BankEnvelope:
 
 UNVERIFIED: Final = "The event's signature could not be verified."
 
+_SIGNATURE_HEADER: Final = SIGNATURE_HEADER.lower().encode()
 _SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
 _NO_SECRETS: Final = (b"a key of no program", b"and another: a program has two at most")
 
@@ -128,7 +130,7 @@ class IngestService:
         target = self._tenancy.ingest_targets.find(program_id)
         now = self._clock.now()
         secrets = [] if target is None else [each.value.encode() for each in target.secrets if each.is_valid(now)]
-        sent = header_values(scope, b"bank-signature")
+        sent = header_values(scope, _SIGNATURE_HEADER if target is None else target.signature_header)
         well_formed = len(sent) == 1 and _SIGNATURE.fullmatch(sent[0]) is not None
         signature = bytes.fromhex(sent[0].decode("ascii")) if well_formed else b""
         proved = [hmac.compare_digest(hmac.digest(secret, raw, "sha256"), signature) for secret in secrets]

@@ -74,7 +74,8 @@ SECURITY_SCHEMES: Final = {
         "type": "apiKey",
         "in": "header",
         "name": "Bank-Signature",
-        "description": "HMAC-SHA256 of the raw body with the program's ingest secret, in hex.",
+        "description": "HMAC-SHA256 of the raw body with the program's ingest secret, in hex. A program may "
+        "name another header in signatureHeader.",
     },
     "adminToken": {"type": "http", "scheme": "bearer", "description": "The platform's admin token."},
 }

@@ -11,6 +11,7 @@ PROGRAM: Final[dict[str, Any]] = {
     "slug": "payroll",
     "name": "Example Payroll",
     "webhookEndpointId": None,
+    "signatureHeader": "Bank-Signature",
     "declaredMonthlyVolumeCents": "250000000",
     "declaredRails": ["ach", "wire"],
     "declaredCountries": ["US"],

@@ -52,6 +52,8 @@ Events may arrive out of order: the newest snapshot of an object counts, by `dat
 `Bank-Signature` is the HMAC-SHA256 of the raw body in hex, with the program's ingest secret as the key. The whole
 secret string is the key, `whsec_` included, as UTF-8; it is not base64. Sign the bytes that are sent; do not encode the
 object a second time. A program that was created with a `webhookEndpointId` also needs the header `Webhook-Endpoint-Id`.
+A bank that makes its secrets itself and signs in another header is set up by the platform admin
+([operations](operations.md#a-banks-own-webhook-secret)).
 
 """
 _BATCH: Final = """

@@ -1,13 +1,15 @@
 """A program: a business that banks on a tenant, with its declaration of expected activity."""
 
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.core.words import about, minted
+
+SIGNATURE_HEADER: Final = "Bank-Signature"
 
 Simulated = Literal[True] | msgspec.UnsetType
 """A field that is true on objects of a simulated program, and absent on all others."""
@@ -21,6 +23,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     slug: str
     name: str
     webhook_endpoint_id: str | None = None
+    signature_header: Annotated[
+        str, about("The header in which the bank signs the program's events; the algorithm is the same for all.")
+    ] = SIGNATURE_HEADER
     declared_monthly_volume_cents: str | None = None
     declared_rails: tuple[str, ...] = ()
     declared_countries: tuple[str, ...] = ("US",)

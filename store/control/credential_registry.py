@@ -66,26 +66,26 @@ class CredentialRegistry:
             return token
 
     async def rotate_ingest_secret(
-        self, program_id: str, *, overlap_hours: int, effect_id: str | None = None
+        self, program_id: str, *, overlap_hours: int, secret: str | None = None, effect_id: str | None = None
     ) -> str | None:
-        """A new ingest secret; the present one stays valid for the overlap."""
+        """A new ingest secret, or the bank's own, which is not returned; the present one is valid for the overlap."""
         async with self._registry.writing:
             program = self._registry.known_program(program_id)
             if self._tenancy.has_effect(effect_id):
                 return None
             target = self._tenancy.ingest_targets.find(program.id)
             assert target is not None, "every program has a target"
-            secret = new_token(INGEST_SECRET_PREFIX)
+            minted = None if secret is not None else new_token(INGEST_SECRET_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
             entry = SecretEntry(
                 program_id=program.id,
-                sealed_ingest_secret=self._box.seal(secret),
+                sealed_ingest_secret=self._box.seal(secret or minted or ""),
                 sealed_replaced=self._box.seal(target.secrets[0].value),
                 others_until=until,
                 effect_id=effect_id,
             )
             await self._registry.write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
-            return secret
+            return minted
 
     async def create_key(
         self,

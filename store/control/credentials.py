@@ -30,6 +30,7 @@ class IngestTarget(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     program_id: str
     shard: int
     webhook_endpoint_id: str | None
+    signature_header: bytes  # in lower case
     secrets: tuple[Credential, ...]
 
 
@@ -83,16 +84,19 @@ class IngestTargets:
         self._targets: dict[str, IngestTarget] = {}
 
     def add(self, program: Program, *, sealed_secret: str) -> None:
+        self._put(program, (Credential(self._box.open(sealed_secret)),))
+
+    def change(self, program: Program) -> None:
+        self._put(program, self._targets[program.id].secrets)
+
+    def _put(self, program: Program, secrets: tuple[Credential, ...]) -> None:
         self._targets[program.id] = IngestTarget(
             program_id=program.id,
             shard=shard_of(program.id, self._shards),
             webhook_endpoint_id=program.webhook_endpoint_id,
-            secrets=(Credential(self._box.open(sealed_secret)),),
+            signature_header=program.signature_header.lower().encode(),
+            secrets=secrets,
         )
-
-    def change(self, program: Program) -> None:
-        target = self._targets[program.id]
-        self._targets[program.id] = msgspec.structs.replace(target, webhook_endpoint_id=program.webhook_endpoint_id)
 
     def rotate(self, entry: SecretEntry) -> None:
         secret = Credential(self._box.open(entry.sealed_ingest_secret))
