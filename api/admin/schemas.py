@@ -6,8 +6,8 @@ from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import force_setattr
 
-from clearhold.api.http.countries import country_failures
 from clearhold.api.http.fields import (
     LIST_LIMIT,
     BankId,
@@ -19,7 +19,9 @@ from clearhold.api.http.fields import (
     Name,
     Slug,
 )
+from clearhold.api.http.meant import country_failures
 from clearhold.api.http.validation import Failure
+from clearhold.features.core.countries import read_countries
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.program import SIGNATURE_HEADER, Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail
@@ -95,6 +97,9 @@ class NewProgram(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     declared_countries: Countries = ("US",)
     program_reserve_account_id: BankId | None = None
 
+    def __post_init__(self) -> None:
+        force_setattr(self, "declared_countries", read_countries(self.declared_countries))
+
 
 class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Fields that are left out keep their value; null empties a field that may be empty."""
@@ -106,6 +111,10 @@ class ProgramChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     declared_rails: Rails | UnsetType = UNSET
     declared_countries: Countries | UnsetType = UNSET
     program_reserve_account_id: BankId | UnsetType | None = UNSET
+
+    def __post_init__(self) -> None:
+        if self.declared_countries is not UNSET:
+            force_setattr(self, "declared_countries", read_countries(self.declared_countries))
 
 
 class Rotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -20,12 +20,14 @@ UUID_TEXT: Final = r"^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$(?!\n)"
 CENTS: Final = r"^(0|[1-9][0-9]{0,17})$(?!\n)"
 SLUG: Final = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$(?!\n)"
 CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
-COUNTRY: Final = r"^[A-Z]{2}$(?!\n)"
+COUNTRY: Final = r"^[^\x00]{2,32}$(?!\n)"
+"""And a code of a country: see ``api/http/meant.py``, as for the numbers of accounts and banks."""
+
 KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 NO_SPACES: Final = r"^[\x21-\x7E]+$(?!\n)"
 HEADER_NAME: Final = r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$(?!\n)"
-ALPHANUMERIC: Final = r"^[A-Za-z0-9]+$(?!\n)"
-ROUTING: Final = r"^[A-Za-z0-9 -]+$(?!\n)"
+ACCOUNT: Final = r"^[^\x00]{1,64}$(?!\n)"
+ROUTING: Final = r"^[^\x00]{8,64}$(?!\n)"
 BANK_ID: Final = r"^ *[^\x00-\x20\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)"
 LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
@@ -49,12 +51,12 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     CENTS: 'must be a string of digits, in cents: "9850" is 98.50',
     SLUG: "must be 1-64 lower-case letters, digits and inner hyphens",
     CURRENCY: "must be an ISO 4217 code of three capital letters, as in USD",
-    COUNTRY: "must be an ISO 3166-1 alpha-2 country code, as in US",
+    COUNTRY: "must be an ISO 3166-1 country code, as in US",
     KEY: "must be printable ASCII characters",
     NO_SPACES: "must be printable ASCII characters without spaces",
     HEADER_NAME: "must be the name of a header, as in Bank-Signature",
-    ALPHANUMERIC: "must be letters and digits",
-    ROUTING: "must be letters, digits, spaces and hyphens",
+    ACCOUNT: "must be letters and digits",
+    ROUTING: "must be a routing number of nine digits, or a BIC",
     NO_NUL: "must not have NUL characters",
     NOT_BLANK: "must have more than spaces, and no NUL characters",
     BANK_ID: "must not be blank or have control characters",
@@ -92,8 +94,8 @@ BankIds = Annotated[
     ),
 ]
 PersonName = Annotated[str, Meta(min_length=1, max_length=128, pattern=PERSON)]
-AccountLast4 = Annotated[str, Meta(min_length=1, max_length=4, pattern=ALPHANUMERIC)]
-RoutingNumber = Annotated[str, Meta(min_length=1, max_length=34, pattern=ROUTING)]
+AccountLast4 = Annotated[str, Meta(pattern=ACCOUNT)]
+RoutingNumber = Annotated[str, Meta(pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]
 Midnight = Annotated[str, Meta(pattern=MIDNIGHT)]
 CursorText = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=CURSOR)]

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import msgspec
 
-from clearhold.api.http.countries import country_failures
 from clearhold.api.http.fields import (
     MOMENT,
     RULE_OF_PATTERN,
@@ -22,6 +21,7 @@ from clearhold.api.http.fields import (
     Slug,
     Text,
 )
+from clearhold.api.http.meant import OF_COUNTERPARTY, counterparty_failures, read_as_meant
 from clearhold.api.http.validation import Failure
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
@@ -32,11 +32,23 @@ from clearhold.features.core.words import about
 
 class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     name: Text
-    routing_number: Annotated[RoutingNumber | None, about("Routing number of the counterparty's bank.")] = None
-    account_last4: Annotated[AccountLast4 | None, about("Last four of the account number.")] = None
-    country_code: Annotated[
-        CountryCode | None, about("ISO 3166-1 alpha-2, as in US. Without it an international wire is degraded.")
+    routing_number: Annotated[
+        RoutingNumber | None, about("Of the counterparty's bank: nine digits, in groups or not, or a BIC.")
     ] = None
+    account_last4: Annotated[
+        AccountLast4 | None,
+        about("Last four letters and digits of the account number; of a longer one, they are used."),
+    ] = None
+    country_code: Annotated[
+        CountryCode | None,
+        about(
+            "ISO 3166-1, of two or three letters, as in US or USA. An international wire without a country, given "
+            "or on file, is degraded and has the reason `country_unknown`."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        read_as_meant(self, OF_COUNTERPARTY)
 
 
 class TransferRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -139,7 +151,7 @@ class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """Rules beyond the schema: one program is named, and the day or instant and the country exist."""
+    """Rules beyond the schema: one program is named, and the day or instant and the counterparty can be read."""
     yield from names_one_program(plain)
     yield from transfer_rules(plain)
 
@@ -150,9 +162,7 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     moment = transfer.get("effectiveOn")
     if isinstance(moment, str) and parse_instant(moment) is None:
         yield Failure("transfer.effectiveOn", RULE_OF_PATTERN[MOMENT])
-    yield from country_failures(
-        "transfer.counterparty.countryCode", _object_at(transfer, "counterparty").get("countryCode")
-    )
+    yield from counterparty_failures("transfer.counterparty", _object_at(transfer, "counterparty"))
 
 
 def _object_at(plain: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from clearhold.api.http.countries import country_failures
 from clearhold.api.http.fields import BankId, CentsText
+from clearhold.api.http.meant import counterparty_failures
 from clearhold.api.http.validation import Failure
 from clearhold.api.preflight.schemas import CounterpartyRequest
 from clearhold.api.reports.conversions import signals_of
@@ -168,7 +168,7 @@ def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
         yield Failure("amountCents", "must be at least 1", FieldCode.TOO_SMALL)
     counterparty = plain.get("counterparty")
     if isinstance(counterparty, dict):
-        yield from country_failures("counterparty.countryCode", counterparty.get("countryCode"))
+        yield from counterparty_failures("counterparty", counterparty)
 
 
 def event_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:

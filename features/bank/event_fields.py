@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from clearhold.features.bank.fields import (
+    ACCOUNT,
     ACH_TYPE,
     CENTS,
     COUNTRY,
@@ -21,6 +22,7 @@ from clearhold.features.bank.fields import (
     OBJECT,
     OBJECTS,
     PEP_STATUS,
+    ROUTING,
     SIGNED_CENTS,
     TEXT,
     TEXTS,
@@ -56,7 +58,9 @@ _TO_PARTY: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _CHECK)
 _NOT_CHECK: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _BOOK, _CARD)
 _NOT_BOOK: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _CHECK, _CARD)
 
-_IN_ADDRESS: Final = (EventField("country_code", COUNTRY, "ISO 3166-1 alpha-2; USA is read as US."),)
+_IN_ADDRESS: Final = (
+    EventField("country_code", COUNTRY, "ISO 3166-1, of two or three letters; UK and EL are read as GB and GR."),
+)
 _WIRE_DETAILS: Final = EventField(
     "wire",
     OBJECT,
@@ -65,8 +69,8 @@ _WIRE_DETAILS: Final = EventField(
 )
 _IN_COUNTERPARTY: Final = (
     EventField("name", NAME, "Its name."),
-    EventField("routing_number", TEXT, "Of its bank, or the BIC."),
-    EventField("account_number", NAME, "Only its last four characters are stored."),
+    EventField("routing_number", ROUTING, "Of its bank, or the BIC."),
+    EventField("account_number", ACCOUNT, "Only its last four letters and digits are stored."),
     EventField("address", OBJECT, "Its address.", _IN_ADDRESS),
     EventField("local_bank_country_code", COUNTRY, "Its country where its address states none."),
     _WIRE_DETAILS,
@@ -125,14 +129,18 @@ TRANSFER_FIELDS: Final = (
     EventField("processor_reason", TEXT, "The same, in the processor's words.", rails=_on(_CARD)),
     EventField("receiver_name", NAME, "The other side of an outgoing transfer.", rails=_on(_ACH)),
     EventField("company_name", NAME, "The other side of an incoming transfer.", rails=_on(_ACH)),
-    EventField("odfi_routing_number", TEXT, "The other side's bank, of an incoming transfer.", rails=_on(_ACH)),
+    EventField("odfi_routing_number", ROUTING, "The other side's bank, of an incoming transfer.", rails=_on(_ACH)),
     EventField("payee_name", NAME, "The other side.", rails=_on(_CHECK)),
     EventField("beneficiary_name", NAME, "The other side of an outgoing transfer.", rails=_WIRES),
-    EventField("beneficiary_account_number", NAME, "Its account; the last four characters are read.", rails=_WIRES),
-    EventField("creditor_agent_routing_number", TEXT, "Its bank.", rails=_WIRES),
+    EventField(
+        "beneficiary_account_number", ACCOUNT, "Its account; its last four letters and digits are read.", rails=_WIRES
+    ),
+    EventField("creditor_agent_routing_number", ROUTING, "Its bank.", rails=_WIRES),
     EventField("beneficiary_address", OBJECT, "Its address.", _IN_ADDRESS, _TO_PARTY),
     EventField("originator_name", NAME, "The other side of an incoming transfer.", rails=_WIRES),
-    EventField("originator_account_number", NAME, "Its account; the last four characters are read.", rails=_WIRES),
+    EventField(
+        "originator_account_number", ACCOUNT, "Its account; its last four letters and digits are read.", rails=_WIRES
+    ),
     EventField("originator_address", OBJECT, "Its address.", _IN_ADDRESS, _TO_PARTY),
     msgspec.structs.replace(_WIRE_DETAILS, rails=_TO_PARTY),
     EventField("entry_class_code", TEXT, "The SEC code, such as PPD or CCD.", rails=_on(_ACH)),

@@ -91,6 +91,8 @@ class TypedEvent(msgspec.Struct, frozen=True, gc=False):
 class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     """The statements of one event about one transfer. None: not stated; instants are microseconds.
 
+    ``country`` is ``NO_COUNTRY`` where the event states one that cannot be read.
+
     ``amount_cents`` is in ``currency``, which is USD where no snapshot states one; ``stated_usd_cents`` are the US
     cents that the bank states beside another currency.
     ``updated_at`` and the event's time order snapshots of one transfer; ``created_at`` is the bank's creation time.

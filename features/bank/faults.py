@@ -28,7 +28,7 @@ from clearhold.features.bank.events import (
     TransferSnapshot,
     TypedEvent,
 )
-from clearhold.features.bank.fields import ACH_TYPE, CURRENCY, INSTANT, BankFieldKind, mapping, text
+from clearhold.features.bank.fields import ACCOUNT, ACH_TYPE, CURRENCY, INSTANT, ROUTING, BankFieldKind, mapping, text
 from clearhold.features.bank.transfers import DISPUTE_OPENED
 from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.core.instants import parse_instant
@@ -58,9 +58,10 @@ _CAMEL_ENDINGS: Final = tuple(
     )
 )
 """Endings of names in camel case, the spelling of Clearhold's own API."""
+_READ_FURTHER: Final = (ACCOUNT, ACH_TYPE, CURRENCY, INSTANT, ROUTING)
 _FIELDS_OF_RAIL: Final = {rail: transfer_fields(rail) for rail in Rail}
 _CHECKED_WHEN_TYPED: Final = {
-    rail: tuple(each for each in of_rail if each.kind in (ACH_TYPE, CURRENCY, INSTANT) or each.inside)
+    rail: tuple(each for each in of_rail if each.kind in _READ_FURTHER or each.inside)
     for rail, of_rail in _FIELDS_OF_RAIL.items()
 }
 """The fields whose types in ``BankObject`` do not ensure that they can be used."""
@@ -112,6 +113,14 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
         and (snapshot.counterparty_id is not None or snapshot.counterparty_name is not None)
         and (snapshot.effective_at is not None or not (data.effective_on or data.settlement_date))
         and (snapshot.type is not None or snapshot.rail != _ACH)
+        and (
+            snapshot.counterparty_routing is not None
+            or not (data.creditor_agent_routing_number or data.odfi_routing_number)
+        )
+        and (
+            snapshot.counterparty_last4 is not None
+            or not (data.beneficiary_account_number or data.originator_account_number)
+        )
         and not (data.returned_at or data.return_details or data.counterparty or data.wire or data.merchant)
         and not (data.beneficiary_address or data.originator_address)
         and not (data.settled_currency_code or data.instructed_currency_code)

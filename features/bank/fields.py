@@ -10,13 +10,17 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank import fields
+from clearhold.features.core.accounts import last_four, routing_number
+from clearhold.features.core.countries import country_of
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.money import MAX_CENTS, USD, parse_cents
+from clearhold.features.core.plain_text import without_invisible
 from clearhold.features.core.vocabulary import AchType, EntityType, PepStatus, VerificationStatus
 
 TEXT_LIMIT: Final = 255
-_ALPHA_2: Final = 2
 _CURRENCY_LETTERS: Final = 3
+NO_COUNTRY: Final = ""
+"""Stated, and the code of no country: unlike None, another source of the country does not stand in for it."""
 
 
 def text(value: object) -> str | None:
@@ -26,7 +30,10 @@ def text(value: object) -> str | None:
 
 def name(value: object) -> str | None:
     """A display name, with folded spaces and cut at the limit."""
-    return " ".join(value.split())[:TEXT_LIMIT] or None if isinstance(value, str) else None
+    if not isinstance(value, str):
+        return None
+    read = " ".join(value.split())
+    return (read if len(read) <= TEXT_LIMIT else without_invisible(read)[:TEXT_LIMIT]) or None
 
 
 def word(value: object) -> str | None:
@@ -76,13 +83,23 @@ def texts(value: object) -> tuple[str, ...] | None:
 
 
 def country(value: object) -> str | None:
-    """ISO 3166-1 alpha-2, upper-cased; the one alpha-3 word that the bank takes too is mapped."""
-    if not isinstance(value, str):
+    """The alpha-2 code of the country; ``NO_COUNTRY`` for a value that is the code of none."""
+    if value in (None, ""):
         return None
-    code = value.strip().upper()
-    if code == "USA":
-        return "US"
-    return code if len(code) == _ALPHA_2 and code.isascii() and code.isalpha() else None
+    return (country_of(value) if isinstance(value, str) else None) or NO_COUNTRY
+
+
+def first_country(*stated: str | None) -> str | None:
+    """The first country that is stated, readable or not."""
+    return next((each for each in stated if each is not None), None)
+
+
+def routing(value: object) -> str | None:
+    return routing_number(value) if isinstance(value, str) and value else None
+
+
+def account_last4(value: object) -> str | None:
+    return last_four(value) if isinstance(value, str) and value else None
 
 
 def currency(value: object) -> str | None:
@@ -157,9 +174,19 @@ CURRENCY: Final = BankFieldKind(
     {"type": "string", "minLength": 3, "maxLength": 3, "examples": ["USD"]},
 )
 COUNTRY: Final = BankFieldKind(
-    "an ISO 3166-1 alpha-2 country code",
-    lambda value: fields.country(value) is not None,
-    {"type": "string", "minLength": 2, "maxLength": 3, "examples": ["US"]},
+    "an ISO 3166-1 country code of two or three letters",
+    lambda value: bool(fields.country(value)),
+    {"type": "string", "examples": ["US", "USA"]},
+)
+ROUTING: Final = BankFieldKind(
+    "a routing number of nine digits, or a BIC",
+    lambda value: fields.routing(value) is not None,
+    {"type": "string", "examples": ["021000021", "021-000-021", "DEUTDEFF"]},
+)
+ACCOUNT: Final = BankFieldKind(
+    "an account number of letters and digits, in groups or not",
+    lambda value: fields.account_last4(value) is not None,
+    {"type": "string", "examples": ["744-5678-99", "DE89 3704 0044 0532 0130 00"]},
 )
 TEXTS: Final = BankFieldKind(
     "a list of texts, or one text with commas",

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-LAST: Final = 4
+from clearhold.features.core.accounts import last_four
+
 _DEPTH_LIMIT: Final = 32
 _KEYS_REMEMBERED: Final = 4_096
 _KEY_LENGTH_REMEMBERED: Final = 64
@@ -137,11 +138,6 @@ def masked_prose(text: str) -> str:
     return _NUMBER_IN_TEXT.sub(lambda number: f"****{number[number.lastindex] if number.lastindex else ''}", text)
 
 
-def last_four(number: object) -> str | None:
-    """The last four characters of an account number; None without a number."""
-    return number.strip()[-LAST:] or None if isinstance(number, str) else None
-
-
 def _masked_object(value: dict[str, Any], parent: str, depth: int) -> dict[str, Any]:
     treated = ((key, item, _treatment(parent, key)) for key, item in value.items())
     return {
@@ -160,7 +156,7 @@ def _masked(value: Any, key: str, treatment: _Treatment, depth: int) -> Any:
     if isinstance(value, list):
         return [_masked(item, key, treatment, depth + 1) for item in value]
     if treatment is _Treatment.MASKED:
-        return last_four(value)
+        return last_four(value) if isinstance(value, str) else None
     if treatment is _Treatment.TEXT and isinstance(value, int) and abs(value) >= _LONG_NUMBER:
         value = str(value)
     return _masked_string(value, treatment) if isinstance(value, str) else value

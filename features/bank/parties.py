@@ -7,19 +7,21 @@ from typing import Any, Final
 
 from clearhold.features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
 from clearhold.features.bank.fields import (
+    account_last4,
     country,
     country_in,
     currency,
+    first_country,
     flag,
     instant,
     mapping,
     name,
+    routing,
     signed_cents,
     text,
     texts,
     word,
 )
-from clearhold.features.bank.masking import last_four
 from clearhold.features.bank.transfers import country_of_counterparty
 from clearhold.features.core.money import USD
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
@@ -56,10 +58,13 @@ def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
         requires_screening=flag(data.get("requires_screening")),
         review_reasons=texts(data.get("review_reasons")),
         last_screened_at=instant(data.get("last_screened_at")),
-        country=country_in(person.get("address"))
-        or country_in(business.get("address"))
-        or country_in(data.get("address"))
-        or country(business.get("country_of_incorporation")),
+        country=first_country(
+            country_in(person.get("address")),
+            country_in(business.get("address")),
+            country_in(data.get("address")),
+            country(business.get("country_of_incorporation")),
+        )
+        or None,
         legal_type=text(business.get("legal_type")),
         expected_rails=texts(business.get("expected_payment_rails")),
         created_at=instant(data.get("created_at")),
@@ -75,8 +80,8 @@ def read_counterparty(data: dict[str, Any]) -> CounterpartySnapshot | None:
     return CounterpartySnapshot(
         id=counterparty_id,
         name=name(data.get("name")),
-        routing=text(data.get("routing_number")),
-        last4=last_four(data.get("account_number")),
+        routing=routing(data.get("routing_number")),
+        last4=account_last4(data.get("account_number")),
         country=country_of_counterparty(data),
         updated_at=instant(data.get("updated_at")),
     )

@@ -14,8 +14,19 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.card_reasons import normalised_reason
 from clearhold.features.bank.events import BankObject, TransferSnapshot
-from clearhold.features.bank.fields import country, country_in, currency, instant, mapping, name, text, word
-from clearhold.features.bank.masking import last_four
+from clearhold.features.bank.fields import (
+    account_last4,
+    country,
+    country_in,
+    currency,
+    first_country,
+    instant,
+    mapping,
+    name,
+    routing,
+    text,
+    word,
+)
 from clearhold.features.bank.return_codes import (
     RETURN_UNDONE_STATUSES,
     STATUS_OF_CARD_SUFFIX,
@@ -66,7 +77,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
     return_code, undone, detail_at = (
         _returns(data.return_details, status) if data.return_details else (None, False, None)
     )
-    counterparty_id, party_name, routing, last4, party_country = _other_side(rail, direction, data)
+    counterparty_id, party_name, party_routing, last4, party_country = _other_side(rail, direction, data)
     is_ach, is_card = rail is _ACH, rail is _CARD
     is_foreign = data.settled_currency_code or data.instructed_currency_code
     return TransferSnapshot(  # by position, in the order of the Struct's fields: one is built for each event
@@ -81,7 +92,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         (data.sender_bank_account_id if rail is _BOOK else data.bank_account_id) or None,
         counterparty_id,
         party_name,
-        routing,
+        party_routing,
         last4,
         party_country,
         (data.entry_class_code or data.sec_code or "").upper() or None if is_ach else None,
@@ -162,42 +173,42 @@ def _other_side(
     incoming = direction is _INCOMING
     if rail is _ACH:
         inline_name = data.company_name if incoming else data.receiver_name
-        routing, number = (data.odfi_routing_number if incoming else None), None
+        stated_routing, number = (data.odfi_routing_number if incoming else None), None
     elif rail is _CHECK:
-        inline_name, routing, number = data.payee_name, None, None
+        inline_name, stated_routing, number = data.payee_name, None, None
     elif incoming:
-        inline_name, routing, number = data.originator_name, None, data.originator_account_number
+        inline_name, stated_routing, number = data.originator_name, None, data.originator_account_number
     else:
-        inline_name, routing = data.beneficiary_name, data.creditor_agent_routing_number
+        inline_name, stated_routing = data.beneficiary_name, data.creditor_agent_routing_number
         number = data.beneficiary_account_number
-    last4 = last_four(number) if number else None
+    inline_routing, last4 = routing(stated_routing), account_last4(number)
     if data.counterparty:
         embedded = mapping(data.counterparty)
         return (
             data.counterparty_id or text(embedded.get("id")),
             name(embedded.get("name")) or name(inline_name),
-            text(embedded.get("routing_number")) or routing or None,
-            last_four(embedded.get("account_number")) or last4,
-            country_of_counterparty(embedded) or _inline_country(data, incoming=incoming),
+            routing(embedded.get("routing_number")) or inline_routing,
+            account_last4(embedded.get("account_number")) or last4,
+            first_country(country_of_counterparty(embedded), _inline_country(data, incoming=incoming)),
         )
     inline_country = _inline_country(data, incoming=incoming)
     folded_name = name(inline_name) if inline_name else None
-    return data.counterparty_id or None, folded_name, routing or None, last4, inline_country
+    return data.counterparty_id or None, folded_name, inline_routing, last4, inline_country
 
 
 def _inline_country(data: BankObject, *, incoming: bool) -> str | None:
     address = data.originator_address if incoming else data.beneficiary_address
     if not address and not data.wire:
         return None
-    return country_in(address) or country_in(mapping(data.wire).get("beneficiary_address"))
+    return first_country(country_in(address), country_in(mapping(data.wire).get("beneficiary_address")))
 
 
 def country_of_counterparty(data: dict[str, Any]) -> str | None:
     """Its address, else its local bank's country, else the address its wires go to."""
-    return (
-        country_in(data.get("address"))
-        or country(data.get("local_bank_country_code"))
-        or country_in(mapping(data.get("wire")).get("beneficiary_address"))
+    return first_country(
+        country_in(data.get("address")),
+        country(data.get("local_bank_country_code")),
+        country_in(mapping(data.get("wire")).get("beneficiary_address")),
     )
 
 

@@ -1,4 +1,4 @@
-"""Detectors of countries and rails: on a regulator's list, or undeclared by the program.
+"""Detectors of countries and rails: on a regulator's list, unknown, or undeclared by the program.
 
 Source  the reasons (``docs/reasons.md``); windows are [P]
 """
@@ -28,6 +28,17 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             next_step=(
                 "obtain the purpose and the parties behind the counterparty, and compare them with the lists in force"
             ),
+        ),
+    ),
+    Detector(
+        id="country_unknown",
+        opens_when="An international wire without a country that can be read.",
+        triggers=(Trigger(rules.UNKNOWN.id, transfer_subject, MEDIUM, ONCE),),
+        features=("counterparty_country", "rail"),
+        thresholds={},
+        review=ReviewQuestion(
+            unexplained="which country the money goes to or comes from",
+            next_step="obtain the country from the payment message, and compare it with the lists in force",
         ),
     ),
     Detector(

@@ -20,7 +20,7 @@ from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, r
 from clearhold.features.landing.rescoring import known_from, record_change, score_again
 from clearhold.features.landing.returns import change_return, first_return, merged_return
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from clearhold.features.landing.subject_builder import build_subject
+from clearhold.features.landing.subject_builder import build_subject, country_of_transfer
 from clearhold.features.landing.transfer_records import first_record, has_moved, merged_record
 from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import Subject
@@ -64,7 +64,7 @@ def _land_first(
     counterparty, is_updated = _counterparty_of(program, snapshot)
     if counterparty is not None and counterparty.first_seen_at is None:
         counterparty.first_seen_at, is_updated = at, True
-    country = snapshot.country or (counterparty.country if counterparty is not None else None)
+    country = country_of_transfer(snapshot.country, counterparty)
     subject = _subject_of_snapshot(
         program, snapshot, cents=cents, at=at, actor=actor, counterparty=counterparty, country=country
     )

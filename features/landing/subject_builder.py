@@ -60,6 +60,13 @@ def build_subject(
     )
 
 
+def country_of_transfer(stated: str | None, counterparty: KnownCounterparty | None) -> str | None:
+    """The country that is stated, else the one on file; None where the stated one is the code of no country."""
+    if stated is None:
+        return None if counterparty is None else counterparty.country
+    return stated or None
+
+
 def _sides(actor: Actor | None, other: int, *, leaves: bool, is_named: bool) -> tuple[int, int, int | None, int | None]:
     """Source and target, payer and payee: equal, except for a side without a node."""
     own = None if actor is None else node_of_actor(actor.index)

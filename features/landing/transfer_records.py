@@ -138,7 +138,7 @@ def _merged_country(
 ) -> int:
     """The number of the snapshot's country; a changed counterparty brings its country on file."""
     if snapshot.country is not None:
-        return program.strings.number(snapshot.country)
+        return program.strings.number(snapshot.country or None)
     if counterparty is not None and counterparty.index != stored.counterparty:
         return program.strings.number(counterparty.country)
     return stored.country

@@ -13,7 +13,7 @@ from clearhold.features.core.money_flow import class_of
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.core.words import about
-from clearhold.features.landing.subject_builder import build_subject
+from clearhold.features.landing.subject_builder import build_subject, country_of_transfer
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
 from clearhold.features.limits.ladder import (
     NOT_ON_FILE,
@@ -61,9 +61,7 @@ def assess_proposed(
     """Assess a proposed transfer as of ``at``; ``stale`` when the state lags behind the events delivered."""
     counterparty = _counterparty_of(program, transfer)
     proposed = transfer.counterparty
-    country = proposed.country_code if proposed is not None else None
-    if country is None and counterparty is not None:
-        country = counterparty.country
+    country = country_of_transfer(None if proposed is None else proposed.country_code, counterparty)
     actor = _actor_of(program, transfer.entity_id)
     subject = build_subject(
         program,

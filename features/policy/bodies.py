@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
+from clearhold.features.core.countries import read_countries
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.rules import Rule, rule_hash
@@ -38,7 +39,7 @@ Hours = Annotated[float, Meta(ge=0, le=87_600)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]
 Line = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Country = Annotated[str, Meta(pattern=r"^[A-Z]{2}$(?!\n)")]
+Country = Annotated[str, Meta(pattern=r"^[^\x00]{2,32}$(?!\n)")]
 DetectorIds = Annotated[tuple[str, ...], Meta(max_length=200, extra_json_schema=_UNIQUE)]
 
 
@@ -116,11 +117,14 @@ class LimitLadder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 
 
 class CountryList(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A regulator's list as of a date; a new one replaces it as a whole. Countries are ISO 3166-1 alpha-2."""
+    """A regulator's list as of a date; a new one replaces it as a whole. Countries are read as ISO 3166-1 alpha-2."""
 
     as_of: Annotated[str, Meta(extra_json_schema={"format": "date"})]
     source: Annotated[str, Meta(min_length=1, max_length=500, pattern=r"^\s*[^\s\x00][^\x00]*$(?!\n)")]
     countries: Annotated[tuple[Country, ...], Meta(max_length=250, extra_json_schema=_UNIQUE)]
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "countries", read_countries(self.countries))
 
 
 class ThresholdsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

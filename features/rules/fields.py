@@ -14,7 +14,7 @@ import msgspec
 
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.rule_fields import RULE_FIELDS
-from clearhold.features.core.countries import COUNTRIES
+from clearhold.features.core.countries import COUNTRIES, read_countries
 from clearhold.features.core.rules import RuleCondition, RuleOp
 from clearhold.features.core.vocabulary import AchType, CardReason, Direction, PepStatus, Rail, VerificationStatus
 
@@ -80,13 +80,22 @@ def words_of(feature: Feature) -> tuple[str, ...]:
     return _WORDS_OF_COLUMN.get(feature.column, ())
 
 
+def names_countries(feature: Feature) -> bool:
+    """Whether the values of a field are countries, which rules may write with any of their codes."""
+    return words_of(feature) is _COUNTRY_WORDS
+
+
 def operands_of(condition: RuleCondition) -> tuple[Operand, ...]:
     """The values of a condition that has no fault, none for ``is_null`` and ``not_null``."""
     value: Any = condition.value
     if value is msgspec.UNSET:
         return ()
-    kind = kind_of(RULE_FIELD_OF[condition.field])
-    return tuple(_operand(kind, each) for each in (value if isinstance(value, tuple) else (value,)))
+    feature = RULE_FIELD_OF[condition.field]
+    values = value if isinstance(value, tuple) else (value,)
+    if names_countries(feature):
+        return read_countries(values)
+    kind = kind_of(feature)
+    return tuple(_operand(kind, each) for each in values)
 
 
 def _operand(kind: FieldKind, value: Any) -> Operand:

@@ -16,6 +16,7 @@ import msgspec
 
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.core.canonical import DECIMALS, MAX_INTEGER
+from clearhold.features.core.countries import country_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.money import MAX_CENTS, parse_cents
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
@@ -25,6 +26,7 @@ from clearhold.features.rules.fields import (
     RULE_FIELD_OF,
     FieldKind,
     kind_of,
+    names_countries,
     operands_of,
     ops_of,
     words_of,
@@ -171,10 +173,10 @@ def _word_fault(path: str, feature: Feature, value: Any) -> RuleFault | None:
         known = _STATUS.fullmatch(value)
         sentence = "must be the bank's word: at most 64 capital letters, digits and _, as in PENDING_RETURN"
         return None if known else RuleFault(path, sentence, FieldCode.MALFORMED)
-    if value in words:
+    if (country_of(value) if names_countries(feature) else value) in words:
         return None
     listed = len(words) <= MAX_SHOWN_WORDS
-    sentence = f"must be one of {', '.join(words)}" if listed else "must be an ISO 3166-1 alpha-2 country code"
+    sentence = f"must be one of {', '.join(words)}" if listed else "must be an ISO 3166-1 country code"
     return RuleFault(path, sentence, FieldCode.NOT_ONE_OF)
 
 

@@ -10,7 +10,8 @@ from collections import deque
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.instants import HOUR_US, SECOND_US
-from clearhold.features.state.parties import accounts_differ, folded
+from clearhold.features.core.plain_text import name_key
+from clearhold.features.state.parties import accounts_differ
 
 MATCH_WINDOW_US: Final = 24 * HOUR_US
 EARLY_US: Final = SECOND_US
@@ -35,7 +36,7 @@ class CounterpartyDetails(NamedTuple):
         if self.routing and self.last4:
             keys.append((f"account:{self.routing}:{self.last4}", cents))
         if self.name:
-            keys.append((f"{_NAME}{folded(self.name)}", cents))
+            keys.append((f"{_NAME}{name_key(self.name)}", cents))
         return keys or [("none", cents)]
 
     def differs(self, other: "CounterpartyDetails") -> bool:

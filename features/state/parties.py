@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.in_memory import InMemory, shared
+from clearhold.features.core.plain_text import name_key
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
 from clearhold.features.state.party_lookup import PartyLookup
 from clearhold.features.windows.amount_series import AmountSeries
@@ -237,7 +238,7 @@ class CounterpartyBook:
         return [self.all[index] for index in self._by_account.get(_account(routing, last4))]
 
     def _of_name(self, name: str) -> list[KnownCounterparty]:
-        return [self.all[index] for index in self._by_name.get(folded(name))]
+        return [self.all[index] for index in self._by_name.get(name_key(name))]
 
     def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
@@ -245,13 +246,13 @@ class CounterpartyBook:
             sharing = self._by_account.get(account)
             if party.index not in sharing and len(sharing) < self.NAME_LIMIT:
                 self._by_account.put(account, [*sharing, party.index])
-        if party.name and (former_name is None or folded(former_name) != folded(party.name)):
+        if party.name and (former_name is None or name_key(former_name) != name_key(party.name)):
             if former_name is not None:
-                others = [index for index in self._by_name.get(folded(former_name)) if index != party.index]
-                self._by_name.put(folded(former_name), others)
-            namesakes = self._by_name.get(folded(party.name))
+                others = [index for index in self._by_name.get(name_key(former_name)) if index != party.index]
+                self._by_name.put(name_key(former_name), others)
+            namesakes = self._by_name.get(name_key(party.name))
             if len(namesakes) < self.NAME_LIMIT:
-                self._by_name.put(folded(party.name), [*namesakes, party.index])
+                self._by_name.put(name_key(party.name), [*namesakes, party.index])
 
     def dump_lookups(self) -> tuple[Any, ...]:
         """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
@@ -269,21 +270,19 @@ class CounterpartyBook:
 
 
 def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:
-    return "\x00".join((UNLISTED, folded(name), routing or "", last4 or ""))
+    return "\x00".join((UNLISTED, name_key(name), routing or "", last4 or ""))
 
 
 def _account(routing: str, last4: str) -> str:
     return f"{routing}\x00{last4}"
 
 
-def folded(name: str) -> str:
-    """Names are compared without case and extra spaces."""
-    return " ".join(name.casefold().split())
-
-
 def accounts_differ(routing: str | None, last4: str | None, other_routing: str | None, other_last4: str | None) -> bool:
-    """True when both sides carry the same account detail with different values (ruling 10)."""
-    if last4 and other_last4 and last4 != other_last4:
+    """True when both sides carry the same account detail with different values (ruling 10).
+
+    Fewer than four letters and digits are the end of a number, and differ only from other endings.
+    """
+    if last4 and other_last4 and not (last4.endswith(other_last4) or other_last4.endswith(last4)):
         return True
     return bool(routing and other_routing and routing != other_routing)
 

@@ -259,7 +259,7 @@ def screened_long_ago(w: ShardStory, *, hit: bool) -> None:
     w.wire("enti_1", "cpty_1", 10_00, 0)
 
 
-def abroad(country: str) -> Scenario:
+def abroad(country: str | None) -> Scenario:
     def play(w: ShardStory, *, hit: bool) -> None:
         address = {"country_code": country if hit else "US"}
         data = bank.an_international_wire(beneficiary_address=address, settled_amount=10_00, amount=10_00)
@@ -342,7 +342,13 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
         "call": DetectorCase(abroad("MM"), (TRANSFER,), HARD),
         "sanctions": DetectorCase(abroad("CU"), (TRANSFER,), HARD),
         "both": DetectorCase(abroad("IR"), (TRANSFER,), HARD),
+        "both, in three letters": DetectorCase(abroad("IRN"), (TRANSFER,), HARD),
         "monitored": DetectorCase(abroad("VE"), (TRANSFER,), LOW),
+    },
+    "country_unknown": {
+        "no country has this code": DetectorCase(abroad("ZZ"), (TRANSFER,)),
+        "a name": DetectorCase(abroad("Persia"), (TRANSFER,)),
+        "none": DetectorCase(abroad(None), (TRANSFER,)),
     },
     "country_outside_declared": {"country": DetectorCase(abroad("DE"), (TRANSFER, PROGRAM))},
     "rail_outside_declared": {

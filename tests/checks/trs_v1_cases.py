@@ -331,6 +331,13 @@ PLACE: Final = {
         )
         for country in ("CU", "IR", "KP")
     },
+    "unknown country": Case(
+        "TRS-GEO-04",
+        20,
+        {"counterparty_country": None, "rail": "intl_wire"},
+        ({"counterparty_country": "DE", "rail": "intl_wire"}, {"counterparty_country": None, "rail": "wire"}),
+        rails="intl_wire",
+    ),
     "undeclared country": Case(
         "TRS-DEC-01",
         20,

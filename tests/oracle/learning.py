@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.oracle.facts import ALWAYS, Key, Party, Profile, Program, Version
-from tests.oracle.reading import Said, instant, maybe_instant, normal_name
+from tests.oracle.reading import MEANT, Said, digits, instant, maybe_instant, normal_name
 
 NOTHING_YET: Version = (ALWAYS, ALWAYS)
 
@@ -97,8 +97,9 @@ def learn_counterparty(program: Program, data: Data, event_at: int) -> None:
         return
     program.party_versions[data["id"]] = version
     country = (data.get("address") or {}).get("country_code") or data.get("local_bank_country_code")
-    last4 = (data.get("account_number") or "")[-4:] or None
-    _say(program, ("id", data["id"]), Party(data.get("name"), data.get("routing_number"), last4, country))
+    country = MEANT.get(country or "", country)
+    routing, last4 = digits(data.get("routing_number")) or None, digits(data.get("account_number"))[-4:] or None
+    _say(program, ("id", data["id"]), Party(data.get("name"), routing, last4, country))
 
 
 def _say(program: Program, key: Key, said: Party) -> None:

@@ -1,6 +1,7 @@
 """What one bank event says of a transfer, read as the bank's reference describes its objects."""
 
 from typing import Any, Final, NamedTuple
+from unicodedata import normalize
 
 from clearhold.features.bank.event_types import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from clearhold.features.bank.return_codes import (
@@ -12,6 +13,8 @@ from clearhold.features.bank.return_codes import (
 from clearhold.features.core.instants import parse_instant
 from tests.oracle.card_words import normal_reason
 
+CYRILLIC_A: Final = "\u0410"
+MEANT: Final = {"IRN": "IR", "de": "DE", "UK": "GB"}
 INTERBANK: Final = range(61, 78)
 DISHONOUR: Final = range(61, 71)
 
@@ -62,8 +65,13 @@ def maybe_instant(text: str | None) -> int | None:
 
 
 def normal_name(name: str | None) -> str:
-    """Names are the same when they differ in case and spaces only."""
-    return " ".join((name or "").casefold().split())
+    """Names are the same when they differ in case, spaces, punctuation and the disguises of the streams only."""
+    plain = normalize("NFKC", (name or "").replace(CYRILLIC_A, "A"))
+    return "".join(letter for letter in plain.casefold() if letter.isalnum())
+
+
+def digits(number: str | None) -> str:
+    return "".join(letter for letter in number or "" if letter.isalnum())
 
 
 def is_transfer(kind: str, data: Data) -> bool:
@@ -96,9 +104,9 @@ def read_said(kind: str, data: Data, event_at: int) -> Said:
         card_id=data.get("card_id") if rail == "card" else None,
         counterparty_id=side.get("id"),
         name=side.get("name"),
-        routing=side.get("routing_number"),
-        last4=(side.get("account_number") or "")[-4:] or None,
-        country=side.get("country"),
+        routing=digits(side.get("routing_number")) or None,
+        last4=digits(side.get("account_number"))[-4:] or None,
+        country=MEANT.get(side.get("country") or "", side.get("country")),
         returned=_returned(data) if rail == "ach" else None,
         returned_at=_returned_at(kind, data, event_at),
         card_reason=normal_reason(data.get("decision_reason") or data.get("processor_reason"))

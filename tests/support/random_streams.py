@@ -43,10 +43,10 @@ BUILDERS: Final = {
     "check": bank.a_check,
     "card": bank.a_card_authorization,
 }
-NAMES: Final = ("Acme Supplies", "ACME  Supplies", "Acme Supplies", "Borealis", "Cole & Daughters")
-ROUTING: Final = ("021000021", "026009593", "021000021", "121145307", "121145307")
-NUMBERS: Final = ("000001111", "000002222", "000001111", "000004444", "000005555")
-COUNTRIES: Final = ("US", "DE", "IR", "MX", None)
+NAMES: Final = ("Acme Supplies", "ACME  Supplies,", "\u0410cme\u200b Supplies", "Borealis", "Cole & Daughters")
+ROUTING: Final = ("021000021", "026-009-593", "021000021", "121145307", "121145307")
+NUMBERS: Final = ("000001111", "0000-022-22", "00 000 11 11", "000004444", "000005555")
+COUNTRIES: Final = ("US", "de", "IRN", "UK", None)
 GOOD: Final = ("SUBMITTED", "SETTLED", "COMPLETED", "PENDING_SUBMISSION")
 NOT_MOVED: Final = ("CANCELED", "REJECTED", "FAILED", "DECLINED")
 ACTORS_AS_PARTIES: Final = ("bacc_1", "enti_2", "bacc_3", "enti_1", "bacc_2")

@@ -1,7 +1,8 @@
 """The geography and declared signals of trs-v1: the country of the money, and the declared countries and rails.
 
 Comprehensive sanctions are a separate list (OFAC country programs), beside the two of FATF, of which the second asks
-for attention, not for refusal. Without a declaration, or a delivered country, nothing is measured: no points.
+for attention, not for refusal. Without a declaration, or a known country, nothing is compared: no points. On an
+international wire the unknown country is a reason by itself.
 
 Source  the lists of the thresholds in force (``docs/policies.md``); [P] is proposed here, to be tuned on labels
 """
@@ -12,12 +13,20 @@ from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSI
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.scorecards import points_when
+from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.signal import Family, Signal
 
+_INTL_WIRE: Final = Rail.INTL_WIRE.value
 
-def is_listed(v: FeatureVector) -> bool:
+
+def may_fire(v: FeatureVector) -> bool:
     """False when no signal of the family geography can fire."""
-    return bool(v.counterparty_country_lists)
+    return bool(v.counterparty_country_lists) or _is_unknown(v)
+
+
+def _is_unknown(v: FeatureVector) -> bool:
+    """Across a border the country decides, and an unknown one may be any; weight [P]: that of an undeclared country."""
+    return v.counterparty_country is None and v.rail == _INTL_WIRE
 
 
 def _is_on(v: FeatureVector, name: str) -> bool:
@@ -67,6 +76,16 @@ SANCTIONED: Final = Signal[FeatureVector](
     of_attempts=True,
     hard=True,
 )
+UNKNOWN: Final = Signal[FeatureVector](
+    "TRS-GEO-04",
+    "country_unknown",
+    Family.GEOGRAPHY,
+    "The counterparty's country of an international wire is not known.",
+    "FATF, Recommendation 16: wires that lack required information need a procedure of their own; weight [P]",
+    _is_unknown,
+    lambda _v, _: "The international wire states no country that can be read, so no list of countries was checked.",
+    of_attempts=True,
+)
 OTHER_COUNTRY: Final = Signal[FeatureVector](
     "TRS-DEC-01",
     "country_outside_declared",
@@ -88,12 +107,13 @@ OTHER_RAIL: Final = Signal[FeatureVector](
     of_attempts=True,
 )
 
-GEOGRAPHY_SIGNALS: Final = (CALLED, MONITORED, SANCTIONED)
+GEOGRAPHY_SIGNALS: Final = (CALLED, MONITORED, SANCTIONED, UNKNOWN)
 DECLARED_SIGNALS: Final = (OTHER_COUNTRY, OTHER_RAIL)
 POINTS: Final = (
     points_when(CALLED.id, 40),
     points_when(MONITORED.id, 12),
     points_when(SANCTIONED.id, 40),
+    points_when(UNKNOWN.id, 20),
     points_when(OTHER_COUNTRY.id, 20),
     points_when(OTHER_RAIL.id, 15),
 )

@@ -39,7 +39,7 @@ _GROUPS: Final[tuple[Group, ...]] = (
     *relationship.GROUPS,
     Group(returns.SIGNALS, returns.may_fire),
     Group(identity.SIGNALS, identity.may_fire),
-    Group(geography.GEOGRAPHY_SIGNALS, geography.is_listed),
+    Group(geography.GEOGRAPHY_SIGNALS, geography.may_fire),
     Group(geography.DECLARED_SIGNALS),
     Group(history.SIGNALS),
     Group(flow.SIGNALS, flow.may_fire),

@@ -83,7 +83,7 @@ def test_given_only_what_is_required_when_created_then_the_rest_has_its_defaults
         ("declaredRails", ["pigeon"], "declaredRails[0]"),
         ("declaredRails", "ach", "declaredRails"),
         ("declaredCountries", ["US", "XX"], "declaredCountries[1]"),
-        ("declaredCountries", ["us"], "declaredCountries[0]"),
+        ("declaredCountries", ["Utopia"], "declaredCountries[0]"),
         ("declaredCountries", ["US"] * 1_001, "declaredCountries"),
         ("declaredMonthlyVolumeCents", 5, "declaredMonthlyVolumeCents"),
         ("declaredMonthlyVolumeCents", "05", "declaredMonthlyVolumeCents"),

@@ -163,6 +163,41 @@ COUNTRIES: Final[dict[str, tuple[str, bank.Data, str | None]]] = {
         bank.an_international_wire(beneficiary_address={"country_code": "USA"}),
         "US",
     ),
+    "three letters of a country on a list": (
+        "swift.outgoing_transfer.submitted",
+        bank.an_international_wire(beneficiary_address={"country_code": "PRK"}),
+        "KP",
+    ),
+    "the usual word for the United Kingdom": (
+        "swift.outgoing_transfer.submitted",
+        bank.an_international_wire(beneficiary_address={"country_code": " uk "}),
+        "GB",
+    ),
+    "of an originator, in Greece": (
+        "swift.incoming_transfer.completed",
+        bank.an_international_wire(is_incoming=True, originator_address={"country_code": "EL"}),
+        "GR",
+    ),
+    "full-width letters": (
+        "swift.outgoing_transfer.submitted",
+        bank.an_international_wire(beneficiary_address={"country_code": "\uff29\uff32"}),
+        "IR",
+    ),
+    "the code of no country": (
+        "swift.outgoing_transfer.submitted",
+        bank.an_international_wire(beneficiary_address={"country_code": "ZZ"}),
+        None,
+    ),
+    "a country that is gone": (
+        "swift.outgoing_transfer.submitted",
+        bank.an_international_wire(beneficiary_address={"country_code": "AN"}),
+        None,
+    ),
+    "unreadable beside a readable one of its bank": (
+        "swift.outgoing_transfer.submitted",
+        bank.an_international_wire(counterparty={"address": {"country_code": "XX"}, "local_bank_country_code": "DE"}),
+        None,
+    ),
     "not a country": (
         "swift.outgoing_transfer.submitted",
         bank.an_international_wire(beneficiary_address={"country_code": "Germany"}),
@@ -220,8 +255,10 @@ OTHER_SIDES: Final[dict[str, tuple[str, bank.Data, tuple[str | None, str | None,
     ),
     "embedded": (
         "realtime.outgoing_transfer.completed",
-        bank.a_realtime_transfer(counterparty={"name": "Ann  Lee", "routing_number": "1", "account_number": "98765"}),
-        ("Ann Lee", "1", "8765"),
+        bank.a_realtime_transfer(
+            counterparty={"name": "Ann  Lee", "routing_number": "021-000-021", "account_number": "98-765"}
+        ),
+        ("Ann Lee", "021000021", "8765"),
     ),
 }
 

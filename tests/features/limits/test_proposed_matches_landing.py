@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.accounts import last_four, routing_number
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
@@ -51,8 +52,8 @@ def questions(draw: st.DrawFn) -> Question:
         number = f"00000{draw(st.integers(6000, 6002))}" if way == "changed" else NUMBERS[at]
         proposed = ProposedCounterparty(
             name="Nobody Known" if way == "stranger" else NAMES[at],
-            routing_number=None if way == "name" else ROUTING[at],
-            account_last4=None if way == "name" else "9999" if way == "stranger" else number[-4:],
+            routing_number=None if way == "name" else routing_number(ROUTING[at]),
+            account_last4=None if way == "name" else "9999" if way == "stranger" else last_four(number),
             country_code=country,
         )
     transfer = ProposedTransfer(

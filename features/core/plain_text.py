@@ -1,0 +1,102 @@
+"""Texts as they are meant, whatever characters they were written with: one reader of names and of numbers.
+
+Names are compared by ``name_key``; the name itself is stored and shown as delivered. Numbers of accounts and banks are
+their letters and digits.
+
+How     NFKC joins the forms of one character: full-width letters, ligatures, accents as separate marks. Characters
+        without a picture are removed. Letters of other scripts that look like Latin ones are read as those, so that
+        such a name is no other name
+Source  Unicode 15: UAX #15 (NFKC), UAX #44 (Default_Ignorable_Code_Point), UTS #39 (confusables.txt)
+"""
+
+from functools import lru_cache
+from itertools import chain
+from typing import Final
+from unicodedata import category, decimal, normalize
+
+_NAMES_REMEMBERED: Final = 8_192  # at most 255 characters each; ASCII names are not remembered
+
+_IGNORABLE: Final = frozenset(
+    map(
+        chr,
+        chain(
+            (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),  # joiners, fillers, the blank of Braille
+            range(0x180B, 0x1810),
+            range(0xFE00, 0xFE10),
+            range(0xE0100, 0xE01F0),
+        ),
+    )
+)
+"""Characters without a picture that have the category of a letter, a mark or a symbol."""
+
+_WITHOUT_PICTURE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+_KEPT: Final = frozenset("LNM")  # letters, numbers and marks: the first letters of the categories
+_BEFORE_NFKC: Final = {ord(each): None for each in "´ʹʺʻʼʽʾʿˈˊˋ"} | str.maketrans("Ϲϲİ", "CcI")
+"""Apostrophes in the category of letters, and letters that look like Latin ones before NFKC only."""
+
+_LIKE_LATIN: Final = (
+    # Cyrillic
+    "ЅS ІI ЈJ АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX Ьb ҮY ҺH ԌG ԜW ѴV Ӏl аa вb гr еe кk мm нh оo рp сc тt уy хx ѕs іi јj "
+    "үy һh ҽe ӏl ԁd ԛq ԝw ѡw ѵv "
+    # Greek
+    "ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX ϜF ͿJ ϺM αa βb γy εe ηn ιi κk νv οo ρp σo τt υu χx ϳj "
+    # Armenian, Coptic and Georgian
+    "ՍU ՏS ՕO աw գq զq հh ոn ռn սu ցg քf օo ⲎH ⲒI ⲔK ⲘM ⲚN ⲞO ⲢP ⲤC ⲦT ⲨY ⲬX ⳐL ⲅr ⲟo ⲣp ⲥc ყy ჿo "
+    # Cherokee
+    "ᎠD ᎡR ᎢT ᎩY ᎪA ᎫJ ᎬE ᎳW ᎷM ᎻH ᎽY ᏀG ᏃZ ᏒR ᏔW ᏕS ᏙV ᏚS ᏞL ᏟC ᏢP ᏦK ᏳG ᏴB Ꭵi Ꮒh Ꮟb Ꮷd ꭵi ꮁr ꮃw ꮓz ꮩv ꮪs ꮯc "
+    # Lisu
+    "ꓐB ꓑP ꓒd ꓓD ꓔT ꓖG ꓗK ꓙJ ꓚC ꓜZ ꓝF ꓟM ꓠN ꓡL ꓢS ꓣR ꓦV ꓧH ꓪW ꓫX ꓬY ꓮA ꓰE ꓲI ꓳO ꓴU "
+    # Latin letters of phonetic alphabets, and the dotless i
+    "ıi ɑa ɡg ɣy ɩi ɪi ɯw ʋu ʏy ƽs ƦR ǀl ᴄc ᴏo ᴑo ᴜu ᴠv ᴡw ᴢz ꜱs"
+)
+_LATIN_OF: Final = {ord(pair[0]): pair[1] for pair in _LIKE_LATIN.split()}
+_NOT_LETTERS_OR_DIGITS: Final = bytes(code for code in range(128) if not chr(code).isalnum())
+
+
+def without_invisible(text: str) -> str:
+    """The text in form NFKC, without characters that have no picture; tabs and line breaks become spaces."""
+    if text.isascii() and text.isprintable():
+        return text
+    plain = "".join(" " if each.isspace() else each for each in normalize("NFKC", text))
+    return "".join(each for each in plain if category(each) not in _WITHOUT_PICTURE and each not in _IGNORABLE)
+
+
+def letters_and_digits(number: str) -> str:
+    """A number of an account or a bank without the characters between its groups, in capital letters.
+
+    >>> letters_and_digits("DE89 3704 0044 0532 0130 00"), letters_and_digits("744-5678-99")
+    ('DE89370400440532013000', '744567899')
+    """
+    if number.isascii():
+        return number.encode().translate(None, _NOT_LETTERS_OR_DIGITS).decode().upper()
+    plain = "".join(str(decimal(each, each)) for each in without_invisible(number))  # digits of all scripts
+    return "".join(filter(str.isalnum, plain)).upper()
+
+
+def name_key(name: str) -> str:
+    r"""A name as it is compared: its letters and digits, without case. Two names with one key are the same name.
+
+    >>> name_key("Cedar Freight, L.L.C."), name_key("CEDAR  FREIGHT LLC"), name_key("C\u0435dar Freight LLC")
+    ('cedarfreightllc', 'cedarfreightllc', 'cedarfreightllc')
+    """
+    if name.isascii():
+        return name.lower().encode().translate(None, _NOT_LETTERS_OR_DIGITS).decode() or name
+    return _key_of_any(name)
+
+
+@lru_cache(maxsize=_NAMES_REMEMBERED)
+def _key_of_any(name: str) -> str:
+    plain = without_invisible(name.translate(_BEFORE_NFKC))
+    key = "".join(map(_as_latin, plain.split())).casefold()
+    kept = (each for each in key if category(each)[0] in _KEPT)
+    return normalize("NFKC", "".join(kept)) or plain or name  # a name of symbols alone is its symbols
+
+
+def _as_latin(word: str) -> str:
+    """A word with Latin letters for the letters that look like them.
+
+    Within a word that has Latin letters each letter counts as it looks. A word of another script alone counts as its
+    capitals look, so that its case does not matter: of eta, the capital looks like an H and the small letter like an n.
+    """
+    is_mixed = any(each.isascii() and each.isalpha() for each in word)
+    return (word if is_mixed else word.upper()).translate(_LATIN_OF)

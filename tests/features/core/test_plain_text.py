@@ -1,0 +1,162 @@
+"""Names, numbers and countries as they are meant."""
+
+from unicodedata import normalize
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearhold.features.core.accounts import last_four, routing_number
+from clearhold.features.core.countries import COUNTRIES, country_of
+from clearhold.features.core.plain_text import letters_and_digits, name_key
+
+PAYEE = "Cedar Freight LLC"
+DISGUISES = {
+    "case": "CEDAR freight llc",
+    "double spaces": "Cedar  Freight   LLC",
+    "no-break space": "Cedar\xa0Freight LLC",
+    "tab and line break": "Cedar\tFreight\nLLC",
+    "zero-width space at the end": "Cedar Freight LLC\u200b",
+    "zero-width space inside": "Ce\u200bdar Freight LLC",
+    "word joiner": "Cedar\u2060 Freight LLC",
+    "embedding marks": "\u202aCedar Freight LLC\u202c",
+    "soft hyphen": "Ce\xaddar Freight LLC",
+    "byte order mark": "\ufeffCedar Freight LLC",
+    "variation selector": "Cedar\ufe0f Freight LLC",
+    "combining grapheme joiner": "Ceda\u034fr Freight LLC",
+    "Hangul filler": "Cedar\u3164 Freight LLC",
+    "tag characters": "Cedar Freight LLC\U000e0041",
+    "control character": "Cedar\x01 Freight LLC",
+    "comma and full stop": "Cedar Freight, L.L.C.",
+    "full-width letters": "Ｃｅｄａｒ Freight LLC",
+    "mathematical letters": "𝐂𝐞𝐝𝐚𝐫 Freight LLC",
+    "Cyrillic e": "C\u0435dar Freight LLC",
+    "Cyrillic capitals": "\u0421\u0415DAR FR\u0415IG\u041d\u0422 LL\u0421",
+    "Greek capital eta": "CEDAR FREIG\u0397T LLC",
+    "Greek lunate sigma": "\u03f9edar Freight LLC",
+    "Armenian letter": "Cedar Frei\u0581ht LLC",
+    "Cherokee letter": "\u13dfedar Freight LLC",
+    "script g": "Cedar Frei\u0261ht LLC",
+    "dotless i": "Cedar Fre\u0131ght LLC",
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_given_a_disguised_name_then_it_is_the_same_name(disguise: str) -> None:
+    assert name_key(DISGUISES[disguise]) == name_key(PAYEE)
+
+
+@pytest.mark.parametrize(
+    "name", ["Cedar Fright LLC", "Cedar Freight Ltd", "Cedar Freight LLC 2", "Cédar Freight LLC", "Sedar Freight LLC"]
+)
+def test_given_other_letters_then_it_is_another_name(name: str) -> None:
+    assert name_key(name) != name_key(PAYEE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Olmo Café", normalize("NFD", "Olmo Café")),
+        ("O'Brien & Sons", "O\u2019Brien & Sons"),
+        ("O'Brien & Sons", "O\u02bcBrien & Sons"),
+        ("Straße 7", "STRASSE 7"),
+        ("İstanbul Gıda", "ISTANBUL GIDA"),
+        ("ΑΘΗΝΑ ΝΙΚΗ", "Αθηνα Νικη"),
+        ("НОВА МОВА", "Нова мова"),
+        ("中国银行", "中国银行\u200b"),
+    ],
+)
+def test_given_one_name_in_two_spellings_then_it_is_the_same_in_every_script(one: str, other: str) -> None:
+    assert name_key(one) == name_key(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("***", "..."), ("\u200b", "\u200b\u200b"), ("中国银行", "中国人民")])
+def test_given_names_without_a_latin_letter_then_they_stay_apart(one: str, other: str) -> None:
+    assert name_key(one) != name_key(other)
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_given_any_name_then_its_key_is_a_text_and_case_does_not_matter_to_it(name: str) -> None:
+    assert name_key(name)
+    assert name_key(name.swapcase()) == name_key(name.swapcase().swapcase().swapcase())
+    assert name_key(f" {name}\u200b") == name_key(name) or not any(map(str.isalnum, name))
+
+
+@pytest.mark.parametrize(
+    ("number", "last4"),
+    [
+        ("744-5678-99", "7899"),
+        ("DE89 3704 0044 0532 0130 00", "3000"),
+        ("7899\t", "7899"),
+        ("12.34.56.78", "5678"),
+        ("７４４５６７８９９", "7899"),
+        ("744\u2011567\u200b899", "7899"),
+        ("gb29nwbk601331926819ab", "19AB"),
+        ("99", "99"),
+        ("--", None),
+        ("", None),
+    ],
+)
+def test_given_an_account_number_in_print_then_its_last_four_are_of_the_number(number: str, last4: str | None) -> None:
+    assert last_four(number) == last4
+
+
+@pytest.mark.parametrize(
+    ("number", "routing"),
+    [
+        ("021000021", "021000021"),
+        ("021000021 ", "021000021"),
+        ("021-000-021", "021000021"),
+        ("0210 0002 1", "021000021"),
+        ("０２１０００021", "021000021"),
+        ("\u0660\u0662\u0661\u0660\u0660\u0660\u0660\u0662\u0661", "021000021"),
+        ("deutdeff", "DEUTDEFF"),
+        ("DEUTDEFFXXX", "DEUTDEFF"),
+        ("DEUTDEFF500", "DEUTDEFF500"),
+        ("21000021", None),
+        ("0210000210", None),
+        ("02100002A", None),
+        ("n/a", None),
+        ("", None),
+    ],
+)
+def test_given_a_routing_number_then_it_has_nine_digits_or_is_a_bic(number: str, routing: str | None) -> None:
+    assert routing_number(number) == routing
+
+
+@given(st.integers(0, 999_999_999), st.lists(st.sampled_from([" ", "-", ".", "\t", "\xa0", "\u2013"]), max_size=8))
+def test_given_any_characters_between_the_digits_then_the_bank_is_the_same(number: int, between: list[str]) -> None:
+    digits = f"{number:09}"
+    written = "".join(f"{digit}{separator}" for digit, separator in zip(digits, [*between, *[""] * 9], strict=False))
+
+    assert letters_and_digits(written) == routing_number(written) == digits
+
+
+@pytest.mark.parametrize(
+    ("code", "country"),
+    [
+        ("IRN", "IR"),
+        ("PRK", "KP"),
+        ("USA", "US"),
+        ("gbr", "GB"),
+        ("UK", "GB"),
+        ("EL", "GR"),
+        ("GB ", "GB"),
+        ("\tde\n", "DE"),
+        ("ＣＵ", "CU"),
+        ("ZZ", None),
+        ("XX", None),
+        ("AN", None),
+        ("YUG", None),
+        ("Iran", None),
+        ("", None),
+        ("I R", None),
+    ],
+)
+def test_given_a_code_then_it_is_the_country_that_it_means(code: str, country: str | None) -> None:
+    assert country_of(code) == country
+
+
+def test_given_the_table_then_it_has_all_249_countries_and_kosovo_once() -> None:
+    assert len(COUNTRIES) == 250
+    assert {country_of(code) for code in COUNTRIES} == COUNTRIES
