@@ -46,6 +46,7 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
 def bring_card_into_force(program: ProgramState, version: ActiveVersion, position: EntryPosition, emit: Emit) -> None:
     """Score with a card from this entry on, or beside it; a card in shadow decides nothing, so no record cites it."""
     in_force = program.scorecards.activate(version, position.offset)
+    program.arrivals.scores_changed |= len(program.transfers) > 0
     if in_force is not None and prefix_of(version.version) == SCORECARD:
         emit(policy_row(program, in_force, position))
 

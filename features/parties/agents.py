@@ -55,6 +55,7 @@ def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: E
     digest = _digest_of(entry.body)
     if digest == facts.body_digest or position.event_at < facts.order:
         return ()
+    program.arrivals.is_late |= len(program.transfers) > 0  # an agent counts from the beginning
     was_hit = facts.screening == HIT
     facts.body_digest, facts.order = digest, position.event_at
     for name in _FACTS:
@@ -80,6 +81,7 @@ def apply_profile(program: ProgramState, item: ProfileItem, entry: LogEntry, emi
     if stored is not None and day and day < stored.day:
         return ()
     is_changed = program.agents.screen(item.wallet, Screened(item.screening, item.verification_status, day))
+    program.arrivals.is_late |= is_changed and len(program.transfers) > 0
     listed: list[Listed] = []
     for index in program.agents.holders(item.wallet):
         if item.screening == HIT and not program.agents.is_hit(index):

@@ -26,6 +26,7 @@ from clearhold.features.state.program import ProgramState
 def apply_step(program: ProgramState, step: BackfillStep, position: EntryPosition, emit: Emit) -> None:
     """Apply one entry of a backfill."""
     started_offset = step.progress.started_offset or position.offset
+    program.arrivals.scores_changed |= bool(step.rescored or step.evaluate)
     for rescored in step.rescored:
         _replace_score(program, rescored, step.progress.feature_version, position, emit, started_offset=started_offset)
     if step.evaluate is not None:

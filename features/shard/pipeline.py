@@ -73,6 +73,8 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     stored = program.events.get(key)
     earlier = earlier_result(stored, checksum)
     event_at = event_time(created_at, appended_at=entry.appended_at)
+    if earlier is not EventResult.DUPLICATE:
+        program.arrivals.note(event_at)
     if earlier is not None:
         outcome = EventOutcome(earlier)
     else:

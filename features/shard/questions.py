@@ -208,6 +208,24 @@ class ReadCard(msgspec.Struct, frozen=True, tag=True):
         return CardInForce(*program.scorecards.in_force())
 
 
+class Arrived(msgspec.Struct, frozen=True):
+    """The offset of the program's newest entry, and whether its vectors may differ from those of facts in order."""
+
+    newest_offset: int
+    needs_replay: bool
+
+
+class ReadArrivals(msgspec.Struct, frozen=True, tag=True):
+    """The order in which the program's facts arrived; see ``features/state/arrivals.py``."""
+
+    def answer(self, program: ProgramState) -> Arrived:
+        arrivals = program.arrivals
+        depends_on_scores = arrivals.scores_changed and any(
+            actor.profile.words.requires_screening is not None for actor in program.actors
+        )
+        return Arrived(arrivals.newest_offset, arrivals.is_late or depends_on_scores)
+
+
 class ReadDays(msgspec.Struct, frozen=True, tag=True):
     """The program's totals over the days [first, upto), counted since the epoch, as known now."""
 
@@ -238,6 +256,7 @@ AnyQuestion = (
     | ReadAutonomy
     | LackingPolicies
     | ReadCard
+    | ReadArrivals
     | ReadDays
     | AgentTotals
 )
@@ -253,6 +272,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     ReadAutonomy: ProgramAutonomy,
     LackingPolicies: tuple[str, ...],
     ReadCard: CardInForce,
+    ReadArrivals: Arrived,
     ReadDays: DayTotals,
     AgentTotals: tuple[tuple[int, int], ...],
 }

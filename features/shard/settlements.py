@@ -96,6 +96,7 @@ def _land_or_refuse(program: ProgramState, item: SettlementItem, entry: LogEntry
         return agent
     _meet_payer(program, item)
     at = event_time(item.settled_at, appended_at=entry.appended_at)
+    program.arrivals.note(at)
     position = EntryPosition(entry.shard, entry.offset, at, entry.appended_at)
     snapshot = _snapshot(item, agent)
     landed = land(program, snapshot, position)

@@ -16,12 +16,13 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.log_entry import LogEntry, shard_of
+from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.shard.appliers import APPLIERS
 from clearhold.features.shard.pipeline import quarantine_row
 from clearhold.features.state.program import ProgramState
 
+_BACKFILL: Final = EntryKind.BACKFILL.value
 _PART: Final = msgspec.msgpack.Decoder(tuple[str, str, msgspec.Raw])
 
 
@@ -65,7 +66,10 @@ class ShardState:
             return
         body = applier.decode(entry.body)
         if not applier.to_every_program:
-            applier.apply(self.program(entry.program_id), body, entry, emit)
+            program = self.program(entry.program_id)
+            applier.apply(program, body, entry, emit)
+            if entry.kind != _BACKFILL:
+                program.arrivals.newest_offset = entry.offset
             return
         for program in self.programs.values():
             applier.apply(program, body, entry, emit)

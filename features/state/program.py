@@ -17,6 +17,7 @@ from clearhold.features.state.account_book import AccountBook
 from clearhold.features.state.action_book import ActionBook
 from clearhold.features.state.agent_book import AgentBook
 from clearhold.features.state.alert_book import AlertBook
+from clearhold.features.state.arrivals import Arrivals
 from clearhold.features.state.card_table import CardTable
 from clearhold.features.state.closing_evidence import ClosingEvidence
 from clearhold.features.state.counted_lines import CountedLines
@@ -52,6 +53,7 @@ class ProgramState:
         self.slug = ""
         self.declarations: list[tuple[int, Declared]] = []
         self.events = IdIndex()
+        self.arrivals = Arrivals()
         self.transfers = TransferTable()
         self.strings = StringTable()
         self.kri_windows = KriWindows(self.transfers, self.strings, self.declared_at)
@@ -218,7 +220,7 @@ class ProgramState:
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The state in parts small enough to be encoded one by one."""
-        yield "program", (self.id, self.tenant_id, self.slug, self.declarations)
+        yield "program", (self.id, self.tenant_id, self.slug, self.declarations, self.arrivals.dump())
         yield "baseline", self.baseline.dump()
         yield "originated", self.originated.dump()
         yield "unauthorized", self.unauthorized.dump()
@@ -296,7 +298,8 @@ class ProgramState:
         loaders[part](dumped)
 
     def _load_program(self, dumped: Any) -> None:
-        _, self.tenant_id, self.slug, declarations = dumped
+        _, self.tenant_id, self.slug, declarations, arrivals = dumped
+        self.arrivals.load(arrivals)
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
 
     def _load_series(self, dumped: Any) -> None:

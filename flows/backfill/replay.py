@@ -1,22 +1,26 @@
-"""Scores transfers whose stored vectors have another feature version: replays the program's log into a second state.
+"""Scores the transfers of a program from its facts: applies its log, in the order of own time, to a second state.
 
-The scorings go to an unnamed temporary file until the whole log has been read, because only then is it known which
-scoring of a transfer is its last. For that time the program's state is in memory a second time.
+For programs with facts that arrived late, and for stored vectors of another feature version. The entries are applied by
+the code that applies the stream. The scorings go to an unnamed temporary file until the whole log has been applied,
+because only then is it known which scoring of a transfer is its last. For that time the program's state is in memory a
+second time. Only the scorings that differ from the stored ones are results.
 """
 
 import struct
 import time
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from threading import Event
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 import msgspec
 
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.entries.backfill import Rescored
-from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.measurement.rescored import replayed
+from clearhold.features.measurement.rescored import replayed, rescored
+from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.shard import ShardState
+from clearhold.flows.backfill.ordered_log import OrderedLog
 
 LONGEST_REST_S: Final = 0.02
 
@@ -38,59 +42,82 @@ class Throttle:
         self._began, self._ran = time.monotonic(), time.thread_time()
 
 
-_FRAME: Final = struct.Struct("<qI")
+_FRAME: Final = struct.Struct("<q16sI")
+_DIGEST_BYTES: Final = 16
 _SLICE_ENTRIES: Final = 20
-_BACKFILL: Final = EntryKind.BACKFILL.value
+_ENCODE: Final = msgspec.json.Encoder().encode
+_PATHS: Final = msgspec.json.Decoder(PathOffsets)
 
 
 class LogReplay:
-    """One program's log, read once. Used by one thread at a time; the caller closes the file."""
+    """One program's log, applied once. Used by one thread at a time; the caller closes the file."""
 
-    def __init__(self, shard: int, program_id: str, scorings: BinaryIO) -> None:
+    def __init__(self, shard: int, program_id: str, log: OrderedLog, scorings: IO[bytes]) -> None:
         self._state = ShardState(shard)
         self._program = self._state.program(program_id)
         self._program.runs_detectors = False
-        self._scorings = scorings
-        self._is_chosen = bytearray()
+        self._log, self._scorings = log, scorings
+        self._stored = bytearray()  # the digest of the stored scoring of each transfer; zero without one
 
-    def read(self, history: Iterable[LogEntry], *, stopping: Event) -> None:
-        """Apply the log, without the steps of earlier backfills."""
+    def run(self, *, stopping: Event) -> None:
+        """Apply the log."""
         giving_way = Throttle()
-        for number, entry in enumerate(history):
+        self._log.own_times.declare_owners(self._program)
+        for number, entry in enumerate(self._log.entries()):
             if stopping.is_set():
                 return
-            if entry.kind != _BACKFILL:
-                self._state.apply(entry, self._store)
+            self._state.apply(entry, self._store)
             if number % _SLICE_ENTRIES == 0:
                 giving_way.rest()
+        self._stored = bytearray(len(self._program.transfers) * _DIGEST_BYTES)
 
-    def choose(self, transfer_ids: Iterable[list[str]]) -> int:
-        """Choose the transfers to score; returns how many of them are not in the log."""
-        self._is_chosen = bytearray(len(self._program.transfers))
-        unknown = 0
-        for transfer_id in (each for some in transfer_ids for each in some):
-            row = self._program.transfers.row_of(transfer_id)
-            if row is None:
-                unknown += 1
-            else:
-                self._is_chosen[row] = True
+    def compare(self, stored: Iterable[TransferFeaturesRow], card: TransferCard) -> tuple[int, list[Rescored]]:
+        """Note the stored scorings; returns how many are of no transfer in the log, and those that a card changes."""
+        unknown, results = 0, list[Rescored]()
+        for row in stored:
+            index = self._program.transfers.row_of(row.transfer_id)
+            if index is not None:
+                self._stored[index * _DIGEST_BYTES : (index + 1) * _DIGEST_BYTES] = _digest_of(row)
+                continue
+            unknown += 1
+            result = rescored(row, card) if row.feature_version == FEATURE_VERSION else None
+            if result is not None:
+                results.append(result)
+        return unknown, results
+
+    def results(self, after: int) -> Iterator[tuple[int, Rescored | None]]:
+        """The last scoring of each stored transfer, None where it is the stored one, by its number after ``after``."""
         self._scorings.seek(0)
-        return unknown
-
-    def results(self, after: int) -> Iterator[tuple[int, Rescored]]:
-        """The last scoring of each chosen transfer, with its offset, in log order after ``after``."""
         transfers = self._program.transfers
         while head := self._scorings.read(_FRAME.size):
-            offset, size = _FRAME.unpack(head)
+            number, digest, size = _FRAME.unpack(head)
             encoded = self._scorings.read(size)
-            if offset <= after:
+            if number <= after:
                 continue
             result = msgspec.msgpack.decode(encoded, type=Rescored)
-            row = transfers.row_of(result.transfer_id)
-            if row is not None and self._is_chosen[row] and transfers.read(row).scored_offset == offset:
-                yield offset, result
+            index = transfers.row_of(result.transfer_id)
+            if index is None or transfers.read(index).scored_offset != number:
+                continue
+            stored = self._stored[index * _DIGEST_BYTES : (index + 1) * _DIGEST_BYTES]
+            if any(stored):
+                yield number, None if stored == digest else result
 
     def _store(self, row: msgspec.Struct) -> None:
         if isinstance(row, TransferFeaturesRow):
+            if row.paths is not None:
+                row = msgspec.structs.replace(row, paths=self._in_log(row.paths))
             encoded = msgspec.msgpack.encode(replayed(row))
-            self._scorings.write(_FRAME.pack(row.offset, len(encoded)) + encoded)
+            self._scorings.write(_FRAME.pack(row.offset, _digest_of(row), len(encoded)) + encoded)
+
+    def _in_log(self, paths: str) -> str:
+        """The same paths, as offsets of the log."""
+        read, offset_of = _PATHS.decode(paths), self._log.offset_of
+        hops, trip = tuple(map(offset_of, read.layering_hops)), tuple(map(offset_of, read.round_trip))
+        return _ENCODE(PathOffsets(hops, trip)).decode()
+
+
+def _digest_of(row: TransferFeaturesRow) -> bytes:
+    """Of all that a scoring states; a stored one of another feature version equals none."""
+    stated = (row.taken_at, row.score_version, row.score, row.n, row.confidence, row.degraded, row.reasons, row.paths)
+    is_present = row.feature_version == FEATURE_VERSION
+    return blake2b(msgspec.msgpack.encode((is_present, stated, row.vector)), digest_size=_DIGEST_BYTES).digest()

@@ -1,15 +1,15 @@
 """Backfills of this process: one at a time, one a program and kind of subject, resumed after a crash.
 
-A request joins the waiting or running backfill of its program and kind: transfers that arrive after its start are
-scored by the same scorer. A backfill continues when its caller disconnects, ends with the process, and is resumed by
-the next one.
+A request joins the waiting or running backfill of its program and kind, unless entries of the program came after the
+start of that one: then it gets the next backfill, which takes them in. A backfill continues when its caller
+disconnects, ends with the process, and is resumed by the next one.
 """
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import msgspec
@@ -19,7 +19,7 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.backfill import ActorsRescored, Progress, Stage, Subjects
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
-from clearhold.features.shard.questions import CardInForce, Owner, ReadCard
+from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals, ReadCard
 from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
 from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
@@ -32,7 +32,16 @@ STOPPING: Final = "The service is stopping; the scores are given again after its
 THREADS: Final = 4  # one reads while others score, or wait for the processes that do
 ACTOR_SCORERS: Final = f"{ers_v1.VERSION} {crs_v1.VERSION} {ars_v1.VERSION}"
 
+_UNTIL_STARTED_S: Final = 0.005
+
 Key = tuple[str, Subjects]
+
+
+class UnderWay(NamedTuple):
+    key: Key
+    steps: BackfillSteps
+    task: asyncio.Task[Progress]
+
 
 log = structlog.get_logger()
 
@@ -53,7 +62,7 @@ class BackfillService:
         self._rows = BackfillRows(database)
         self._workers = Workers(THREADS, "backfill")
         self._turn = asyncio.Lock()
-        self._under_way: dict[Key, asyncio.Task[Progress]] = {}
+        self._under_way: dict[str, UnderWay] = {}  # by id, oldest first
         self._stopped = False
         self.counts = BackfillCounts()
 
@@ -70,14 +79,14 @@ class BackfillService:
         """Resume the backfills that an earlier process left unfinished; called once its log entries are committed."""
         for row in await self._workers.run(self._rows.unfinished):
             key = (row.program_id, Subjects(row.subjects))
-            if key not in self._under_way and not self._stopped:
+            if row.id not in self._under_way and not self._stopped:
                 log.info("backfill_resumes", backfill_id=row.id, program_id=row.program_id, done=row.done)
                 self._begin(row.tenant_id, key, msgspec.convert(row, Progress, from_attributes=True))
 
     async def resume_all(self) -> None:
         """Resume, and wait for all to end; raises when one failed, which can be resumed again."""
         await self.resume()
-        under_way = [*self._under_way.values()]
+        under_way = [each.task for each in self._under_way.values()]
         if under_way:
             await asyncio.wait(under_way)
         for task in under_way:
@@ -90,13 +99,13 @@ class BackfillService:
             return
         self._stopped = True
         self._workers.stopping.set()
-        for task in self._under_way.values():
-            task.cancel()
+        for each in self._under_way.values():
+            each.task.cancel()
 
     async def stop(self) -> None:
         """Cancel, and return when no backfill is under way."""
         self.cancel()
-        await end(self._under_way.values())
+        await end(each.task for each in self._under_way.values())
         self._workers.close()
 
     async def _result(self, tenant_id: str, program_id: str, subjects: Subjects, backfill_id: str | None) -> Progress:
@@ -104,15 +113,37 @@ class BackfillService:
         fresh = Progress(
             id=backfill_id or self._new_id(), subjects=subjects, score_version="", feature_version=FEATURE_VERSION
         )
-        if key not in self._under_way and not self._stopped:
+        if self._newest(key) is None and not self._stopped:
             earlier = await self._workers.run(self._earlier, tenant_id, key, fresh.id)
             if earlier is not None and earlier.stage == Stage.DONE:
                 return earlier
             fresh = earlier or fresh
+            if fresh.started_offset and await self._is_overtaken(program_id, fresh):
+                fresh = msgspec.structs.replace(fresh, started_offset=0)  # it starts over under its id
+        joined = self._under_way.get(fresh.id) or await self._joinable(key)
         if self._stopped:
             raise UnavailableError(STOPPING, ErrorCode.STARTING)
-        task = self._under_way.get(key) or self._begin(tenant_id, key, fresh)
-        return await result_of(task, STOPPING)
+        return await result_of((joined or self._begin(tenant_id, key, fresh)).task, STOPPING)
+
+    async def _joinable(self, key: Key) -> UnderWay | None:
+        """The newest backfill of the key, if it takes in everything that was delivered so far."""
+        while (newest := self._newest(key)) is not None:
+            if self._stopped or not newest.steps.is_started:
+                return newest
+            if not newest.steps.progress.started_offset:
+                await asyncio.sleep(_UNTIL_STARTED_S)
+                continue
+            is_overtaken = await self._is_overtaken(key[0], newest.steps.progress)
+            if self._newest(key) is newest:
+                return None if is_overtaken else newest
+        return None
+
+    def _newest(self, key: Key) -> UnderWay | None:
+        return next((each for each in reversed(self._under_way.values()) if each.key == key), None)
+
+    async def _is_overtaken(self, program_id: str, progress: Progress) -> bool:
+        """Whether entries of the program came after the start of a backfill."""
+        return (await self._owner.query(program_id, ReadArrivals())).value.newest_offset > progress.started_offset
 
     def _earlier(self, tenant_id: str, key: Key, backfill_id: str) -> Progress | None:
         """The backfill of that id, else one that an earlier process left unfinished."""
@@ -121,14 +152,15 @@ class BackfillService:
         row = by_id or next(left, None)
         return None if row is None else msgspec.convert(row, Progress, from_attributes=True)
 
-    def _begin(self, tenant_id: str, key: Key, progress: Progress) -> asyncio.Task[Progress]:
+    def _begin(self, tenant_id: str, key: Key, progress: Progress) -> UnderWay:
         steps = BackfillSteps(self._log, tenant_id, key[0], progress)
-        task = self._under_way[key] = asyncio.create_task(self._run(steps))
-        task.add_done_callback(lambda _: self._ended(key, task))
-        return task
+        task = asyncio.create_task(self._run(steps))
+        begun = self._under_way[progress.id] = UnderWay(key, steps, task)
+        task.add_done_callback(lambda _: self._ended(progress.id, task))
+        return begun
 
-    def _ended(self, key: Key, task: asyncio.Task[Progress]) -> None:
-        del self._under_way[key]
+    def _ended(self, backfill_id: str, task: asyncio.Task[Progress]) -> None:
+        del self._under_way[backfill_id]
         if not task.cancelled():
             task.exception()  # Retrieved and logged: it may have no caller left.
 
@@ -176,6 +208,7 @@ class BackfillService:
         return TransferBackfill(
             steps,
             step_log=self._log,
+            owner=self._owner,
             database=self._database,
             workers=self._workers,
             counts=self.counts,

@@ -1,15 +1,16 @@
 """Scores every transfer of a program again: from its stored vector, or by a replay of the log.
 
-start ─▶ committed ─▶ newest stored scorings ─▶ of this feature version: scored page by page ─▶ changes ──────────▶ log
-                                             └▶ of other versions: the log replayed ─▶ the last scorings ─────────▶ log
+start ─▶ committed ─▶ newest stored scorings ─▶ facts came in order: the vectors scored page by page ─▶ changes ──▶ log
+                                             └▶ some came late: the log applied in its own time's order ─▶ changes ▶ log
+
+Vectors of another feature version are replaced by a replay as well. The condition: ``features/state/arrivals.py``.
 
 The stream continues meanwhile: threads read and replay at low priority, separate processes score.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
@@ -20,8 +21,9 @@ import structlog
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.measurement.rescored import scored_with
-from clearhold.features.shard.questions import CardInForce
+from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals
 from clearhold.flows.backfill.collector import BackfillCounts
+from clearhold.flows.backfill.ordered_log import OrderedLog
 from clearhold.flows.backfill.page_scoring import PageScoring
 from clearhold.flows.backfill.replay import LogReplay
 from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
@@ -47,14 +49,16 @@ class TransferBackfill:
         steps: BackfillSteps,
         *,
         step_log: StepLog,
+        owner: Owner,
         database: duckdb.DuckDBPyConnection,
         workers: Workers,
         counts: BackfillCounts,
         folder: Path,
         card: CardInForce,
     ) -> None:
-        self._steps, self._log, self._database = steps, step_log, database
+        self._steps, self._log, self._owner, self._database = steps, step_log, owner, database
         self._workers, self._counts, self._folder, self._card = workers, counts, folder, card
+        self._compiled = card.compiled()
 
     async def run(self) -> None:
         steps, workers = self._steps, self._workers
@@ -66,15 +70,16 @@ class TransferBackfill:
             feature_version=FEATURE_VERSION,
         ) as newest:
             await workers.run(newest.find, interrupt=newest.interrupt)
+            arrived = (await self._owner.query(steps.program_id, ReadArrivals())).value
             steps.note(total=newest.total)
-            if not steps.progress.replaying:
-                await self._score_stored(newest)
-            if newest.current < newest.total:
+            if newest.others or arrived.needs_replay or steps.progress.replaying:
                 await self._replay(newest)
+            else:
+                await self._score_stored(newest)
 
     async def _score_stored(self, newest: NewestScorings) -> None:
         """Read the next page while others are scored; take the results in the order of the pages."""
-        processes = PROCESSES if newest.current >= PROCESSES_FROM_TRANSFERS else 0
+        processes = PROCESSES if newest.total >= PROCESSES_FROM_TRANSFERS else 0
         async with PageScoring(self._workers, self._card, processes=processes) as scoring:
             under_way: deque[tuple[ScoringPage, asyncio.Task[list[Rescored]]]] = deque()
             after = self._steps.progress.position
@@ -101,21 +106,42 @@ class TransferBackfill:
         self._counts.note_transfers(count, changed=len(results))
 
     async def _replay(self, newest: NewestScorings) -> None:
-        steps, run = self._steps, self._workers.run
-        stopping = self._workers.stopping
-        steps.log_progress("backfill_replays", transfers=newest.total - newest.current)
-        with TemporaryFile(dir=self._folder) as scorings:
-            replay = LogReplay(self._log.shard_of(steps.program_id), steps.program_id, scorings)
+        steps, run, stopping = self._steps, self._workers.run, self._workers.stopping
+        if not steps.progress.replaying:
+            steps.note(replaying=True, position=0, done=0, changed=0)
+        steps.log_progress("backfill_replays")
+        with TemporaryFile(dir=self._folder) as file, TemporaryFile(dir=self._folder) as scorings:
+            ordered = OrderedLog(file)
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
-            await run(lambda: replay.read(history, stopping=stopping))
-            unknown = await run(replay.choose, newest.others())
-            if unknown:
-                log.warning("backfill_cannot_replay", program_id=steps.program_id, transfers=unknown)
-            if not steps.progress.replaying:
-                steps.note(replaying=True, position=0)
-            results, card = replay.results(steps.progress.position), self._card.compiled()
-            while some := await run(lambda: list(islice(results, STEP_TRANSFERS))):
-                at, count = steps.progress, len(some)
-                rescored = tuple(scored_with(card, result) for _, result in some)
-                await steps.add(rescored, done=at.done + count, changed=at.changed + count, position=some[-1][0])
-                self._counts.note_transfers(count, changed=count)
+            await run(lambda: ordered.read(history, stopping=stopping))
+            replay = LogReplay(self._log.shard_of(steps.program_id), steps.program_id, ordered, scorings)
+            await run(lambda: replay.run(stopping=stopping))
+            await self._compare(newest, replay)
+            results = replay.results(steps.progress.position)
+            while some := await run(lambda: _next_of(results)):
+                changed = tuple(scored_with(self._compiled, result) for _, result in some if result is not None)
+                await self._add(changed, count=len(some), position=some[-1][0])
+
+    async def _compare(self, newest: NewestScorings, replay: LogReplay) -> None:
+        """Note the stored scorings; those of transfers that are not in the log are scored from their vectors."""
+        steps, run, after, unknown = self._steps, self._workers.run, 0, 0
+        is_fresh = steps.progress.position == 0
+        while (page := await run(newest.page, after, PAGE_TRANSFERS)) is not None:
+            after = page.upto
+            count, results = await run(replay.compare, page.rows, self._compiled)
+            unknown += count
+            if count and is_fresh:
+                await self._add(results, count=count, position=0)
+        if unknown:
+            log.warning("backfill_cannot_replay", program_id=steps.program_id, transfers=unknown)
+
+
+def _next_of(results: Iterator[tuple[int, Rescored | None]]) -> list[tuple[int, Rescored | None]]:
+    """The next results, up to a page of them or a step of changed ones."""
+    some, changed = list[tuple[int, Rescored | None]](), 0
+    for number, result in results:
+        some.append((number, result))
+        changed += result is not None
+        if changed >= STEP_TRANSFERS or len(some) >= PAGE_TRANSFERS:
+            break
+    return some

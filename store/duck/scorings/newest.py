@@ -18,25 +18,22 @@ import pyarrow as pa
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.store.tables.columns import rows_in, select_list
 
-_IDS_AT_ONCE: Final = 20_000
-
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _NEWEST: Final = """
     CREATE TEMP TABLE newest AS
     SELECT transfer_id, max("offset") AS "offset", arg_max(feature_version, "offset") = ? AS is_current
     FROM transfer_features WHERE tenant_id = ? AND program_id = ? AND "offset" <= ? GROUP BY transfer_id"""
-_OFFSETS: Final = 'SELECT "offset" FROM newest WHERE is_current ORDER BY "offset"'
+_OFFSETS: Final = 'SELECT "offset" FROM newest ORDER BY "offset"'
 _PAGE: Final = f"""
     SELECT {select_list(TransferFeaturesRow)} FROM (
         SELECT * FROM transfer_features WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ?
     ) SEMI JOIN (
-        SELECT transfer_id, "offset" FROM newest WHERE is_current AND "offset" BETWEEN ? AND ?
+        SELECT transfer_id, "offset" FROM newest WHERE "offset" BETWEEN ? AND ?
     ) USING (transfer_id, "offset")"""
-_TOTAL: Final = "SELECT count(*) FROM newest"
+_OTHERS: Final = "SELECT count(*) FROM newest WHERE NOT is_current"
 _OF_TRANSFER: Final = f"""
     SELECT {select_list(TransferFeaturesRow)} FROM transfer_features WHERE transfer_id = ?
     QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1 ORDER BY program_id"""
-_OTHERS: Final = "SELECT transfer_id FROM newest WHERE NOT is_current"
 
 
 def newest_of(connection: duckdb.DuckDBPyConnection, transfer_id: str) -> list[TransferFeaturesRow]:
@@ -61,7 +58,10 @@ class ScoringPage:
 
 
 class NewestScorings:
-    """The newest scoring of each transfer of a program, as of a log offset. Used by one thread, and closed."""
+    """The newest scoring of each transfer of a program, as of a log offset. Used by one thread, and closed.
+
+    ``others`` is the number of those with another feature version.
+    """
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class NewestScorings:
         self._place = [tenant_id, program_id]
         self._offsets: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._parameters = [feature_version, tenant_id, program_id, upto]
-        self.total = 0
+        self.others = 0
 
     def __enter__(self) -> Self:
         return self
@@ -88,27 +88,20 @@ class NewestScorings:
         """Find the newest scorings; call this first."""
         self._cursor.execute(_NEWEST, self._parameters)
         self._offsets = self._cursor.execute(_OFFSETS).fetchnumpy()["offset"]
-        ((self.total,),) = self._cursor.execute(_TOTAL).fetchall()
+        ((self.others,),) = self._cursor.execute(_OTHERS).fetchall()
 
     @property
-    def current(self) -> int:
-        """The number of scorings with the requested feature version."""
+    def total(self) -> int:
         return len(self._offsets)
 
     def page(self, after: int, count: int) -> ScoringPage | None:
-        """The next scorings of that version after an offset."""
+        """The next scorings after an offset."""
         first = int(np.searchsorted(self._offsets, after, side="right"))
         if first >= len(self._offsets):
             return None
         ends = (int(self._offsets[first]), int(self._offsets[min(first + count, len(self._offsets)) - 1]))
         table = self._cursor.execute(_PAGE, [*self._place, *ends, *ends]).to_arrow_table()
         return ScoringPage(table, upto=ends[1])
-
-    def others(self) -> Iterator[list[str]]:
-        """The transfers whose newest scoring has another version."""
-        result = self._cursor.execute(_OTHERS)
-        while ids := [transfer_id for (transfer_id,) in result.fetchmany(_IDS_AT_ONCE)]:
-            yield ids
 
     def interrupt(self) -> None:
         """Interrupt the query of the reading thread."""

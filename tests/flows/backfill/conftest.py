@@ -1,5 +1,6 @@
 """A program with its history, scored and recorded, for whoever scores it again."""
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -23,12 +24,13 @@ EVENTS: Final = 1_500
 
 @pytest.fixture(scope="module")
 def log_bodies() -> list[bytes]:
-    """The program's declaration, then its events."""
+    """The program's declaration, then its events in the order of their own time."""
     declared = Program(id=PROGRAM, tenant_id=TENANT, slug="p", name="P", declared_rails=("ach",))
     bank = SimulatedBank(3)
-    history = [each.body for each in bank.history(UNTIL) if each.program == "remittance"]
+    history = [each.body for each in bank.history(UNTIL) if each.program == "remittance"][:EVENTS]
+    history.sort(key=lambda body: str(json.loads(body)["created_at"]))
     owners = owners_told(bank, "remittance", at=UNTIL - 120 * DAY_US)
-    return [msgspec.json.encode(declared), *owners, *history[:EVENTS]]
+    return [msgspec.json.encode(declared), *owners, *history]
 
 
 @pytest.fixture

@@ -1,0 +1,122 @@
+"""The own time of each log entry of a program, in which a rescoring applies them.
+
+bank event          ``created_at``, at most the append time (ruling 1)
+settlement          its own instant; a later one of the same transfer has no own time
+card, agent, profile  known from the beginning
+first owner         known from the beginning (ruling 37): an account's history belongs to its owner
+others              no own time: they stay behind the newest fact before them, since their effects have own times inside
+
+A log that is in this order leads to the same state when it is replayed in it: ``features/state/arrivals.py``.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from clearhold.features.agents.reading import read_settlement
+from clearhold.features.bank.event_types import event_type
+from clearhold.features.bank.events import ANY_DECODER, EVENT_DECODER
+from clearhold.features.bank.parties import read_account
+from clearhold.features.core.entries.agents import SkipReason
+from clearhold.features.core.entries.commands import OwnerEntry
+from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
+from clearhold.features.policy.bodies import prefix_of
+from clearhold.features.policy.card_book import CARD_PREFIXES
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.series import ALWAYS
+
+_ACCOUNT: Final = "account"
+_KNOWN_ALWAYS: Final = frozenset({EntryKind.AGENT.value, EntryKind.PROFILE.value, EntryKind.AGENT_IMPORT.value})
+_OWNER: Final = msgspec.json.Decoder(OwnerEntry)
+_DIRECTORY: Final = msgspec.json.Decoder(DirectoryEntry)
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    type: str
+    created_at: str
+
+
+class _Version(msgspec.Struct, gc=False):
+    version: str
+
+
+_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_VERSION: Final = msgspec.json.Decoder(_Version)
+
+
+class OwnTimes:
+    """Reads one program's entries in log order. ``first_owners`` are then the accounts' first stated owners."""
+
+    def __init__(self) -> None:
+        self.first_owners: dict[str, tuple[int, str]] = {}  # own time of the statement, and the entity
+        self._newest_at = ALWAYS
+        self._settled = IdIndex()
+
+    def of(self, entry: LogEntry) -> int:
+        """The own time of the next entry; entries of one own time stay in log order."""
+        try:
+            own_at = self._stated(entry)
+        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+            own_at = None  # it is set aside when it is applied
+        if own_at is None:
+            return self._newest_at
+        self._newest_at = max(self._newest_at, own_at)
+        return own_at
+
+    def declare_owners(self, program: ProgramState) -> None:
+        """Give each account its first owner, before any entry is applied."""
+        for account_id, (_, entity_id) in self.first_owners.items():
+            program.set_owner(account_id, entity_id, (ALWAYS, ALWAYS))
+
+    def _stated(self, entry: LogEntry) -> int | None:
+        match entry.kind:
+            case EntryKind.BANK:
+                return self._of_event(entry)
+            case EntryKind.SETTLEMENT:
+                return self._of_settlement(entry)
+            case EntryKind.POLICY:
+                is_card = prefix_of(_VERSION.decode(entry.body).version) in CARD_PREFIXES
+                return ALWAYS if is_card else None
+            case EntryKind.OWNER:
+                owner = _OWNER.decode(entry.body)
+                self._note_owner(owner.account_id, owner.entity_id, entry.appended_at)
+            case EntryKind.DIRECTORY:
+                found = _DIRECTORY.decode(entry.body)
+                if found.kind is DirectoryKind.ACCOUNT:
+                    fetched_at = event_time(found.fetched_at, appended_at=entry.appended_at)
+                    self._note_account("", found.data, fetched_at)
+        return ALWAYS if entry.kind in _KNOWN_ALWAYS else None
+
+    def _of_event(self, entry: LogEntry) -> int | None:
+        envelope = _ENVELOPE.decode(entry.body)
+        created_at = parse_instant(envelope.created_at)
+        if created_at is None:
+            return None
+        own_at, kind = event_time(created_at, appended_at=entry.appended_at), event_type(envelope.type)
+        if kind.family == _ACCOUNT:
+            self._note_account(kind.suffix, EVENT_DECODER.decode(entry.body).data, own_at)
+        return own_at
+
+    def _of_settlement(self, entry: LogEntry) -> int | None:
+        item = read_settlement(entry.body)
+        if isinstance(item, SkipReason):
+            return None
+        key = key_of(item.transfer_id)
+        if self._settled.get(key) is not None:
+            return None
+        self._settled.put(key, 0)
+        return event_time(item.settled_at, appended_at=entry.appended_at)
+
+    def _note_account(self, suffix: str, raw: msgspec.Raw, own_at: int) -> None:
+        data: Any = ANY_DECODER.decode(raw)
+        account = read_account(suffix, data) if isinstance(data, dict) else None
+        if account is not None and account.owner_id is not None:
+            self._note_owner(account.id, account.owner_id, own_at)
+
+    def _note_owner(self, account_id: str, entity_id: str, own_at: int) -> None:
+        known = self.first_owners.get(account_id)
+        if known is None or own_at < known[0]:
+            self.first_owners[account_id] = (own_at, entity_id)

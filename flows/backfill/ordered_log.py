@@ -1,0 +1,62 @@
+"""One program's log in the order of its facts' own time: read once from segments and Redis, then handed out sorted.
+
+Entries lie in an unnamed temporary file; memory has their own times and places, 16 bytes an entry.
+"""
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator
+from threading import Event
+from typing import IO, Final
+
+import msgspec
+import numpy as np
+
+from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.own_time import OwnTimes
+
+_BACKFILL: Final = EntryKind.BACKFILL.value
+
+
+class OrderedLog:
+    """Used by one thread at a time; the caller closes the file.
+
+    The entries handed out have offsets from 1 on in their new order, as if the log had been written in it;
+    ``offset_of`` is the offset in the log.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.own_times = OwnTimes()
+        self._file = file
+        self._keys, self._ends, self._offsets = array("q"), array("q", [0]), array("q")
+        self._order = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def read(self, history: Iterable[LogEntry], *, stopping: Event) -> None:
+        """Read the log, without the steps of earlier backfills."""
+        encode = msgspec.msgpack.encode
+        for entry in history:
+            if stopping.is_set():
+                return
+            if entry.kind == _BACKFILL:
+                continue
+            encoded = encode(entry)
+            self._file.write(encoded)
+            self._keys.append(self.own_times.of(entry))
+            self._ends.append(self._ends[-1] + len(encoded))
+            self._offsets.append(entry.offset)
+        self._file.flush()
+        self._order = np.argsort(np.frombuffer(self._keys, np.int64), kind="stable")
+
+    def entries(self) -> Iterator[LogEntry]:
+        """All entries, sorted."""
+        decode, handle = msgspec.msgpack.Decoder(LogEntry).decode, self._file.fileno()
+        for number, index in enumerate(self._order.tolist(), 1):
+            start, end = self._ends[index], self._ends[index + 1]
+            entry = decode(os.pread(handle, end - start, start))
+            yield msgspec.structs.replace(entry, offset=number)
+
+    def offset_of(self, number: int) -> int:
+        return self._offsets[int(self._order[number - 1])]
