@@ -69,6 +69,7 @@ class OwnTimes:
     def declare_owners(self, program: ProgramState) -> None:
         """Give each account its first owner, before any entry is applied."""
         for account_id, (_, entity_id) in self.first_owners.items():
+            program.accounts.note(account_id, (ALWAYS, ALWAYS))
             program.set_owner(account_id, entity_id, (ALWAYS, ALWAYS))
 
     def _stated(self, entry: LogEntry) -> int | None:

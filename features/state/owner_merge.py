@@ -37,11 +37,11 @@ def set_first_owner(
     if entity_id is None:
         return NOTHING_LEARNT
     is_first = program.accounts.owner_of(account_id) is None
-    is_named = program.entity(entity_id) is None and program.counterparties.get(entity_id) is not None
     if not program.set_owner(account_id, entity_id, order):
         return NOTHING_LEARNT
     account = program.account_actor(account_id) if is_first else None
-    if account is not None or (is_first and is_named):
+    named = (program.counterparties.get(party_id) for party_id in (account_id, entity_id))
+    if account is not None or (is_first and any(named)):
         program.arrivals.is_late = True  # the account was the owner's before this was stated
     if account is None:
         return OwnerLearnt(is_stored=True, given_history=None)
