@@ -85,10 +85,10 @@ class OwnTimes:
                 owner = _OWNER.decode(entry.body)
                 self._note_owner(owner.account_id, owner.entity_id, entry.appended_at)
             case EntryKind.DIRECTORY:
-                found = _DIRECTORY.decode(entry.body)
-                if found.kind is DirectoryKind.ACCOUNT:
-                    fetched_at = event_time(found.fetched_at, appended_at=entry.appended_at)
-                    self._note_account("", found.data, fetched_at)
+                fetched = _DIRECTORY.decode(entry.body)
+                if fetched.kind is DirectoryKind.ACCOUNT:
+                    fetched_at = event_time(fetched.fetched_at, appended_at=entry.appended_at)
+                    self._note_account("", fetched.data, fetched_at)
         return ALWAYS if entry.kind in _KNOWN_ALWAYS else None
 
     def _of_event(self, entry: LogEntry) -> int | None:
