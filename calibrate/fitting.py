@@ -144,7 +144,8 @@ class _Model:
             random_state=0,  # of more than 200,000 rows it draws some for its edges
         )
         inputs = self._inputs[rows]
-        return trees.fit(inputs, self._bad[rows])
+        unmeasured = np.isnan(inputs).all(axis=0)  # a column of nothing has no edges: it is fitted as one that is alike
+        return trees.fit(np.where(unmeasured, 0.0, inputs), self._bad[rows])
 
     def _steps_of(self, place: int) -> Steps:
         """The curve of one signal, with all others at rest, as few steps of whole numbers."""

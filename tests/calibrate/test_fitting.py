@@ -1,0 +1,124 @@
+"""Cards fitted to histories in which signals were measured late, always alike, or beside labels of one class."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from clearhold.calibrate.fitting import Fit, fit_card
+from clearhold.calibrate.request import NoCardError
+from clearhold.calibrate.samples import Samples
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.scorers.cards import DEFAULTS
+from tests.support.calibrated_files import card_of, of_rows
+from tests.support.labelled_vectors import DAYS, FROM, Labelled, some_labelled
+
+Numbers = npt.NDArray[Any]
+
+ROWS: Final = 2_000
+PERCENT: Final = "TRS-AMT-07"
+FALLING: Final = ("TRS-CPY-06", "TRS-RET-03")  # of these more is better, so that one not measured is no zero
+DRAWS: Final = np.random.default_rng(7)
+LARGE: Final = np.floor(DRAWS.lognormal(4, 1, ROWS))
+BAD: Final = DRAWS.random(ROWS) < np.minimum(0.9, LARGE / 1_000)
+FEW: Final = np.floor(DRAWS.random(ROWS) * 6)
+
+
+def fitted(columns: dict[str, Numbers], bad: Numbers = BAD) -> Fit:
+    places = np.arange(ROWS)
+    samples = Samples(
+        key=places,
+        at=places,
+        label=bad.astype(np.int8),
+        source=places,
+        score=places * 0,
+        cents=places,
+        is_first_pair=places > 0,
+        measures=np.column_stack(list(columns.values())),
+        signal_ids=tuple(columns),
+    )
+    return fit_card(samples, DEFAULTS["trs"], "Late")
+
+
+def rare_pair_if_known(row: Labelled) -> Labelled:
+    """A meeting of two quiet sides; what they met in 90 days is not known before half of the time has passed."""
+    met = 1 if row.at >= FROM + DAYS * DAY_US // 2 else None
+    pair = {"payer_new_payees_90d": met, "payee_new_payers_90d": met, "program_rare_pairs_90d": row.at % 40}
+    vector = msgspec.structs.replace(row.vector, pair_first_time=True, program_paired_count_90d=1_000, **pair)
+    return row._replace(vector=vector)
+
+
+def from_row(row: int, column: Numbers = FEW) -> Numbers:
+    """The column, not measured before a row."""
+    return np.where(np.arange(ROWS) >= row, column, np.nan)
+
+
+@pytest.mark.parametrize("signal_id", FALLING)
+@pytest.mark.parametrize("row", [0, 1, ROWS // 2, ROWS * 3 // 4 - 1, ROWS * 3 // 4, ROWS * 3 // 4 + 1, ROWS - 31])
+def test_given_a_signal_measured_from_some_row_on_when_fitted_then_there_is_a_card(signal_id: str, row: int) -> None:
+    fit = fitted({PERCENT: LARGE, signal_id: from_row(row)})
+
+    assert PERCENT in fit.fitted
+
+
+@pytest.mark.parametrize("row", [ROWS - 29, ROWS])
+def test_given_a_signal_measured_too_seldom_or_never_when_fitted_then_it_keeps_the_champions_points(row: int) -> None:
+    late = fitted({PERCENT: LARGE, FALLING[0]: from_row(row)})
+
+    assert FALLING[0] not in late.fitted
+    assert msgspec.structs.replace(late.card, name="") == msgspec.structs.replace(
+        fitted({PERCENT: LARGE, FALLING[0]: from_row(ROWS)}).card, name=""
+    )
+
+
+def test_given_every_falling_signal_measured_after_the_inner_slice_when_fitted_twice_then_the_card_is_the_same() -> (
+    None
+):
+    columns = {PERCENT: LARGE, **{signal_id: from_row(ROWS * 3 // 4) for signal_id in FALLING}}
+
+    assert fitted(columns) == fitted(columns)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_given_a_column_of_one_value_when_fitted_then_it_is_not_fitted(value: float) -> None:
+    fit = fitted({PERCENT: LARGE, FALLING[0]: np.full(ROWS, value)})
+
+    assert (PERCENT in fit.fitted, FALLING[0] in fit.fitted) == (True, False)
+
+
+def test_given_a_column_of_one_value_in_the_inner_slice_when_fitted_then_there_is_a_card() -> None:
+    assert PERCENT in fitted({PERCENT: LARGE, FALLING[0]: np.where(np.arange(ROWS) < ROWS * 3 // 4, 2.0, FEW)}).fitted
+
+
+def test_given_a_signal_measured_once_in_the_inner_slice_when_fitted_then_there_is_a_card() -> None:
+    column = from_row(ROWS * 3 // 4)
+    column[5] = 1.0
+
+    assert PERCENT in fitted({PERCENT: LARGE, FALLING[0]: column}).fitted
+
+
+@pytest.mark.parametrize("inner", [True, False])
+def test_given_one_class_in_the_inner_slice_and_a_signal_not_measured_there_when_fitted_then_there_is_a_card(
+    *, inner: bool
+) -> None:
+    is_inner = np.arange(ROWS) < ROWS * 3 // 4
+    bad = BAD & ~is_inner if not inner else BAD & is_inner
+
+    assert PERCENT in fitted({PERCENT: LARGE, FALLING[0]: from_row(ROWS * 3 // 4)}, bad).fitted
+
+
+@pytest.mark.parametrize("is_bad", [True, False])
+def test_given_labels_of_one_class_when_fitted_then_no_card_can_be_made(*, is_bad: bool) -> None:
+    with pytest.raises(NoCardError):
+        fitted({PERCENT: LARGE, FALLING[0]: FEW}, np.full(ROWS, is_bad))
+
+
+def test_given_a_history_of_four_months_when_calibrated_then_the_command_makes_a_card(tmp_path: Path) -> None:
+    """Rare pairs are measured from the 90th day on, which is after the first three quarters of the fit window."""
+    result = of_rows(tmp_path, [rare_pair_if_known(row) for row in some_labelled(2_400)])
+
+    assert result.exit_code == 0, result.output
+    assert card_of(tmp_path).card.signals
