@@ -65,11 +65,12 @@ _TAG: Final = "agents"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.REPORTS)
 _LIST: Final = _operation(
     id="listAgents",
-    summary="The agents of the program `agents`, by entity id, each with its newest score. `band` narrows to those "
+    summary="The agents of the program `agents`, by entity id, each with its newest score; empty without that program. "
+    "`band` narrows to those "
     "whose newest score has one of these, `unscored` to those without a score too. A list of more than `limit`, or "
     '1,000, goes on behind `Link: rel="next"`.',
     answers={200: tuple[Agent, ...]},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
+    refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=[AGENT],
     query=RequestSchema(AgentsQuery),
     headers=("Link",),

@@ -1,7 +1,7 @@
 """The tenant's on-chain agents: read from the tables, with their totals from the program's state, and imported.
 
-Errors  NotFoundError without a program ``agents`` and for an agent that is not there; GatewayError when the scan index
-        is not set or fails; UnavailableError while the program's state has no owner
+Errors  NotFoundError for an agent that is not there, and for an import without a program ``agents``; GatewayError when
+        the scan index is not set or fails; UnavailableError while the program's state has no owner
 """
 
 from typing import Final
@@ -51,8 +51,10 @@ class AgentService:
         self._owner, self._importer = owner, importer
 
     async def page(self, principal: Principal, query: AgentsQuery) -> tuple[tuple[Agent, ...], str | None]:
-        """By entity id, with the cursor of the next page."""
-        program = self._program(principal)
+        """By entity id, with the cursor of the next page; nothing without a program ``agents``."""
+        program = self._programs.find_by_slug(principal, AGENTS_SLUG)
+        if program is None:
+            return (), None
         limit, filters = query.limit or MOST_LISTED, {"band": query.band}
         after = "" if query.cursor is None else place_of(query.cursor, filters).id
 

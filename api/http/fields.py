@@ -33,8 +33,8 @@ LISTED: Final = r"^[^\x00-\x1f\x7f-\x9f,]+$(?!\n)"
 NO_NUL: Final = r"^[^\x00]*$(?!\n)"
 NOT_BLANK: Final = r"^\s*[^\s\x00][^\x00]*$(?!\n)"
 MOMENT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
-MIDNIGHT: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:00(\.0{1,9})?([Zz]|[+-]\d{2}:\d{2}))?$(?!\n)"
-"""For whole days; the reader of the value checks that it is a midnight in UTC."""
+DAY_BOUND: Final = r"^\d{4}-\d{2}-\d{2}([Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})|)$(?!\n)"
+"""As MOMENT, for bounds of whole days: from is the midnight before, to the midnight after."""
 
 WEEK: Final = r"^[0-9]{4}-W(0[1-9]|[1-4][0-9]|5[0-3])$(?!\n)"
 URL: Final = r"^[Hh][Tt][Tt][Pp][Ss]?://[^\x00]+$(?!\n)"
@@ -46,6 +46,7 @@ PERSON: Final = (
 
 POLICY_VERSION: Final = r"^[a-z]+-v[1-9][0-9]{0,5}$(?!\n)"
 
+_MOMENT_RULE: Final = "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02"
 RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     UUID_TEXT: MUST_BE_UUID,
     CENTS: 'must be a string of digits, in cents: "9850" is 98.50',
@@ -61,8 +62,8 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     NOT_BLANK: "must have more than spaces, and no NUL characters",
     BANK_ID: "must not be blank or have control characters",
     LISTED: "must not have control characters",
-    MOMENT: "must be a date-time with an offset, or a date, as in 2026-03-02T15:04:05Z or 2026-03-02",
-    MIDNIGHT: "must be a midnight in UTC, as in 2026-03-02: it bounds whole days",
+    MOMENT: _MOMENT_RULE,
+    DAY_BOUND: _MOMENT_RULE,
     URL: "must begin with https://",
     WEEK: "must be an ISO week that exists, as in 2026-W37",
     CURSOR: "must be a nextCursor of this service",
@@ -97,7 +98,7 @@ PersonName = Annotated[str, Meta(min_length=1, max_length=128, pattern=PERSON)]
 AccountLast4 = Annotated[str, Meta(pattern=ACCOUNT)]
 RoutingNumber = Annotated[str, Meta(pattern=ROUTING)]
 Moment = Annotated[str, Meta(pattern=MOMENT)]
-Midnight = Annotated[str, Meta(pattern=MIDNIGHT)]
+DayBound = Annotated[str, Meta(pattern=DAY_BOUND)]
 CursorText = Annotated[str, Meta(min_length=1, max_length=1_024, pattern=CURSOR)]
 PageLimit = Annotated[int, Meta(ge=1, le=100)]
 

@@ -1,7 +1,7 @@
 """The checks of every request to a route, in their order; the first failure is the answer.
 
 origin 403 ─▶ body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400
-─▶ Idempotency-Key 400 ─▶ media type 415 ─▶ If-Match 400 ─▶ validation 400 ─▶ the key's stored answer, or 409
+─▶ Idempotency-Key 400 ─▶ If-Match 400 ─▶ media type 415 ─▶ validation 400 ─▶ the key's stored answer, or 409
 ─▶ the handler: 404, 409
 """
 
@@ -146,6 +146,7 @@ class Gate(ASGIMiddleware):
             key = key_of(scope) if writes else None
         elif operation.rate is not None:
             self._limits.take_for_address(scope, operation.rate)
+        replaces = if_match_of(scope) if operation.needs_if_match else None
         check_version(scope)
         answer_by = answer_by_of(scope, began) if operation.takes_deadline else None
         shape = operation.body or (_NO_BODY if writes else None)
@@ -154,7 +155,6 @@ class Gate(ASGIMiddleware):
         plain: dict[str, Any] = {}
         if shape is not None:
             check_media_type(scope, raw, required=required)
-        replaces = if_match_of(scope) if operation.needs_if_match else None
         if unread is not None:
             raise unread
         program_id = scope["path_params"].get("program_id")

@@ -10,7 +10,7 @@ from litestar import Response
 
 from clearhold.api.http.conditional import PRIVATE, published
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.fields import MIDNIGHT, MOMENT, RULE_OF_PATTERN
+from clearhold.api.http.fields import MOMENT, RULE_OF_PATTERN
 from clearhold.api.http.gate import query_pairs
 from clearhold.api.http.operation import JSON
 from clearhold.api.http.validation import Failure
@@ -36,15 +36,6 @@ def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
     yield from _bounds_in_order(plain)
 
 
-def whole_days(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` exist, are midnights in UTC, and in this order."""
-    for name in _BOUNDS:
-        at = _instant_of(plain, name)
-        if isinstance(plain.get(name), str) and (at is None or at % DAY_US):
-            yield Failure(name, RULE_OF_PATTERN[MIDNIGHT])
-    yield from _bounds_in_order(plain)
-
-
 def _bounds_in_order(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """In the wrong order, they would give an empty list, or an empty record for an examiner."""
     start, end = (_instant_of(plain, name) for name in _BOUNDS)
@@ -59,6 +50,15 @@ def _instant_of(plain: Mapping[str, Any], name: str) -> int | None:
 
 def instant_in(text: str | None) -> int | None:
     return None if text is None else parse_instant(text.upper())
+
+
+def days_between(from_: str | None, to: str | None) -> tuple[int | None, int | None]:
+    """Bounds of whole UTC days: the midnight before ``from``, and the one after ``to``, unless they are midnights."""
+    start, end = instant_in(from_), instant_in(to)
+    return (
+        None if start is None else start - start % DAY_US,
+        None if end is None else end + -end % DAY_US,
+    )
 
 
 def instant_text(at: int | None) -> str | None:

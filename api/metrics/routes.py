@@ -11,7 +11,7 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import next_link, whole_days
+from clearhold.api.lists.lists import moments_exist, next_link
 from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from clearhold.api.metrics.service import MetricsService
 from clearhold.features.core.errors import ErrorCode
@@ -80,7 +80,7 @@ _HISTORY: Final = _operation(
     "Each covers the 30 UTC days up to its `to`. from and to are midnights in UTC and narrow the days that ended.",
     answers={200: MetricsPage},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
-    query=RequestSchema(MetricsHistoryQuery, rules=whole_days),
+    query=RequestSchema(MetricsHistoryQuery, rules=moments_exist),
     answer_example={"data": [METRICS], "hasMore": False, "nextCursor": None},
     headers=("Link",),
 )

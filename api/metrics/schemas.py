@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from clearhold.api.http.fields import CursorText, Midnight, PageLimit, ProgramIds
+from clearhold.api.http.fields import CursorText, DayBound, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.event_results import EventResult
@@ -20,8 +20,8 @@ class MetricsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
 class MetricsHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     program_id: ProgramIds | None = None
-    from_: Midnight | None = msgspec.field(default=None, name="from")
-    to: Midnight | None = None
+    from_: DayBound | None = msgspec.field(default=None, name="from")
+    to: DayBound | None = None
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
 

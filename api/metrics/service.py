@@ -13,7 +13,7 @@ from anyio import to_thread
 from msgspec.structs import replace
 
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
-from clearhold.api.lists.lists import instant_in
+from clearhold.api.lists.lists import days_between
 from clearhold.api.metrics.figures import to_metrics
 from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from clearhold.api.program_service import ProgramService
@@ -58,13 +58,14 @@ class MetricsService:
         programs = self._programs_of(principal, query.program_id)
         program_ids = tuple(program.id for program in programs)
         filters = {"programs": program_ids, "from": query.from_, "to": query.to}
+        start, end = days_between(query.from_, query.to)
         before = None if query.cursor is None else place_of(query.cursor, filters).at
         days = await to_thread.run_sync(
             lambda: self._stored.list_page(
                 principal,
                 program_ids,
-                from_=instant_in(query.from_),
-                to=instant_in(query.to),
+                from_=start,
+                to=end,
                 before=before,
                 limit=query.limit + 1,
             )

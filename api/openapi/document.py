@@ -15,7 +15,7 @@ from litestar.routes import HTTPRoute
 
 from clearhold.api.http.envelope import INTERFACE_VERSION, ErrorEnvelope
 from clearhold.api.http.error_table import ERRORS
-from clearhold.api.http.fields import MIDNIGHT
+from clearhold.api.http.fields import DAY_BOUND
 from clearhold.api.http.gate import TENANT
 from clearhold.api.http.operation import JSON, OPT, PROVEN, Access, Operation
 from clearhold.api.openapi.components import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, with_components
@@ -208,7 +208,7 @@ def _suffix_of(branches: list[dict[str, Any]]) -> str:
     """The suffix of a parameter's key in the table of words, by its type."""
     if any(branch.get("type") == "array" for branch in branches):
         return LIST_SUFFIX
-    return DAY_SUFFIX if any(branch.get("pattern") == MIDNIGHT for branch in branches) else ""
+    return DAY_SUFFIX if any(branch.get("pattern") == DAY_BOUND for branch in branches) else ""
 
 
 def _parameter(name: str, place: str, schema: Any, words: str, *, required: bool = False) -> dict[str, Any]:

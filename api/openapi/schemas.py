@@ -11,7 +11,7 @@ import msgspec
 
 from clearhold.api.http.envelope import ErrorEnvelope
 from clearhold.api.http.error_table import ERRORS
-from clearhold.api.http.fields import MIDNIGHT, MOMENT, URL
+from clearhold.api.http.fields import DAY_BOUND, MOMENT, URL
 from clearhold.api.http.operation import Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.openapi.glossary import PROPERTIES
@@ -27,12 +27,12 @@ _PORT: Final = (
 )
 _SHOWN: Final[Mapping[str, dict[str, Any]]] = {
     MOMENT: {"anyOf": [_TEXT | {"format": "date-time"}, _TEXT | {"format": "date"}]},
-    MIDNIGHT: _TEXT | {"format": "date"},
+    DAY_BOUND: {"anyOf": [_TEXT | {"format": "date"}, _TEXT | {"format": "date-time"}]},
     URL: _TEXT | {"maxLength": 2_048, "pattern": rf"^https://({_NAME}\.)+{_TOP_NAME}(:({_PORT}))?(/[!\"$-\[\]-~]*)?$"},
 }
 """Public patterns in place of patterns that admit values which a later check refuses.
 
-Such values: a 31st of February, a noon where days begin, an address that is not public. The service accepts all
+Such values: a 31st of February, an address that is not public. The service accepts all
 values that the public patterns allow.
 """
 

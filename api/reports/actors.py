@@ -78,6 +78,8 @@ class ActorReports:
             name=name or None,
             program_id=program_id,
             generated_at=format_instant(now),
+            from_=format_instant(span.start),
+            to=format_instant(span.end),
             current=current_of(self._scores.newest(principal, subject, before=span.end)),
             history=points_of(self._scores.history(principal, subject, span, MOST_LISTED)),
             transitions=transitions_of(self._scores.band_changes(principal, subject, span, MOST_LISTED)),

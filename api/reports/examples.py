@@ -43,6 +43,8 @@ ACTOR_REPORT: Final[dict[str, Any]] = {
     "name": "Ada Example",
     "programId": PROGRAM_ID,
     "generatedAt": "2026-09-14T08:00:00.000Z",
+    "from": "2026-08-16T00:00:00.000Z",
+    "to": "2026-09-15T00:00:00.000Z",
     "current": _CURRENT,
     "history": [
         {
@@ -86,6 +88,8 @@ PROGRAM_REPORT: Final[dict[str, Any]] = {
     "id": PROGRAM_ID,
     "name": "Example Payroll",
     "generatedAt": "2026-09-14T08:00:00.000Z",
+    "from": "2026-08-16T00:00:00.000Z",
+    "to": "2026-09-15T00:00:00.000Z",
     "current": None,
     "history": [{"asOf": "2026-09-14T07:45:00.000Z", "programScore": 35, "band": "review", "n": 12}],
     "transitions": [_TRANSITION],

@@ -1,8 +1,7 @@
 """The period of a report: whole UTC days, or an ISO week.
 
 Window  [from, to); by default the last 30 days including today, or the last full week
-Errors  InvalidRequestError for a bound that is not a UTC midnight, a period that is empty or over a year, and a
-        week that has not begun
+Errors  InvalidRequestError for a period that is empty or over a year, and a week that has not begun
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import Any, Final
 
 from clearhold.api.http.fields import RULE_OF_PATTERN, WEEK
 from clearhold.api.http.validation import Failure
-from clearhold.api.lists.lists import FROM_BEFORE_TO, instant_in
+from clearhold.api.lists.lists import FROM_BEFORE_TO, days_between
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, DAYS_7, IsoWeek, parse_week, week_of
 from clearhold.store.tables.predicate import Span
@@ -26,8 +25,8 @@ def week_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 def period_of(from_: str | None, to: str | None, *, now: int) -> Span:
-    """The period between two optional bounds."""
-    start, end = instant_in(from_), instant_in(to)
+    """The whole days between two optional bounds."""
+    start, end = days_between(from_, to)
     if end is None:
         end = now - now % DAY_US + DAY_US
     if start is None:

@@ -62,6 +62,8 @@ class ProgramReports:
             id=program.id,
             name=program.name,
             generated_at=format_instant(now),
+            from_=format_instant(span.start),
+            to=format_instant(span.end),
             current=current_of(self._scores.newest(principal, subject, before=span.end)),
             history=self._history(principal, program.id, span),
             transitions=transitions_of(self._scores.band_changes(principal, subject, span, MOST_TRANSITIONS)),

@@ -12,7 +12,7 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import whole_days
+from clearhold.api.lists.lists import moments_exist
 from clearhold.api.reports.actors import ActorReports
 from clearhold.api.reports.examples import ACTOR_REPORT, PROGRAM_REPORT, WEEKLY_REPORT
 from clearhold.api.reports.page import page_of
@@ -51,7 +51,7 @@ _ACTOR: Final = _operation(
         ErrorCode.COUNTERPARTY_NOT_FOUND,
     ),
     answer_example=ACTOR_REPORT,
-    query=RequestSchema(ActorQuery, rules=whole_days),
+    query=RequestSchema(ActorQuery, rules=moments_exist),
 )
 
 
@@ -63,7 +63,7 @@ _PROGRAM: Final = _operation(
     answers={200: ProgramReport},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=PROGRAM_REPORT,
-    query=RequestSchema(ProgramReportQuery, rules=whole_days),
+    query=RequestSchema(ProgramReportQuery, rules=moments_exist),
 )
 _WEEKLY: Final = _operation(
     id="getWeeklyReport",

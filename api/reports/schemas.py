@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from clearhold.api.http.fields import WEEK, Midnight, ProgramId
+from clearhold.api.http.fields import WEEK, DayBound, ProgramId
 from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
@@ -16,6 +16,8 @@ Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})
 
 _N: Final = about("How many indicators were measured.")
 _NAME: Final = about("Name of the indicator.")
+_FROM: Final = about("The midnight at which the first day of the period begins.")
+_TO: Final = about("The midnight at which its last day ends.")
 _N_OF_KRI_DELTA: Final = about("The number of observations behind the value.")
 
 
@@ -23,13 +25,13 @@ class ActorQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
     """``programId`` is required if several programs have an actor of that id."""
 
     program_id: ProgramId | None = None
-    from_: Midnight | None = msgspec.field(default=None, name="from")
-    to: Midnight | None = None
+    from_: DayBound | None = msgspec.field(default=None, name="from")
+    to: DayBound | None = None
 
 
 class ProgramReportQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    from_: Midnight | None = msgspec.field(default=None, name="from")
-    to: Midnight | None = None
+    from_: DayBound | None = msgspec.field(default=None, name="from")
+    to: DayBound | None = None
 
 
 class WeeklyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -130,6 +132,8 @@ class ActorReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: Annotated[str | None, about("The name that the bank gave last; null when it gave none.")]
     program_id: str
     generated_at: str
+    from_: Annotated[str, _FROM] = msgspec.field(name="from")
+    to: Annotated[str, _TO]
     current: CurrentScore | None
     history: Annotated[tuple[SkoorPoint, ...], about("The newest 200 score records of the period, oldest first.")]
     transitions: tuple[BandTransition, ...]
@@ -197,6 +201,8 @@ class ProgramReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: Annotated[str, minted("program")]
     name: str
     generated_at: str
+    from_: Annotated[str, _FROM] = msgspec.field(name="from")
+    to: Annotated[str, _TO]
     current: CurrentScore | None
     history: Annotated[
         tuple[ProgramPoint, ...],

@@ -60,6 +60,7 @@ def test_given_a_program_when_created_then_it_is_the_whole_resource_with_its_sec
     assert created == declared | {
         "id": created["id"],
         "tenantId": tenant["id"],
+        "signatureHeader": "Bank-Signature",
         "createdAt": "2026-03-02T15:00:00.000Z",
     }
     assert read.json() == created

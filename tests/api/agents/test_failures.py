@@ -119,9 +119,12 @@ def test_given_a_tenant_without_the_program_when_asked_then_it_is_told_so(agents
     other = agents.api.create_tenant(f"other-of-{agents.tenant['slug']}")
     headers = agents.api.operator(other)
 
-    for method, path in (("GET", "/api/agents"), ("GET", "/api/agents/import"), ("POST", "/api/agents/import")):
+    for method, path in (("GET", "/api/agents/import"), ("POST", "/api/agents/import")):
         refused = agents.api.client.request(method, path, headers=headers)
         assert_refused(refused, 404, "has no program agents")
+    for query in ("", "?band=hold", "?limit=1"):
+        listed = agents.api.client.get(f"/api/agents{query}", headers=headers)
+        assert (listed.status_code, listed.json(), "Link" in listed.headers) == (200, [], False)
 
 
 def test_given_one_idempotency_key_when_sent_twice_then_the_index_is_read_once(agents: Agents) -> None:

@@ -11,7 +11,20 @@ from tests.support.reported_bank import ReportedBank, summary_of, within
 from tests.support.running_app import RunningApp, assert_refused
 
 FIELDS = {
-    *("kind", "type", "id", "name", "programId", "generatedAt", "current", "history", "transitions", "signalTrends"),
+    *(
+        "kind",
+        "type",
+        "id",
+        "name",
+        "programId",
+        "generatedAt",
+        "from",
+        "to",
+        "current",
+        "history",
+        "transitions",
+        "signalTrends",
+    ),
     *("transfers", "alerts", "dispositions"),
 }
 START, END = "2026-03-27", "2026-05-24"
@@ -163,17 +176,10 @@ def test_given_an_entity_of_the_program_agents_when_reported_then_it_is_an_agent
         ("entity/nobody", 404, "Unknown entity on this tenant."),
         ("counterparty/nobody", 404, "Unknown counterparty on this tenant."),
         ("merchant/enti_1", 400, "actorType must be entity, counterparty or agent"),
-        (
-            "entity/enti_1?from=2026-03-02T12:00:00Z",
-            400,
-            "from must be a midnight in UTC, as in 2026-03-02",
-        ),
-        (
-            "entity/enti_1?to=2026-03-02T00:00:00-05:00",
-            400,
-            "to must be a midnight in UTC, as in 2026-03-02",
-        ),
-        ("entity/enti_1?to=2026-02-30", 400, "to must be a midnight in UTC, as in 2026-03-02"),
+        ("entity/enti_1?from=2026-03-02T12:00:00", 400, "from must be a date-time with an offset, or a date"),
+        ("entity/enti_1?to=2026-03-02T25:00:00Z", 400, "to must be a date-time with an offset, or a date"),
+        ("entity/enti_1?to=2026-02-30", 400, "to must be a date-time with an offset, or a date"),
+        ("entity/enti_1?from=2026-03-02T13:00:00Z&to=2026-03-02T12:00:00Z", 400, "from must be before to"),
         ("entity/enti_1?from=2026-03-02&to=2026-03-02", 400, "from must be before to"),
         ("entity/enti_1?from=2099-01-01", 400, "from must not be after today"),
         ("entity/enti_1?from=2024-01-01&to=2026-01-01", 400, "from must not be more than 366 days before to"),
@@ -193,6 +199,29 @@ def test_given_bounds_with_offsets_that_are_utc_midnights_when_reported_then_the
     same = report(bank, actor, **{"from": "2026-03-26T20:00:00-04:00", "to": "2026-05-24T00:00:00.000Z"})
 
     assert same == report(bank, actor, **{"from": START, "to": END})
+
+
+@pytest.mark.parametrize(
+    ("given", "days"),
+    [
+        ({"from": "2026-03-28T12:00:00Z", "to": "2026-05-23T00:00:01Z"}, ("2026-03-28", "2026-05-24")),
+        ({"from": "2026-03-28T23:59:59.999Z", "to": "2026-05-23T23:30:00-04:00"}, ("2026-03-28", "2026-05-25")),
+        ({"from": "2026-03-29T01:00:00+02:00", "to": "2026-05-24T00:00:00Z"}, ("2026-03-28", "2026-05-24")),
+        ({"from": "2026-04-01T10:00:00Z", "to": "2026-04-01T11:00:00Z"}, ("2026-04-01", "2026-04-02")),
+        ({"to": "2026-04-02T10:00:00Z"}, ("2026-03-04", "2026-04-03")),
+    ],
+)
+def test_given_bounds_within_days_when_reported_then_their_days_are_whole_and_named(
+    bank: ReportedBank, given: dict[str, str], days: tuple[str, str]
+) -> None:
+    actor = f"entity/{busiest(bank, 'entityId')[0]}"
+    paths = (f"/api/reports/actor/{actor}", f"/api/reports/program/{bank.program['id']}")
+
+    for path in paths:
+        widened, whole = (bank.get(path, **query) for query in (given, {"from": days[0], "to": days[1]}))
+
+        assert widened.json() == whole.json()
+        assert (widened.json()["from"], widened.json()["to"]) == tuple(f"{day}T00:00:00.000Z" for day in days)
 
 
 def test_given_an_account_whose_owner_is_learnt_later_when_the_owner_is_reported_then_what_was_before_is_in_it(

@@ -12,7 +12,20 @@ from tests.support.running_app import assert_refused
 
 START, END = "2026-03-27", "2026-05-24"
 PROGRAM_FIELDS = {
-    *("kind", "id", "name", "generatedAt", "current", "history", "transitions", "kris", "kriDeltas", "rank"),
+    *(
+        "kind",
+        "id",
+        "name",
+        "generatedAt",
+        "from",
+        "to",
+        "current",
+        "history",
+        "transitions",
+        "kris",
+        "kriDeltas",
+        "rank",
+    ),
     *("transfers", "alertsByDetector"),
 }
 WEEKLY_FIELDS = {
