@@ -6,6 +6,7 @@ and one record is built for each event.
 
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.return_codes import UNMOVED_STATUSES
+from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import USD, usd_cents_of
 from clearhold.features.core.money_flow import ACH_TYPES, class_of
@@ -115,6 +116,13 @@ def baseline_of(record: TransferRecord) -> BaselineValues:
     if record.baseline_n == UNMEASURED:
         return BaselineValues(None, None, None)
     return BaselineValues(record.baseline_n, middle_of(record.baseline_median), middle_of(record.baseline_p95))
+
+
+def with_baseline(record: TransferRecord, vector: FeatureVector) -> TransferRecord:
+    """The record with the baseline of a vector that was recomputed, for when the transfer is scored again."""
+    values = BaselineValues(vector.program_n_90d, vector.program_median_cents, vector.program_p95_cents)
+    n, median, p95 = _packed_baseline(values)
+    return record._replace(baseline_n=n, baseline_median=median, baseline_p95=p95)
 
 
 def _packed_baseline(baseline: BaselineValues) -> tuple[int, int, int]:

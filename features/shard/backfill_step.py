@@ -15,6 +15,7 @@ from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.landing_result import known_result
 from clearhold.features.landing.rescoring import score_again
 from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.transfer_records import with_baseline
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.rescored import vector_of
 from clearhold.features.parties.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
@@ -49,6 +50,7 @@ def _replace_score(
     assessment = Assessment(vector_of(rescored.vector), rescored.score, rescored.degraded)
     former = transfer.day_contribution()
     transfer.set_score(assessment, position)
+    transfer.record = with_baseline(transfer.record, assessment.vector)
     transfer.write()
     program.day_tallies.replace(former, transfer.day_contribution())
     actor = transfer.actor

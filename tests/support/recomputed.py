@@ -1,15 +1,17 @@
 """The scorings of a stream, as the stream gives them and as a backfill recomputes them."""
 
 from collections.abc import Iterable
+from random import Random
 from tempfile import TemporaryFile
 from threading import Event
 
 import msgspec
 
-from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.entries.backfill import Rescored
-from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
+from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Subjects
+from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.measurement.rescored import replayed
+from clearhold.features.shard.own_time import OwnTimes
 from clearhold.features.shard.questions import ReadArrivals
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
@@ -27,7 +29,7 @@ class Streamed:
         self.program: ProgramState = self.state.program(self.entries[0].program_id)
         self.program.runs_detectors = runs_detectors
         for entry in self.entries:
-            self.state.apply(entry, self._keep)
+            self.state.apply(entry, self._keep)  # as ``deliver``, of entries that are there already
 
     @property
     def newest(self) -> dict[str, Rescored]:
@@ -56,6 +58,55 @@ class Streamed:
         changed = {key: msgspec.structs.replace(each, paths=None) for key, each in self.changes().items()}
         return self.newest | changed
 
+    def rescore(self) -> None:
+        """Apply the results as the steps of a backfill are."""
+        progress = Progress(
+            id="bf_1",
+            subjects=Subjects.TRANSFERS,
+            feature_version=FEATURE_VERSION,
+            score_version=self.program.scorecards.champion.version,
+            started_offset=self.entries[-1].offset,
+        )
+        self.append(EntryKind.BACKFILL, BackfillStep(progress=progress, rescored=tuple(self.changes().values())))
+
+    def append(self, kind: EntryKind, body: object) -> None:
+        last = self.entries[-1]
+        encoded = msgspec.json.encode(body)
+        self.deliver(LogEntry(0, last.offset + 1, kind, last.program_id, last.appended_at, encoded))
+
+    def deliver(self, entry: LogEntry) -> None:
+        self.entries.append(entry)
+        self.state.apply(entry, self._keep)
+
     def _keep(self, row: msgspec.Struct) -> None:
         if isinstance(row, TransferFeaturesRow):
             self.rows[row.transfer_id] = row
+
+
+def renumbered(entries: Iterable[LogEntry]) -> list[LogEntry]:
+    """The entries with offsets in their present order."""
+    return [msgspec.structs.replace(entry, offset=number) for number, entry in enumerate(entries, 1)]
+
+
+def in_own_order(entries: Iterable[LogEntry]) -> list[LogEntry]:
+    own_times = OwnTimes()
+    return renumbered(sorted(entries, key=own_times.of))
+
+
+def shuffled(entries: list[LogEntry], chance: Random) -> list[LogEntry]:
+    """Bank events in random order. Events of one own time keep theirs; owners come last, and the rest is there before.
+
+    Operators' statements have no own time, and between two of one own time only arrival decides.
+    """
+    own_times = OwnTimes()
+    groups: dict[int, list[LogEntry]] = {}
+    for entry in entries:
+        own_at = own_times.of(entry)
+        if entry.kind == EntryKind.BANK:
+            groups.setdefault(own_at, []).append(entry)
+    order = [own_at for own_at, group in groups.items() for _ in group]
+    chance.shuffle(order)
+    its_next = {own_at: iter(group) for own_at, group in groups.items()}
+    owners = [entry for entry in entries if entry.kind == EntryKind.OWNER]
+    others = [entry for entry in entries if entry.kind not in (EntryKind.BANK, EntryKind.OWNER)]
+    return renumbered([*others, *(next(its_next[own_at]) for own_at in order), *owners])
