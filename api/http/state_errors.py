@@ -54,6 +54,9 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ErrorCode.PREFLIGHT_NOT_FOUND: ErrorEntry(404, "The tenant has no such pre-flight.", "Use a `preflightId`."),
     ErrorCode.ALERT_NOT_FOUND: ErrorEntry(404, "The tenant has no such alert.", "`GET /api/alerts` lists them."),
     ErrorCode.ACTION_NOT_FOUND: ErrorEntry(404, "The tenant has no such action.", "`GET /api/actions` lists them."),
+    ErrorCode.SNAPSHOT_NOT_FOUND: ErrorEntry(
+        404, "The tenant has no such snapshot of indicators.", "`GET /api/kri/snapshots` lists them."
+    ),
     ErrorCode.DISPOSITION_NOT_FOUND: ErrorEntry(
         404, "The tenant has no such disposition.", "`GET /api/dispositions` lists them."
     ),

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Final
 
 import duckdb
-import msgspec
 from anyio import to_thread
 
+from clearhold.api.kris.schemas import indicators_of
 from clearhold.api.program_service import ProgramService
 from clearhold.api.reports.conversions import by_detector, current_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of
 from clearhold.api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery
 from clearhold.features.core.day_totals import DayTotals
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
+from clearhold.features.core.entries.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
@@ -31,7 +31,6 @@ from clearhold.store.tables.predicate import Span
 MOST_POINTS: Final = 200
 MOST_TRANSITIONS: Final = 200
 PROGRAM: Final = "program"
-_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
 _DECIMALS: Final = 6
 _NO_KRIS: Final[Mapping[str, KriValue]] = {}
 
@@ -100,10 +99,7 @@ async def totals_of(owner: Owner, program_id: str, span: Span) -> DayTotals:
 
 def kris_of(snapshot: KriSnapshotRow | None) -> Mapping[str, KriValue]:
     """The indicators of a snapshot by name, in display order."""
-    if snapshot is None:
-        return _NO_KRIS
-    kris = _KRIS.decode(snapshot.kris)
-    return {name.value: kris[name] for name in KriName if name in kris}
+    return _NO_KRIS if snapshot is None else indicators_of(snapshot)
 
 
 def delta_of(prior: float | None, value: float | None) -> float | None:

@@ -9,9 +9,17 @@ from clearhold.features.policy.seeds import KRI_V1, KRI_VERSION
 
 _HEAD: Final = f"""# Key risk indicators
 
-Eighteen figures of each program, measured every 15 minutes, after every 200 transfers, and on request
-(`POST /api/kri/snapshot/{{programId}}`). Each is read from running counters and never from a scan of history. A value
-is raw, never smoothed; without anything observed it is null, `unmeasured`, with `n` 0, and never 0.
+Eighteen figures of each program, measured once in every quarter of an hour in which the service runs, after every 200
+transfers, and on request (`POST /api/kri/snapshot/{{programId}}`); `GET /api/kri/snapshots` reads them. Each is read from
+running counters and never from a scan of history. A value is raw, never smoothed; without anything observed it is null,
+`unmeasured`, with `n` 0, and never 0.
+
+History that is loaded into a new program has a past: each UTC day before the program's declaration gets one snapshot
+(`cause` is `history`) as of its end, with the facts delivered until then. It is taken before the first event of a later
+day, or by the second tick without an event in between, and opens no alert. Events of such a day that arrive later count
+in the days that follow and change nothing in it, so load files in the order of time. Days without anything in their
+windows, more than 60 after the last event, have none. A quarter of an hour that passed while the service was down is
+not made up for.
 
 * Windows are half open, `(now - w, now]`. Transfers count by their own time; returns, overdrafts, freezes and decisions
   on entities by when they were delivered. A return that is dishonoured is undone; R61-R77 and notices of change are no

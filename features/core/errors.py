@@ -57,6 +57,7 @@ class ErrorCode(StrEnum):
     ALERT_NOT_FOUND = "alert_not_found"
     ACTION_NOT_FOUND = "action_not_found"
     DISPOSITION_NOT_FOUND = "disposition_not_found"
+    SNAPSHOT_NOT_FOUND = "snapshot_not_found"
     POLICY_NOT_FOUND = "policy_not_found"
     RULE_NOT_FOUND = "rule_not_found"
     SCORECARD_NOT_FOUND = "scorecard_not_found"

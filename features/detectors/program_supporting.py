@@ -73,7 +73,7 @@ def _of_the_month(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
 def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:
     """The transfers of 30 days to the counterparty that was paid most, and its id."""
     program = snapshot.program
-    party = program.counterparties.all[program.kri_windows.most_paid_party()]
+    party = program.counterparties.all[program.kri_windows.now.most_paid_party()]
     edges = program.graph.into.get(party.node)
     places = Places() if edges is None else set(edges.newest_places(snapshot.at - DAYS_30, snapshot.at, NAMED))
     total = 0 if edges is None else edges.count_between(snapshot.at - DAYS_30, snapshot.at, as_of=snapshot.at)
@@ -81,12 +81,12 @@ def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Pa
 
 
 def _accounts(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:
-    return Parts(actor_ids=tuple(snapshot.program.kri_facts.troubled_accounts())[-NAMED:])
+    return Parts(actor_ids=tuple(snapshot.program.kri_facts.troubled_accounts(snapshot.at))[-NAMED:])
 
 
 def _denied(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:
     program = snapshot.program
-    return Parts(actor_ids=tuple(program.actors[actor].id for actor in program.kri_facts.denied())[-NAMED:])
+    return Parts(actor_ids=tuple(program.actors[actor].id for actor in program.kri_facts.denied(snapshot.at))[-NAMED:])
 
 
 _PARTS: Final[Mapping[str, Callable[[ProgramSnapshot, ProgramFinding], Parts]]] = {

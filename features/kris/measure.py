@@ -8,6 +8,7 @@ Source  Nacha Operating Rules for the return rates: credits count in no rate of 
 """
 
 from array import array
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -39,6 +40,7 @@ from clearhold.features.state.kri_windows import (
     OUTSIDE,
     RCK_DEBITS,
     SCORED,
+    WindowCounts,
 )
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.amount_series import AmountSeries
@@ -64,18 +66,29 @@ def ratio(numerator: float, denominator: float, n: int, note: str | None = None)
 
 def measure_kris(program: ProgramState, now: int) -> dict[KriName, KriValue]:
     """Every indicator, in order. It advances the windows of the state to ``now``, so it is part of an entry."""
+    windows = program.kri_windows
+    upto = windows.advance(now)
+    program.kri_facts.forget_before(upto if windows.past is None else min(upto, windows.past.upto))
+    return _measure(program, windows.now, now, upto)
+
+
+def measure_past_kris(program: ProgramState, past: WindowCounts, at: int) -> dict[KriName, KriValue]:
+    """Every indicator as of the end of a day that the history has just passed."""
+    past.advance(program.kri_windows, at)
+    return _measure(program, past, at, at)
+
+
+def _measure(program: ProgramState, windows: WindowCounts, now: int, upto: int) -> dict[KriName, KriValue]:
     policy, clock = kris_in_force(program, now), clock_in_force(program, now)
-    upto = program.kri_windows.advance(now)
-    program.kri_facts.forget_before(upto)
-    rates = return_rates(program, upto)
+    rates = return_rates(program, windows, upto)
     readings = {
         **rates,
-        **reserve_coverage(program, policy, rates, upto),
+        **reserve_coverage(program, policy, windows, rates, upto),
         **agings(program, upto),
-        **account_events(program),
-        **volumes(program, upto),
+        **account_events(program, upto),
+        **volumes(program, windows, upto),
         **entity_shares(program, upto),
-        **transfer_shares(program),
+        **transfer_shares(windows),
     }
     hours = {KriName.REVIEW_AGING_HOURS: clock.standard_hours, KriName.HOLD_AGING_HOURS: clock.complex_hours}
     lines = _lines_of(policy)
@@ -121,9 +134,9 @@ FEW_DEBITS: Final = 200
 _FEW: Final = f"Under {FEW_DEBITS} debits, one return can cross the line."
 
 
-def return_rates(program: ProgramState, now: int) -> dict[KriName, Reading]:
+def return_rates(program: ProgramState, windows: WindowCounts, now: int) -> dict[KriName, Reading]:
     """ACH returns delivered in 60 days over entries originated in them, not a matched cohort."""
-    count, after = program.kri_windows.count, now - DAYS_60
+    count, after = windows.count, now - DAYS_60
     debits, but_rck, credits_sent = count(ACH_DEBITS), count(ACH_DEBITS) - count(RCK_DEBITS), count(ACH_CREDITS)
     few = _FEW if 0 < debits < FEW_DEBITS else None
 
@@ -141,7 +154,7 @@ def return_rates(program: ProgramState, now: int) -> dict[KriName, Reading]:
 
 
 def reserve_coverage(
-    program: ProgramState, policy: KriBody, rates: dict[KriName, Reading], now: int
+    program: ProgramState, policy: KriBody, windows: WindowCounts, rates: dict[KriName, Reading], now: int
 ) -> dict[KriName, Reading]:
     """The balance of the reserve account over the cents of ACH debits that may still come back.
 
@@ -161,7 +174,7 @@ def reserve_coverage(
         )
         recent_cents = _open_cents(program, two_banking_days_before(now) - 1, now)
         all_cents = _open_cents(program, now - DAYS_60, now)
-        n = program.kri_windows.count(ACH_DEBITS) - _came_back(program, now - DAYS_60, now)[0]
+        n = windows.count(ACH_DEBITS) - _came_back(program, now - DAYS_60, now)[0]
         # To fifteen digits: a coverage at its line must not be under it by the last bit of a product.
         exposure = float(f"{recent_cents * overall + all_cents * unauthorized:.15g}")
         form = (
@@ -189,8 +202,7 @@ class Volume(NamedTuple):
     cents: int
 
 
-def volumes(program: ProgramState, now: int) -> dict[KriName, Reading]:
-    windows = program.kri_windows
+def volumes(program: ProgramState, windows: WindowCounts, now: int) -> dict[KriName, Reading]:
     return {
         KriName.VOLUME_VELOCITY: _velocity(program, now),
         KriName.DECLARED_VOLUME_USE: _declared_use(program, now),
@@ -236,7 +248,7 @@ def _priced(program: ProgramState, after: int, upto: int) -> Volume:
 
 def entity_shares(program: ProgramState, now: int) -> dict[KriName, Reading]:
     facts = program.kri_facts
-    denied, decided = facts.denied_and_decided()
+    denied, decided = facts.denied_and_decided(now)
     days = ladder_in_force(program, now).rescreen_days
     stale, screened = facts.stale_and_screened(program.scores.actors, days, now)
     return {
@@ -245,8 +257,8 @@ def entity_shares(program: ProgramState, now: int) -> dict[KriName, Reading]:
     }
 
 
-def transfer_shares(program: ProgramState) -> dict[KriName, Reading]:
-    count = program.kri_windows.count
+def transfer_shares(windows: WindowCounts) -> dict[KriName, Reading]:
+    count = windows.count
 
     def share(part: int, whole: int) -> Reading:
         return ratio(count(part), count(whole), count(whole))
@@ -259,11 +271,11 @@ def transfer_shares(program: ProgramState) -> dict[KriName, Reading]:
     }
 
 
-def account_events(program: ProgramState) -> dict[KriName, Reading]:
+def account_events(program: ProgramState, now: int) -> dict[KriName, Reading]:
     facts, n = program.kri_facts, program.accounts.count
     return {
-        KriName.OVERDRAFT_EVENTS: Reading(facts.overdrafted, n) if n else UNMEASURED,
-        KriName.FREEZE_EVENTS: Reading(facts.freezes, n) if n else UNMEASURED,
+        KriName.OVERDRAFT_EVENTS: Reading(facts.overdrafted(now), n) if n else UNMEASURED,
+        KriName.FREEZE_EVENTS: Reading(facts.freezes(now), n) if n else UNMEASURED,
     }
 
 
@@ -279,5 +291,6 @@ def agings(program: ProgramState, now: int) -> dict[KriName, Reading]:
 
 
 def _p90_hours(opened: "array[int]", now: int) -> Reading:
-    opened_at = p90_of(opened)
-    return UNMEASURED if opened_at is None else Reading(max(0, now - opened_at) / HOUR_US, len(opened), _NOTE)
+    known = opened if not opened or opened[-1] <= now else opened[: bisect_right(opened, now)]
+    opened_at = p90_of(known)
+    return UNMEASURED if opened_at is None else Reading((now - opened_at) / HOUR_US, len(known), _NOTE)

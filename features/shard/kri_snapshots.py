@@ -1,7 +1,11 @@
 """Snapshots of a program's key risk indicators, each with the Program Risk Score.
 
-A snapshot is taken every quarter of an hour, after every 200 transfers, and on request. The quarters of programs begin
-at different minutes, so that no tick measures them all.
+A snapshot is taken once in every quarter of an hour in which the service runs, after every 200 transfers, and on
+request. Programs have theirs at different minutes of the quarter, so that no tick measures them all.
+
+While history is loaded, each past UTC day gets one as of its end, before the first event of a later day, or after a
+minute without events. It is a figure for reports: it opens no alert. Events of such a day that come later count in the
+next days and change nothing in it.
 """
 
 from typing import Final
@@ -15,28 +19,81 @@ from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.entries.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
 from clearhold.features.core.ids import SNAPSHOT_IDS
-from clearhold.features.core.instants import MINUTE_US
+from clearhold.features.core.instants import DAY_US, MINUTE_US
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score, band_word
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.detectors.program import ProgramSnapshot
-from clearhold.features.kris.measure import measure_kris
+from clearhold.features.kris.measure import measure_kris, measure_past_kris
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.parties.actor_scores import score_row
 from clearhold.features.scorers import prs_v1
+from clearhold.features.state.kri_windows import WindowCounts
 from clearhold.features.state.program import ProgramState
 
-EVERY_MINUTES: Final = 15
+QUARTER_US: Final = 15 * MINUTE_US
+_START_MINUTES: Final = 13  # ticks are never more than a minute or two apart, and so one falls behind each start
 EVERY_TRANSFERS: Final = 200
 _PROGRAM: Final = "program"
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def snapshot_on_tick(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Take the snapshot of this quarter of an hour, if it is the program's minute."""
-    if (position.appended_at // MINUTE_US - crc32(program.id.encode())) % EVERY_MINUTES == 0:
-        take_snapshot(program, SnapshotCause.SCHEDULED, position, emit)
+    """Take the snapshot of this quarter of an hour, from the program's minute on, unless it is taken."""
+    quarter, within = divmod(position.appended_at, QUARTER_US)
+    if quarter <= program.kri_memory.quarter or within < crc32(program.id.encode()) % _START_MINUTES * MINUTE_US:
+        return
+    program.kri_memory.quarter = quarter
+    take_snapshot(program, SnapshotCause.SCHEDULED, position, emit)
+
+
+def follow_history(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Before an event of the bank: take the snapshots of the past days that it ends."""
+    history, day = program.kri_history, position.event_at // DAY_US
+    if history.is_over:
+        return
+    if history.live_from is None or (history.day is None and day >= history.live_from):
+        history.is_over = True
+        return
+    if history.day is None:
+        history.day, program.kri_windows.past = day, WindowCounts()
+    first, upto = history.day, min(day, history.live_from)
+    if upto > first:
+        for past_day in range(first, min(upto, first + WINDOW_DAYS)):  # all windows of later days are empty
+            _take_past_snapshot(program, past_day, position, emit)
+        _reach_day(program, upto)
+    history.has_events |= day >= history.day
+    history.is_quiet = False
+
+
+def end_quiet_day(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """On a tick: the day that the history has reached gets its snapshot when no event came since the last tick."""
+    history = program.kri_history
+    if history.is_over or history.day is None:
+        return
+    if history.is_quiet and history.has_events:
+        _take_past_snapshot(program, history.day, position, emit)
+        _reach_day(program, history.day + 1)
+    history.is_quiet = True
+
+
+def _reach_day(program: ProgramState, day: int) -> None:
+    history = program.kri_history
+    history.day, history.has_events = day, False
+    if history.live_from is not None and day >= history.live_from:
+        history.is_over, program.kri_windows.past = True, None
+
+
+def _take_past_snapshot(program: ProgramState, day: int, position: EntryPosition, emit: Emit) -> None:
+    past = program.kri_windows.past
+    if past is None:
+        return
+    at = (day + 1) * DAY_US - 1
+    kris = measure_past_kris(program, past, at)
+    if emit is not no_rows:
+        score, taken_id = prs_v1.DEFAULT.score(kris), SNAPSHOT_IDS.id_of(f"{program.id}/day/{day}")
+        emit(_snapshot_row(program, taken_id, SnapshotCause.HISTORY, position, kris, score, as_of_at=at))
 
 
 def snapshot_after_transfers(
@@ -68,7 +125,7 @@ def take_snapshot(
     if emit is not no_rows:
         if is_news:
             emit(score_row(program, position, (_PROGRAM, program.id), score, kris, at=at, former=former))
-        emit(_snapshot_row(program, taken_id, cause, position, kris, score))
+        emit(_snapshot_row(program, taken_id, cause, position, kris, score, as_of_at=now))
     if program.runs_detectors:
         run_program_detectors(ProgramSnapshot(program, taken_id, now, kris), score, position, emit)
 
@@ -80,6 +137,8 @@ def _snapshot_row(
     position: EntryPosition,
     kris: dict[KriName, KriValue],
     score: Score,
+    *,
+    as_of_at: int,
 ) -> KriSnapshotRow:
     return KriSnapshotRow(
         tenant_id=program.tenant_id,
@@ -88,7 +147,7 @@ def _snapshot_row(
         shard=position.shard,
         offset=position.offset,
         cause=cause.value,
-        as_of_at=position.appended_at,
+        as_of_at=as_of_at,
         window_days=WINDOW_DAYS,
         kris=_ENCODE(kris).decode(),
         program_score=score.value,

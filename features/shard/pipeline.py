@@ -49,7 +49,7 @@ from clearhold.features.parties.party_rows import (
     emit_introduced,
     features_row,
 )
-from clearhold.features.shard.kri_snapshots import snapshot_after_transfers
+from clearhold.features.shard.kri_snapshots import follow_history, snapshot_after_transfers
 from clearhold.features.shard.questions import earlier_result, entry_of
 from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.program import ProgramState
@@ -79,6 +79,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         outcome = EventOutcome(earlier)
     else:
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
+        follow_history(program, position, emit)
         outcome = _applied_or_failed(program, event, entry, position, emit)
         program.events.put(key, entry_of(checksum, outcome.result))
     family = event_type(event.type).family

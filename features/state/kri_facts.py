@@ -19,6 +19,7 @@ from clearhold.features.policy.bodies import RescreenDays
 from clearhold.features.state.entity_profile import EntityProfile
 from clearhold.features.state.score_memory import LastScores
 from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.series import ALWAYS
 
 _NO_CADENCE: Final = -(2**63)
 _UNDECIDED: Final = -(2**63)
@@ -103,36 +104,35 @@ class KriFacts:
         self._screened[actor] = screened_at
 
     def forget_before(self, now: int) -> None:
-        """Drop the events before the window of 30 days."""
+        """Drop the events before the window of 30 days, which no later measurement reaches."""
         oldest = now - DAYS_30
         self._overdrafts = {account: at for account, at in self._overdrafts.items() if at > oldest}
         self._freezes = {each for each in self._freezes if each[0] > oldest}
         decided = np.frombuffer(self._decided, np.int64)
-        decided[decided < 2 * (oldest + 1)] = _UNDECIDED
+        decided[decided < _since(now)] = _UNDECIDED
 
-    @property
-    def overdrafted(self) -> int:
-        return len(self._overdrafts)
+    def overdrafted(self, now: int) -> int:
+        return sum(at > now - DAYS_30 for at in self._overdrafts.values())
 
-    @property
-    def freezes(self) -> int:
-        return len(self._freezes)
+    def freezes(self, now: int) -> int:
+        return sum(at > now - DAYS_30 for at, _ in self._freezes)
 
-    def troubled_accounts(self) -> list[str]:
+    def troubled_accounts(self, now: int) -> list[str]:
         """The accounts that were overdrafted or frozen, the newest last."""
-        events = sorted([*((at, account) for account, at in self._overdrafts.items()), *self._freezes])
-        return list(dict.fromkeys(account for _, account in events))
+        events = [*((at, account) for account, at in self._overdrafts.items()), *self._freezes]
+        return list(dict.fromkeys(account for at, account in sorted(events) if at > now - DAYS_30))
 
-    def denied(self) -> list[int]:
+    def denied(self, now: int) -> list[int]:
         """The actors whose newest decision denied them, the newest last."""
         decided = np.frombuffer(self._decided, np.int64)
-        denied = np.flatnonzero(decided & 1)
+        denied = np.flatnonzero((decided & 1) & (decided >= _since(now)))
         actors: list[int] = denied[np.argsort(decided[denied], kind="stable")].tolist()
         return actors
 
-    def denied_and_decided(self) -> tuple[int, int]:
+    def denied_and_decided(self, now: int) -> tuple[int, int]:
         decided = np.frombuffer(self._decided, np.int64)
-        return int(np.count_nonzero(decided & 1)), int(np.count_nonzero(decided != _UNDECIDED))
+        is_decided = decided >= _since(now)
+        return int(np.count_nonzero((decided & 1) & is_decided)), int(np.count_nonzero(is_decided))
 
     def stale_and_screened(self, scores: LastScores, days: RescreenDays, now: int) -> tuple[int, int]:
         """Entities past the cadence of their band, in whole days, and all entities with a cadence."""
@@ -167,6 +167,11 @@ def _reach(column: "array[int]", actor: int, missing: int) -> None:
     column.extend([missing] * (actor + 1 - len(column)))
 
 
+def _since(now: int) -> int:
+    """The least value in ``_decided`` of a decision within the window."""
+    return 2 * (now - DAYS_30 + 1)
+
+
 REMEMBERED_US: Final = 180 * DAY_US
 
 
@@ -178,14 +183,15 @@ class Breach(NamedTuple):
 
 
 class KriMemory:
-    """The newest breach of each detector of the program with those before it, and the ids of requested snapshots."""
+    """The newest breach of each detector of the program with those before it, and the snapshots taken already."""
 
-    __slots__ = ("_breaches", "_requested")
+    __slots__ = ("_breaches", "_requested", "quarter")
 
     def __init__(self) -> None:
         # By detector: when its newest breach was found last, when that breach began, and the earlier ones.
         self._breaches: dict[str, tuple[int, int, tuple[int, ...]]] = {}
         self._requested = IdIndex()
+        self.quarter = ALWAYS  # the quarter of an hour, since the epoch, of the newest scheduled snapshot
 
     def add_request(self, snapshot_id: str) -> bool:
         """Remember the id of a requested snapshot; False when it was taken before."""
@@ -206,9 +212,9 @@ class KriMemory:
         return Breach(is_new, earlier)
 
     def dump(self) -> Any:
-        return list(self._breaches.items()), self._requested.dump()
+        return list(self._breaches.items()), self._requested.dump(), self.quarter
 
     def load(self, dumped: Any) -> None:
-        breaches, requested = dumped
+        breaches, requested, self.quarter = dumped
         self._breaches = {detector: (last, began, tuple(earlier)) for detector, (last, began, earlier) in breaches}
         self._requested.load(requested)

@@ -1,4 +1,5 @@
-"""The counts of the key risk indicators over a program's transfers, of the 30 and the 60 days that end now.
+"""The counts of the key risk indicators over a program's transfers, of the 30 and the 60 days that end now; while
+history is loaded also of those that end with the day that the history has reached.
 
 The rows of all transfers are sorted by their own time, and each window has a position in them: earlier rows have left
 the window. A transfer counts by its record: when the record changes, its old contribution is subtracted and the new one
@@ -86,34 +87,15 @@ class KriContribution(msgspec.Struct, frozen=True, gc=False):
     counterparty: int
 
 
-class KriWindows:
-    """The windows of one program; ``declared_at`` gives its declaration at an instant."""
+class WindowCounts:
+    """The counts over the windows of 60 and of 30 days that end at one instant."""
 
-    __slots__ = (
-        "_cents_of",
-        "_compared",
-        "_compared_with",
-        "_counts",
-        "_declared_at",
-        "_newest_at",
-        "_rows",
-        "_strings",
-        "_tails",
-        "_transfers",
-        "_upto",
-        "leaving_cents",
-        "paid_parties",
-    )
+    __slots__ = ("_cents_of", "_counts", "_tails", "leaving_cents", "paid_parties", "upto")
 
-    def __init__(self, transfers: TransferTable, strings: StringTable, declared_at: Callable[[int], Declared]) -> None:
-        self._transfers, self._strings, self._declared_at = transfers, strings, declared_at
-        self._rows = array("I")
-        self._newest_at = ALWAYS
+    def __init__(self) -> None:
         self._tails = [0, 0]  # of 60 days and of 30: the first row inside
-        self._upto = ALWAYS  # the end of the windows
+        self.upto = ALWAYS  # the end of the windows
         self._counts = [0] * _COUNTS
-        self._compared_with: Declared | None = None  # the declaration that these were compared with
-        self._compared: dict[tuple[int, int], tuple[int, ...]] = {}
         self.leaving_cents = 0
         self.paid_parties = 0
         self._cents_of = array("Q")  # by index of the counterparty
@@ -129,17 +111,109 @@ class KriWindows:
         """The index of that counterparty, if there are cents."""
         return int(np.frombuffer(self._cents_of, np.uint64).argmax())
 
+    def add(self, contribution: KriContribution, at: int) -> None:
+        """Count a transfer that landed."""
+        for window, span in enumerate(_WINDOWS):
+            self._tails[window] += at <= self.upto - span  # it lands behind the window
+        self.change(contribution, 1, at)
+
+    def change(self, contribution: KriContribution, sign: int, at: int) -> None:
+        """Change the windows around an instant."""
+        if at > self.upto - DAYS_30:
+            for kind in contribution.counts:
+                self._counts[kind] += sign
+            if contribution.leaving_cents:
+                self._change_leaving(contribution, sign)
+        elif at > self.upto - DAYS_60:
+            self._change_in(_OF_60D, contribution, sign)
+
+    def advance(self, windows: "KriWindows", upto: int) -> None:
+        """Move the end of the windows to a later instant."""
+        self.upto = upto
+        rows, at = windows.rows, windows.own_time
+        for window, tail in enumerate(self._tails):
+            oldest = upto - _WINDOWS[window]
+            place, last = tail, len(rows)
+            while place < last and at(rows[place]) <= oldest:
+                self._change_in(window, windows.contribution_of(rows[place]), -1)
+                place += 1
+            self._tails[window] = place
+
+    def _change_in(self, window: int, contribution: KriContribution, sign: int) -> None:
+        """Change one window."""
+        for kind in contribution.counts:
+            if (kind < _FIRST_OF_30D) == (window == _OF_60D):
+                self._counts[kind] += sign
+        if window == _OF_30D and contribution.leaving_cents:
+            self._change_leaving(contribution, sign)
+
+    def _change_leaving(self, contribution: KriContribution, sign: int) -> None:
+        self.leaving_cents += sign * contribution.leaving_cents
+        if contribution.counterparty >= 0:
+            self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
+
+    def _change_party(self, counterparty: int, cents: int) -> None:
+        missing = counterparty + 1 - len(self._cents_of)
+        if missing > 0:
+            self._cents_of.extend([0] * missing)
+        before = self._cents_of[counterparty]
+        after = self._cents_of[counterparty] = (before + cents) & _WRAP
+        self.paid_parties += (after > 0) - (before > 0)
+
+    def dump(self) -> tuple[Any, ...]:
+        numbers = (self._tails, self.upto, self._counts, self.leaving_cents, self.paid_parties)
+        return (self._cents_of.tobytes(), *numbers)
+
+    @classmethod
+    def loaded(cls, dumped: Any) -> "WindowCounts":
+        counts = cls()
+        cents_of, counts._tails, counts.upto, counts._counts, counts.leaving_cents, counts.paid_parties = dumped
+        counts._cents_of.frombytes(cents_of)
+        return counts
+
+
+class KriWindows:
+    """The windows of one program; ``declared_at`` gives its declaration at an instant.
+
+    ``now`` are those that end now; ``past`` those of the history, None unless it is being loaded.
+    """
+
+    __slots__ = (
+        "_compared",
+        "_compared_with",
+        "_declared_at",
+        "_newest_at",
+        "_strings",
+        "_transfers",
+        "now",
+        "past",
+        "rows",
+    )
+
+    def __init__(self, transfers: TransferTable, strings: StringTable, declared_at: Callable[[int], Declared]) -> None:
+        self._transfers, self._strings, self._declared_at = transfers, strings, declared_at
+        self.rows = array("I")  # by the transfers' own time
+        self._newest_at = ALWAYS
+        self._compared_with: Declared | None = None  # the declaration that these were compared with
+        self._compared: dict[tuple[int, int], tuple[int, ...]] = {}
+        self.now = WindowCounts()
+        self.past: WindowCounts | None = None
+
+    def own_time(self, row: int) -> int:
+        return self._transfers.at(row)
+
     def add(self, row: int, record: TransferRecord) -> None:
         """Count a transfer that landed."""
         at = record.at
         if at >= self._newest_at:
-            self._rows.append(row)
+            self.rows.append(row)
             self._newest_at = at
         else:
-            self._rows.insert(bisect_right(self._rows, at, key=self._transfers.at), row)
-        for window, span in enumerate(_WINDOWS):
-            self._tails[window] += at <= self._upto - span  # it lands behind the window
-        self._change(self.contribution(record), 1, at)
+            self.rows.insert(bisect_right(self.rows, at, key=self._transfers.at), row)
+        contribution = self.contribution(record)
+        self.now.add(contribution, at)
+        if self.past is not None:
+            self.past.add(contribution, at)
 
     def change(self, before: TransferRecord | TransferBrief, after: TransferRecord) -> None:
         """Count a transfer by its changed record; nearly always that changes nothing."""
@@ -149,28 +223,24 @@ class KriWindows:
     def replace(self, before: KriContribution, record: TransferRecord) -> None:
         """Count a transfer by its changed record; ``before`` was its contribution."""
         after = self.contribution(record)
-        if after != before:
-            self._change(before, -1, record.at)
-            self._change(after, 1, record.at)
+        if after == before:
+            return
+        for counts in (self.now, self.past):
+            if counts is not None:
+                counts.change(before, -1, record.at)
+                counts.change(after, 1, record.at)
 
     def advance(self, now: int) -> int:
-        """Advance the windows to now, and return their end."""
-        now = self._upto = max(now, self._upto, self._newest_at)
-        rows, last = self._rows, len(self._rows)
-        for window, tail in enumerate(self._tails):
-            oldest = now - _WINDOWS[window]
-            place = tail
-            while place < last and self._transfers.at(rows[place]) <= oldest:
-                self._change_in(window, self.contribution_of(rows[place]), -1)
-                place += 1
-            self._tails[window] = place
-        return now
+        """Advance the windows that end now, and return their end."""
+        upto = max(now, self.now.upto, self._newest_at)
+        self.now.advance(self, upto)
+        return upto
 
     def rows_from(self, at: int) -> "array[int]":
         """The rows of transfers whose own time is at or after an instant."""
         if at > self._newest_at:
             return array("I")
-        return self._rows[bisect_right(self._rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
+        return self.rows[bisect_right(self.rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
 
     def contribution_of(self, row: int) -> KriContribution:
         return self.contribution(self._transfers.glance(row))
@@ -203,46 +273,15 @@ class KriWindows:
             self._compared[class_id, country] = counts
         return counts
 
-    def _change(self, contribution: KriContribution, sign: int, at: int) -> None:
-        """Change the windows around an instant."""
-        if at > self._upto - DAYS_30:
-            for kind in contribution.counts:
-                self._counts[kind] += sign
-            if contribution.leaving_cents:
-                self._change_leaving(contribution, sign)
-        elif at > self._upto - DAYS_60:
-            self._change_in(_OF_60D, contribution, sign)
-
-    def _change_in(self, window: int, contribution: KriContribution, sign: int) -> None:
-        """Change one window."""
-        for kind in contribution.counts:
-            if (kind < _FIRST_OF_30D) == (window == _OF_60D):
-                self._counts[kind] += sign
-        if window == _OF_30D and contribution.leaving_cents:
-            self._change_leaving(contribution, sign)
-
-    def _change_leaving(self, contribution: KriContribution, sign: int) -> None:
-        self.leaving_cents += sign * contribution.leaving_cents
-        if contribution.counterparty >= 0:
-            self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
-
-    def _change_party(self, counterparty: int, cents: int) -> None:
-        missing = counterparty + 1 - len(self._cents_of)
-        if missing > 0:
-            self._cents_of.extend([0] * missing)
-        before = self._cents_of[counterparty]
-        after = self._cents_of[counterparty] = (before + cents) & _WRAP
-        self.paid_parties += (after > 0) - (before > 0)
-
     def dump(self) -> tuple[Any, ...]:
-        numbers = (self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties)
-        return (self._rows.tobytes(), self._cents_of.tobytes(), numbers)
+        past = None if self.past is None else self.past.dump()
+        return (self.rows.tobytes(), self._newest_at, self.now.dump(), past)
 
     def load(self, dumped: Any) -> None:
-        rows, cents_of, numbers = dumped
-        self._rows.frombytes(rows)
-        self._cents_of.frombytes(cents_of)
-        self._newest_at, self._tails, self._upto, self._counts, self.leaving_cents, self.paid_parties = numbers
+        rows, self._newest_at, now, past = dumped
+        self.rows.frombytes(rows)
+        self.now = WindowCounts.loaded(now)
+        self.past = None if past is None else WindowCounts.loaded(past)
 
 
 def _against(rail: str, country: str | None, declared: Declared) -> tuple[int, ...]:

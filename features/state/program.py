@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.money import parse_cents
 from clearhold.features.core.program import Program
 from clearhold.features.policy.autonomy import AutonomyBook
@@ -23,6 +24,7 @@ from clearhold.features.state.closing_evidence import ClosingEvidence
 from clearhold.features.state.counted_lines import CountedLines
 from clearhold.features.state.day_tallies import DayTallies
 from clearhold.features.state.kri_facts import KriFacts, KriMemory
+from clearhold.features.state.kri_history import KriHistory
 from clearhold.features.state.kri_windows import KriWindows
 from clearhold.features.state.open_preflights import OpenPreflights
 from clearhold.features.state.parties import Actor, CounterpartyBook, KnownCounterparty
@@ -84,6 +86,7 @@ class ProgramState:
         self.caps = ProgramCaps()
         self.day_tallies = DayTallies()
         self.kri_memory = KriMemory()
+        self.kri_history = KriHistory()
         self.counted_lines = CountedLines(self.policies.thresholds(ALWAYS).lines.cents)
         self.agents = AgentBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
@@ -104,6 +107,8 @@ class ProgramState:
             countries=",".join(sorted(program.declared_countries)),
         )
         since = max(at, self.declarations[-1][0]) if self.declarations else ALWAYS
+        if self.kri_history.live_from is None:
+            self.kri_history.live_from = at // DAY_US
         before = [(row, self.kri_windows.contribution_of(row)) for row in self.kri_windows.rows_from(since)]
         self.declarations.append((since, declared))
         for row, contribution in before:
@@ -249,6 +254,7 @@ class ProgramState:
         yield from (("rule_matches", part) for part in self.rule_matches.dump())
         yield "caps", self.caps.dump()
         yield "kri_memory", self.kri_memory.dump()
+        yield "kri_history", self.kri_history.dump()
         yield "counted_lines", self.counted_lines.dump()
         yield "day_tallies", self.day_tallies.dump()
         yield from (("agents", part) for part in self.agents.dump())
@@ -288,6 +294,7 @@ class ProgramState:
             "rule_matches": self.rule_matches.load,
             "caps": self.caps.load,
             "kri_memory": self.kri_memory.load,
+            "kri_history": self.kri_history.load,
             "counted_lines": self.counted_lines.load,
             "day_tallies": self.day_tallies.load,
             "agents": self.agents.load,

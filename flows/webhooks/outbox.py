@@ -19,6 +19,7 @@ import structlog
 
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import ActionStatus
+from clearhold.features.core.entries.kris import SnapshotCause
 from clearhold.features.core.ids import derived_id
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.actions import ActionRow, BackfillRow
@@ -130,6 +131,8 @@ def _labels(commit: _Commit) -> Iterator[tuple[str, Make]]:
 
 def _kris(commit: _Commit) -> Iterator[tuple[str, Make]]:
     for row in commit.of(KriSnapshotRow, EventType.KRI_SNAPSHOT):
+        if row.cause == SnapshotCause.HISTORY.value:  # days that passed before the program was here
+            continue
         yield row.program_id, partial(row_events.kri_snapshot, row)
 
 

@@ -93,6 +93,7 @@ class World:
             program["id"]: self.alert_on(program, f"acht_alerting_{number}") for number, program in enumerate(programs)
         }
         self.dispositions = {program["id"]: self.decided(program) for program in programs}
+        self.snapshots = {program["id"]: self.snapshot_of(program) for program in programs}
         self.mine: Ids = {
             "program": self.payroll["id"],
             "slug": self.payroll["slug"],
@@ -104,6 +105,7 @@ class World:
             "preflight": self.preflights[self.payroll["id"]],
             "alert": self.alerts[self.payroll["id"]],
             "disposition": self.dispositions[self.payroll["id"]],
+            "snapshot": self.snapshots[self.payroll["id"]],
             "action": self.action_on(self.payroll),
             "policy": self.policy_of(self.tenant),
             "tenant": self.spare["id"],
@@ -158,6 +160,13 @@ class World:
         self.api.on_loop(lambda: self.api.appender.append(*place, msgspec.json.encode(an_agent())))
         self.api.catch_up()
         return entity_of(22)
+
+    def snapshot_of(self, program: dict[str, Any]) -> str:
+        owner = self.tenant if program["tenantId"] == self.tenant["id"] else self.other
+        answer = self.send("POST", f"/api/kri/snapshot/{program['id']}", bearer(owner["operatorToken"]))
+        assert answer.status_code == 200, answer.text
+        snapshot_id: str = answer.json()["snapshotId"]
+        return snapshot_id
 
     def fresh(self) -> str:
         """A name that nothing else here has."""

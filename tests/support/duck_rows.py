@@ -242,7 +242,7 @@ def a_step(offset: int, **over: Any) -> BackfillRow:
 def a_snapshot(at: int, **over: Any) -> KriSnapshotRow:
     """Of key risk indicators as of an instant; nothing was measured."""
     usual: dict[str, Any] = {
-        "id": f"snp_{at}",
+        "id": f"snp_{at}_of_{over.get('program_id', PROGRAM)}",
         "offset": at,
         "cause": "scheduled",
         "as_of_at": at,

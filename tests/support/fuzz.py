@@ -62,6 +62,7 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 
 include-operation-id = [
     "listTransfers", "listActions", "listAlerts", "listDispositions", "listEvents", "listLabels", "listCheckpoints",
     "listLimitHistory", "listRescreeningDue", "listMetricsHistory", "listPolicies", "listRules", "listRulesVersions",
+    "listKriSnapshots",
 ]
 checks.positive_data_acceptance.expected-statuses = ["2xx", 400, 401, 403, 404, 409, 429, "5xx"]
 

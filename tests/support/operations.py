@@ -251,6 +251,8 @@ OPERATIONS: Final = (
         body_ids=("transfer",),
     ),
     *_listed("/api/labels", "labels"),
+    *_listed("/api/kri/snapshots", "reports"),
+    Operation(method="GET", path="/api/kri/snapshots/{}", access=Access.BEARER, scope="reports", fills=("snapshot",)),
     *_listed("/api/policies", "policies"),
     Operation(
         method="GET",

@@ -296,6 +296,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.PREFLIGHT_NOT_FOUND: sent("GET", f"/api/preflight/{UNKNOWN_ID}"),
     ErrorCode.ALERT_NOT_FOUND: sent("GET", f"/api/alerts/{UNKNOWN_ID}"),
     ErrorCode.ACTION_NOT_FOUND: sent("GET", f"/api/actions/{UNKNOWN_ID}"),
+    ErrorCode.SNAPSHOT_NOT_FOUND: sent("GET", f"/api/kri/snapshots/{UNKNOWN_ID}"),
     ErrorCode.DISPOSITION_NOT_FOUND: sent("GET", f"/api/dispositions/{UNKNOWN_ID}"),
     ErrorCode.POLICY_NOT_FOUND: sent("GET", f"/api/policies/{UNKNOWN_ID}"),
     ErrorCode.RULE_NOT_FOUND: sent("GET", "/api/rules/nobodys"),

@@ -80,11 +80,14 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SnapshotCause(StrEnum):
-    """The cause of a snapshot: a quarter of an hour passed, 200 transfers landed, or an operator requested it."""
+    """The cause of a snapshot: a quarter of an hour passed, 200 transfers landed, an operator requested it, or loaded
+    history passed the end of a day.
+    """
 
     SCHEDULED = "scheduled"
     TRANSFERS = "transfers"
     REQUESTED = "requested"
+    HISTORY = "history"
 
 
 class SnapshotEntry(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Reads snapshots of key risk indicators: a program's newest, and program scores for reports.
 
-How     A snapshot's instant is the time of its log entry, so the offset orders snapshots. A program's newest is found
-        by narrow columns alone; only its row is read, with its indicators.
+How     The instant orders snapshots, and of equal ones the offset: a snapshot of the history is as of a past day. A
+        program's newest is found by narrow columns alone; only its row is read, with its indicators.
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
 
@@ -15,21 +15,22 @@ from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.kris import KriSnapshotRow
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import Predicate, Span
 
 _POINTS: Final = """
     WITH within AS MATERIALIZED (
-        SELECT epoch_us(as_of_at) AS instant, program_score, band, program_score_n, "offset"
+        SELECT epoch_us(as_of_at) AS instant, program_score, band, program_score_n,
+            row_number() OVER (ORDER BY as_of_at, "offset") AS place
         FROM kri_snapshots WHERE {matching}
     )
-    SELECT instant, program_score, band, program_score_n FROM within WHERE "offset" IN (
-        SELECT max("offset") FROM within
-        GROUP BY CASE WHEN (SELECT count(*) FROM within) <= ? THEN "offset" ELSE (instant - ?) // ? END
-    ) ORDER BY "offset" """
+    SELECT instant, program_score, band, program_score_n FROM within WHERE place IN (
+        SELECT max(place) FROM within
+        GROUP BY CASE WHEN (SELECT count(*) FROM within) <= ? THEN place ELSE (instant - ?) // ? END
+    ) ORDER BY place"""
 _SCORES: Final = """
     SELECT program_id, program_score FROM kri_snapshots WHERE {matching}
-    QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1"""
+    QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY as_of_at DESC, "offset" DESC) = 1"""
 
 
 class ScorePoint(NamedTuple):
@@ -60,11 +61,17 @@ class ReportSnapshots(CommittedRows):
         return {program_id: score for program_id, score in rows if score is not None}
 
 
-_ROW: Final = row_builder(KriSnapshotRow)
+_NEWEST: Final = """SELECT arg_max(id, (as_of_at, "offset")) FROM kri_snapshots WHERE {matching}"""
+_TABLE: Final = Timeline("kri_snapshots", KriSnapshotRow, at="as_of_at")
 
-# ruff: noqa: S608 - statements are built from constants; every value is a parameter
-_NEWEST: Final = """SELECT max("offset") FROM kri_snapshots WHERE {matching}"""
-_AT_OFFSET: Final = f"""SELECT {select_list(KriSnapshotRow)} FROM kri_snapshots WHERE {{matching}} AND "offset" = ?"""
+
+class SnapshotFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    causes: tuple[str, ...] | None = None
+    as_of_from: int | None = None
+    as_of_to: int | None = None
 
 
 class KriSnapshots(CommittedRows):
@@ -77,17 +84,29 @@ class KriSnapshots(CommittedRows):
         with self._connection.cursor() as cursor:
             cursor.execute(_NEWEST.format(matching=predicate.sql), predicate.values)
             newest = cursor.fetchone()
-            if newest is None or newest[0] is None:
-                return None
-            cursor.execute(_AT_OFFSET.format(matching=predicate.sql), [*predicate.values, *newest])
-            row = cursor.fetchone()
-        return None if row is None else _ROW(row)
+            return None if newest is None or newest[0] is None else _TABLE.find(cursor, principal, newest[0])
+
+    def find(self, principal: Principal, snapshot_id: str) -> KriSnapshotRow | None:
+        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        with self._connection.cursor() as cursor:
+            return _TABLE.find(cursor, principal, snapshot_id)
+
+    def list_page(
+        self, principal: Principal, wanted: SnapshotFilter, after: Place | None, limit: int
+    ) -> list[KriSnapshotRow]:
+        """Newest first, by the instant of the figures."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", wanted.program_ids)
+        predicate.among("cause", wanted.causes)
+        predicate.between("as_of_at", wanted.as_of_from, wanted.as_of_to)
+        with self._connection.cursor() as cursor:
+            return _TABLE.page(cursor, principal, predicate, after, limit)
 
 
 # Rows are only added, so rows since the last read have a higher rowid.
 _SINCE: Final = """
-    SELECT rowid, program_id, epoch_us(as_of_at), program_score, program_score_n, kris FROM kri_snapshots
-    WHERE rowid > ? QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY "offset" DESC) = 1
+    SELECT max(rowid) OVER (), program_id, epoch_us(as_of_at), program_score, program_score_n, kris FROM kri_snapshots
+    WHERE rowid > ? QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY as_of_at DESC, "offset" DESC) = 1
 """
 _KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
 
@@ -111,6 +130,8 @@ class NewestSnapshots(CommittedRows):
 
     def by_program(self) -> Mapping[str, NewestSnapshot]:
         for rowid, program_id, as_of_at, score, score_n, kris in self._read(_SINCE, [self._read_upto]):
-            self._by_program[program_id] = NewestSnapshot(as_of_at, score, score_n, _KRIS.decode(kris))
-            self._read_upto = max(self._read_upto, rowid)
+            self._read_upto = rowid
+            known = self._by_program.get(program_id)
+            if known is None or known.as_of_at <= as_of_at:
+                self._by_program[program_id] = NewestSnapshot(as_of_at, score, score_n, _KRIS.decode(kris))
         return self._by_program

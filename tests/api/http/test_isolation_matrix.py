@@ -181,6 +181,7 @@ def theirs_of(world: World, name: str) -> str:
         "waiting alert": alert,
         "closed alert": alert,
         "disposition": world.dispositions[world.theirs["id"]],
+        "snapshot": world.snapshots[world.theirs["id"]],
         "action": action,
         "waiting action": action,
         **dict.fromkeys(RULES_THAT_ARE_NEEDED, rule),

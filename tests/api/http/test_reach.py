@@ -133,6 +133,8 @@ def test_given_a_program_and_what_is_in_it_when_named_then_reach_decides(
             f"/api/actions?programId={program_id}",
             f"/api/actions/{world.actions[program_id]}",
             f"/api/labels?programId={program_id}",
+            f"/api/kri/snapshots?programId={program_id}",
+            f"/api/kri/snapshots/{world.snapshots[program_id]}",
         )
     }
     asked = [

@@ -53,7 +53,14 @@ def all_marks(world: World) -> set[tuple[str, bool | str]]:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/transfers?limit=100", "/api/alerts?limit=100", "/api/labels", "/api/actions?limit=100"]
+    "path",
+    [
+        "/api/transfers?limit=100",
+        "/api/alerts?limit=100",
+        "/api/labels",
+        "/api/actions?limit=100",
+        "/api/kri/snapshots",
+    ],
 )
 def test_given_programs_of_both_kinds_when_listed_then_simulated_ones_alone_are_marked(world: World, path: str) -> None:
     assert marks(read(world, path).json()["data"]) == all_marks(world)
@@ -104,6 +111,7 @@ def test_given_a_program_when_one_thing_of_it_is_read_then_only_a_simulated_one_
         f"/api/transfers/acht_{number}",
         f"/api/preflight/{world.preflights[program['id']]}",
         f"/api/dispositions/{world.dispositions[program['id']]}",
+        f"/api/kri/snapshots/{world.snapshots[program['id']]}",
         f"/api/entities/enti_{number}",
         f"/api/counterparties/cpty_of_{number}",
         f"/api/events/evnt_acht_{number}",

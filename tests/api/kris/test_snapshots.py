@@ -7,6 +7,7 @@ import httpx
 import pytest
 from msgspec import json
 
+from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.reports.snapshots import KriSnapshots
 from tests.support.alerting import alerts_of, appeal, decide, deliver, outgoing, read
@@ -131,3 +132,80 @@ def test_given_returns_over_the_line_when_a_snapshot_is_taken_then_the_alert_nam
     (alert,) = alerts_of(api, tenant, detector="unauthorized_return_rate")
 
     assert (alert["evidence"]["restsOn"], alert["transferId"], alert["hardSignal"]) == (["acht_1"], None, True)
+
+
+def test_given_a_snapshot_when_read_then_it_is_whole_and_the_one_that_was_taken(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    deliver(api, program, outgoing("acht_1", type="DEBIT"))
+    snapshot_id = take(api, program["id"], tenant["operatorToken"]).json()["snapshotId"]
+
+    read_back = api.client.get(f"/api/kri/snapshots/{snapshot_id.upper()}", headers=api.operator(tenant)).json()
+    listed = api.client.get("/api/kri/snapshots", headers=api.operator(tenant)).json()["data"]
+
+    assert listed == [read_back]
+    kris = read_back.pop("kris")
+    assert list(kris) == [name.value for name in KriName]
+    assert kris["ach_overall_return_rate"] == {
+        "value": 0.0,
+        "n": 1,
+        "unit": "ratio",
+        "threshold": 0.15,
+        "status": "unmeasured",
+        "note": "Not measured: 1 of 20 needed.",
+    }
+    assert read_back == {
+        "id": snapshot_id,
+        "tenantId": tenant["id"],
+        "programId": program["id"],
+        "cause": "requested",
+        "asOf": read_back["createdAt"],
+        "windowDays": 60,
+        "programScore": None,
+        "programScoreN": read_back["programScoreN"],
+        "programScoreVersion": "prs-v1",
+        "band": "unscored",
+        "createdAt": read_back["createdAt"],
+    }
+
+
+def test_given_snapshots_when_listed_by_pages_then_they_go_by_the_instant_of_their_figures_and_filters_hold(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    headers = api.operator(tenant)
+    days = [f"2026-02-{day:02d}T14:00:00Z" for day in range(1, 8)]
+    deliver(api, program, *(outgoing(f"acht_{number}", at=at) for number, at in enumerate(days)))
+    taken = take(api, program["id"], tenant["operatorToken"]).json()["snapshotId"]
+
+    def page(**query: Any) -> dict[str, Any]:
+        answer = api.client.get("/api/kri/snapshots", params={"programId": program["id"]} | query, headers=headers)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    everything = page()["data"]
+    assert [each["cause"] for each in everything] == ["requested"] + ["history"] * 6
+    assert [each["asOf"] for each in everything[1:]] == [f"2026-02-{day:02d}T23:59:59.999Z" for day in range(6, 0, -1)]
+    assert everything[0]["id"] == taken
+    first = page(limit=3)
+    second = page(limit=3, cursor=first["nextCursor"])
+    assert [*first["data"], *second["data"]] == everything[:6]
+    assert page(cause="history", to="2026-02-03T00:00:00Z")["data"] == everything[-2:]
+    for path in ("/api/kri/snapshots/x", f"/api/kri/snapshots/{tenant['id']}"):
+        assert_refused(api.client.get(path, headers=headers), 404)
+
+
+def test_given_history_that_was_loaded_then_the_weekly_report_of_a_past_week_has_its_figures(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
+) -> None:
+    days = [f"2026-02-{day:02d}T14:00:00Z" for day in range(1, 20)]
+    deliver(api, program, *(outgoing(f"acht_{number}", at=at) for number, at in enumerate(days)))
+    take(api, program["id"], tenant["operatorToken"])
+
+    report = api.client.get(f"/api/reports/weekly/{program['id']}?week=2026-W07", headers=api.operator(tenant)).json()
+
+    kri = next(each for each in report["kris"] if each["name"] == "counterparty_concentration")
+    assert (kri["value"], kri["prior"], kri["n"]) == (1.0, 1.0, 1)
+    program_report = api.client.get(f"/api/reports/program/{program['id']}", headers=api.operator(tenant)).json()
+    instants = [each["asOf"] for each in program_report["history"]]
+    assert (instants, len(instants)) == (sorted(instants), 19)

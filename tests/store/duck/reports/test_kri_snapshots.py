@@ -10,8 +10,9 @@ import pytest
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.store.duck.reports.snapshots import KriSnapshots
+from clearhold.store.duck.reports.snapshots import KriSnapshots, NewestSnapshots, ReportSnapshots
 from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.predicate import Span
 from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_snapshot
 from tests.support.principals import a_key, an_operator
@@ -90,3 +91,18 @@ def test_given_50000_snapshots_when_they_are_read_then_only_the_rows_that_are_me
 
     assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3")) < most
     assert fastest(lambda: snapshots.newest(OPERATOR, "prg_3", upto=MIDNIGHT + DAY_US)) < most
+
+
+def test_given_a_past_day_that_was_measured_after_a_later_instant_then_the_later_instant_is_the_newest(
+    database: duckdb.DuckDBPyConnection,
+) -> None:
+    newest = a_snapshot(AT + DAY_US, offset=5)
+    past = [a_snapshot(AT - day * DAY_US, offset=9, cause="history") for day in (2, 1)]
+    snapshots = commit(database, newest, *past)
+
+    assert snapshots.newest(OPERATOR, PROGRAM) == newest
+    assert snapshots.newest(OPERATOR, PROGRAM, upto=AT) == past[1]
+    assert NewestSnapshots(database).by_program()[PROGRAM].as_of_at == newest.as_of_at
+    span = Span(AT - 3 * DAY_US, AT + 2 * DAY_US)
+    points = ReportSnapshots(database).points(OPERATOR, PROGRAM, span, 200)
+    assert [point.at for point in points] == [past[0].as_of_at, past[1].as_of_at, newest.as_of_at]
