@@ -10,9 +10,9 @@ from clearhold.features.policy.seeds import KRI_V1, KRI_VERSION
 _HEAD: Final = f"""# Key risk indicators
 
 Eighteen figures of each program, measured once in every quarter of an hour in which the service runs, after every 200
-transfers, and on request (`POST /api/kri/snapshot/{{programId}}`); `GET /api/kri/snapshots` reads them. Each is read from
-running counters and never from a scan of history. A value is raw, never smoothed; without anything observed it is null,
-`unmeasured`, with `n` 0, and never 0.
+transfers, and on request (`POST /api/kri/snapshot/{{programId}}`); `GET /api/kri/snapshots` reads them. Each is read
+from running counters and never from a scan of history. A value is raw, never smoothed; without anything observed it is
+null, `unmeasured`, with `n` 0, and never 0.
 
 History that is loaded into a new program has a past: each UTC day before the program's declaration gets one snapshot
 (`cause` is `history`) as of its end, with the facts delivered until then. It is taken before the first event of a later

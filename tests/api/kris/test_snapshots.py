@@ -79,7 +79,6 @@ def test_given_anyone_else_or_another_program_when_one_is_requested_then_401_and
     refused = [
         take(api, program["id"], other["operatorToken"]),
         take(api, UNKNOWN, tenant["operatorToken"]),
-        take(api, "not-a-uuid", tenant["operatorToken"]),
         take(api, program["id"], None),
         take(api, program["id"], made.json()["secret"]),
         take(api, program["id"], ADMIN_TOKEN, **{"X-Operator": "root"}),
@@ -87,6 +86,7 @@ def test_given_anyone_else_or_another_program_when_one_is_requested_then_401_and
 
     for answer in refused:
         assert_refused(answer, 401)
+    assert_refused(take(api, "not-a-uuid", tenant["operatorToken"]), 400)
     assert stored_ids(api) == []
 
 
