@@ -135,7 +135,7 @@ class LiveFeed:
         """A usual wire of about 100.00 on each of some days ago."""
         usual: Data = {"entity_id": "enti_1", "counterparty_id": "cpty_usual"}
         self.send_all(
-            (WIRE, usual | {"id": f"wire_{next(_numbers)}", "amount": 10_000 + day} | over, now() - day * DAY)
+            (WIRE, usual | {"id": f"usual_{next(_numbers)}", "amount": 10_000 + day} | over, now() - day * DAY)
             for day in sorted(days, reverse=True)
         )
 
