@@ -147,7 +147,7 @@ class Teller:
         if rail not in ("book", "card") and chance.random() < 0.15:
             data["counterparty_id"] = None
         event_at = min(own + SECOND_US, self.now) if chance.random() < 0.6 else self.now
-        self.deliver(_kind(rail, direction, data), data | {"updated_at": bank.rfc3339(event_at)}, event_at)
+        self.deliver(kind_of(rail, direction, data), data | {"updated_at": bank.rfc3339(event_at)}, event_at)
 
     def scene(self) -> None:
         """Several transfers that belong together: as they happen, or the newest first, or all of them long after."""
@@ -168,7 +168,7 @@ class Teller:
             data |= {"status": plan.status, "updated_at": bank.rfc3339(own)}
             if plan.code is not None:
                 data["return_details"] = [bank.a_return(plan.code, own)]
-            self.deliver(_kind(plan.rail, plan.direction, data), data, own)
+            self.deliver(kind_of(plan.rail, plan.direction, data), data, own)
 
     def _built(self, plan: Plan, own: int) -> Data:
         self.made += 1
@@ -213,10 +213,10 @@ class Teller:
             data["updated_at"] = bank.rfc3339(event_at)
         elif drawn < 0.9:
             data["updated_at"] = None
-        self.deliver(_kind(*_rail_of(kind), data), data, event_at)
+        self.deliver(kind_of(*way_of(kind), data), data, event_at)
 
     def _change(self, kind: str, before: Data) -> Data:
-        rail, direction = _rail_of(kind)
+        rail, direction = way_of(kind)
         kinds = ["status", "status", "amount", "party", "refused", "nothing"]
         what = self.chance.choice([*kinds, *(("return",) * 3 + ("dishonour",) * 2 if rail == "ach" else ())])
         if what == "status":
@@ -343,14 +343,14 @@ class Teller:
         self.entries.append(LogEntry(0, offset, kind, self.program_id, self.now, json.dumps(body).encode()))
 
 
-def _rail_of(kind: str) -> tuple[str, str]:
+def way_of(kind: str) -> tuple[str, str]:
     stem, _, suffix = kind.rpartition(".")
     if stem.startswith("card."):
         return ("card", "incoming" if suffix == "refunded" else "outgoing")
     return next(way for way, resource in bank.RESOURCES.items() if resource == stem)
 
 
-def _kind(rail: str, direction: str, data: Data) -> str:
+def kind_of(rail: str, direction: str, data: Data) -> str:
     """The event that goes with an object's status."""
     word = str(data["status"]).lower()
     if rail == "card":
