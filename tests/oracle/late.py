@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.instants import DAY_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import LogEntry
 from tests.oracle.facts import ALWAYS, Program
 from tests.oracle.oracle import Expected, Oracle
@@ -75,9 +75,41 @@ class PunctualTeller(Teller):
         self.say(f"identity.verification.{word}", data, self.now)
 
 
+class TardyTeller(PunctualTeller):
+    """Owners are told in the midst of it, and a transfer may have been created long before its first event."""
+
+    def begin(self) -> None:
+        self.transfer()
+
+    def happen(self) -> None:
+        if self.chance.random() < 0.2:
+            self._let_time_pass()
+            self.chance.choice((self.late_owner, self.late_transfer))()
+            self.now += SECOND_US
+        else:
+            super().happen()
+
+    def late_owner(self) -> None:
+        which = self.chance.randrange(len(ACCOUNTS))
+        self.say("account.unfrozen", bank.an_account(id=ACCOUNTS[which], owners=[OWNERS[which]]), self.now)
+
+    def late_transfer(self) -> None:
+        came, late = self.now, self.chance.choice((HOUR_US, DAY_US, 5 * DAY_US, 40 * DAY_US))
+        plan = Plan(0, "wire", "outgoing", None, 42_000, self.chance.choice(ACCOUNTS), self.chance.choice(PARTIES))
+        data = self._built(plan, came - late - self.made) | {"status": "COMPLETED", "updated_at": bank.rfc3339(came)}
+        self.deliver("wire.outgoing_transfer.completed", data, came)
+
+
+def tardy_history(seed: int, happenings: int) -> list[LogEntry]:
+    return _history(TardyTeller(Random(seed), "prg_1"), happenings)
+
+
 def history(seed: int, happenings: int) -> list[LogEntry]:
     """Events in the order of their own times."""
-    teller = PunctualTeller(Random(seed), "prg_1")
+    return _history(PunctualTeller(Random(seed), "prg_1"), happenings)
+
+
+def _history(teller: PunctualTeller, happenings: int) -> list[LogEntry]:
     teller.begin()
     for _ in range(happenings):
         teller.happen()

@@ -10,7 +10,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import LogEntry
 from tests.oracle.comparing import differences
 from tests.oracle.effort import STREAMS
-from tests.oracle.late import SPLITS, expected_of, history, own_time
+from tests.oracle.late import SPLITS, expected_of, history, own_time, tardy_history
 from tests.support.running_app import RunningApp
 
 HAPPENINGS = 15
@@ -69,6 +69,36 @@ def test_given_histories_in_another_order_when_rescored_then_all_is_as_in_order(
             other = second[id_]
             names = ("score", "scoreBand", "scoreN", "scoreConfidence", "scoreInputs")
             lines += [f"{id_}.{name}: {other[name]} is not {one[name]}" for name in names if one[name] != other[name]]
+        if lines:
+            found[seed] = lines
+
+    assert not found, f"{len(found)} streams differ, the first: {next(iter(found.items()))}"
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_given_owners_and_transfers_that_are_told_late_when_both_orders_are_rescored_then_they_are_equal(
+    api: RunningApp, tenant: dict[str, Any], split: str
+) -> None:
+    found: dict[int, list[str]] = {}
+    for seed in range(max(1, STREAMS // len(SPLITS))):
+        events = tardy_history(seed, HAPPENINGS)
+        after = own_time(events[-1]) + DAY_US
+        programs = [
+            told(api, tenant, f"{split[:3]}-{number}-{seed}", order, at=after)
+            for number, order in enumerate((events, SPLITS[split](Random(seed), events)))
+        ]
+        api.clock.at = after
+        for program in programs:
+            rescored(api, tenant, program)
+
+        first, second = (transfers_of(api, tenant, program) for program in programs)
+        names = ("entityId", "score", "scoreBand", "scoreN", "scoreConfidence", "scoreInputs")
+        lines = [
+            f"{id_}.{name}: {second[id_][name]} is not {one[name]}"
+            for id_, one in first.items()
+            for name in names
+            if one[name] != second[id_][name]
+        ]
         if lines:
             found[seed] = lines
 
