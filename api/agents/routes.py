@@ -142,6 +142,7 @@ def _agents(resources: Resources) -> AgentService:
         imports=AgentImports(stores.database),
         owner=stores.owner,
         importer=resources.agent_importer,
+        clock=stores.clock,
     )
 
 

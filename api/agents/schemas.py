@@ -7,15 +7,14 @@ import msgspec
 from clearhold.api.http.fields import CursorText, PageLimit
 from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.reason import Score
+from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.core.words import about
-from clearhold.features.scorers.engine import confidence_of
-from clearhold.store.duck.agents import StoredAgent
 
 
 class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``band`` is that of the newest score, or unscored."""
+    """``band`` is that of the score, or unscored."""
 
     band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=len(Band))] | None = None
     limit: PageLimit | None = None
@@ -29,7 +28,7 @@ class ImportRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An agent with its newest score. ``name`` is what the agent calls itself."""
+    """An agent with its score of now. ``name`` is what the agent calls itself."""
 
     entity_id: Annotated[str, about("The entity that the agent is, on the program `agents`.")]
     name: Annotated[str, about("The name that the agent gives itself, unchecked.")]
@@ -86,12 +85,9 @@ class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 _SKIPPED = msgspec.json.Decoder(dict[str, int])
 
 
-def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
-    """An agent with its current score. Every settlement evaluates it; a change of its points, its band or a hard
-    signal writes a record, so the newest record rests on all the settlements that count now.
-    """
-    row, score, (settlements, cents) = stored.row, stored.score, totals
-    is_scored = score is not None and score.score is not None
+def to_agent(row: AgentRow, totals: tuple[int, int], score: Score | None) -> Agent:
+    """An agent with its score of now."""
+    settlements, cents = totals
     return Agent(
         entity_id=row.id,
         name=row.name,
@@ -103,11 +99,11 @@ def to_agent(stored: StoredAgent, totals: tuple[int, int]) -> Agent:
         last_screened_at=instant_text(row.last_screened_at),
         settlements=settlements,
         volume_cents=str(cents),
-        score=None if score is None else score.score,
-        band_name=Band.UNSCORED if score is None else Band(score.band),
-        n=settlements,
-        confidence=confidence_of(settlements, degraded=row.screening_status is None) if is_scored else None,
-        version=None if score is None else score.version,
+        score=None if score is None else score.value,
+        band_name=Band.UNSCORED if score is None else score.band,
+        n=settlements if score is None else score.n,
+        confidence=None if score is None else score.confidence,
+        version=None if score is None or not (score.hard or score.value is not None) else score.version,
     )
 
 

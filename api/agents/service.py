@@ -1,4 +1,4 @@
-"""The tenant's on-chain agents: read from the tables, with their totals from the program's state, and imported.
+"""The tenant's on-chain agents: read from the tables, with totals and scores from the program's state, and imported.
 
 Errors  NotFoundError for an agent that is not there, and for an import without a program ``agents``; GatewayError when
         the scan index is not set or fails; UnavailableError while the program's state has no owner
@@ -26,9 +26,12 @@ from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
-from clearhold.features.shard.questions import AgentTotals, Owner
+from clearhold.features.core.rows.agents import AgentRow
+from clearhold.features.core.vocabulary import ActorType
+from clearhold.features.shard.questions import AgentTotals, Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
-from clearhold.store.duck.agents import AgentImports, Agents, StoredAgent
+from clearhold.store.clock import Clock
+from clearhold.store.duck.agents import AgentImports, Agents
 
 NO_PROGRAM: Final = "This tenant has no program agents; agents are imported once it is created."
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
@@ -46,9 +49,10 @@ class AgentService:
         imports: AgentImports,
         owner: Owner,
         importer: AgentImporting,
+        clock: Clock,
     ) -> None:
         self._programs, self._agents, self._imports = programs, agents, imports
-        self._owner, self._importer = owner, importer
+        self._owner, self._importer, self._clock = owner, importer, clock
 
     async def page(self, principal: Principal, query: AgentsQuery) -> tuple[tuple[Agent, ...], str | None]:
         """By entity id, with the cursor of the next page; nothing without a program ``agents``."""
@@ -58,20 +62,21 @@ class AgentService:
         limit, filters = query.limit or MOST_LISTED, {"band": query.band}
         after = "" if query.cursor is None else place_of(query.cursor, filters).id
 
-        def read() -> list[StoredAgent]:
+        def read() -> list[AgentRow]:
             return self._agents.page(principal.tenant_id, program.id, after, limit + 1, bands=query.band)
 
         stored = await to_thread.run_sync(read)
         page = stored[:limit]
-        cursor = cursor_for(Place(0, page[-1].row.id, program.id), filters) if len(stored) > limit else None
-        return tuple(await self._with_totals(program.id, page)), cursor
+        cursor = cursor_for(Place(0, page[-1].id, program.id), filters) if len(stored) > limit else None
+        agents = await self._with_scores(program.id, page)
+        return tuple(each for each in agents if query.band is None or each.band_name in query.band), cursor
 
     async def read(self, principal: Principal, entity_id: str) -> Agent:
         program = self._program(principal)
         stored = await to_thread.run_sync(self._agents.find, principal.tenant_id, program.id, entity_id)
         if stored is None:
             raise NotFoundError(UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND)
-        (agent,) = await self._with_totals(program.id, [stored])
+        (agent,) = await self._with_scores(program.id, [stored])
         return agent
 
     async def run_import(self, principal: Principal, request: ImportRequest) -> ImportResult:
@@ -103,12 +108,13 @@ class AgentService:
             raise NotFoundError(NO_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)
         return program
 
-    async def _with_totals(self, program_id: str, stored: list[StoredAgent]) -> list[Agent]:
+    async def _with_scores(self, program_id: str, stored: list[AgentRow]) -> list[Agent]:
         if not stored:
             return []
-        question = AgentTotals(tuple(each.row.id for each in stored))
-        totals = (await self._owner.query(program_id, question)).value
-        agents = (to_agent(each, of_one) for each, of_one in zip(stored, totals, strict=True))
+        ids = tuple(row.id for row in stored)
+        totals = (await self._owner.query(program_id, AgentTotals(ids))).value
+        scores = (await self._owner.query(program_id, ReadScores(ActorType.AGENT, ids, self._clock.now()))).value
+        agents = map(to_agent, stored, totals, scores)
         return [self._programs.marked(agent, program_id) for agent in agents]
 
 

@@ -1,11 +1,14 @@
-"""The actors whose score can be proved, with their score.
+"""The actors whose score can be proved, each with its score of now.
 
 Errors  NotFoundError for an actor or program that is not this tenant's; InvalidRequestError for an id that several
-        programs have while the request names none of them; ConflictError for an actor without a score
+        programs have while the request names none of them; ConflictError for an actor without a score;
+        UnavailableError while the program's state has no owner
 """
 
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
+
+from anyio import to_thread
 
 from clearhold.api.counterparties.schemas import UNKNOWN_COUNTERPARTY
 from clearhold.api.entities.schemas import UNKNOWN_ENTITY
@@ -13,10 +16,12 @@ from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.api.proofs.schemas import NewProof, ProofSubject
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import ActorType
+from clearhold.features.shard.questions import Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
-from clearhold.store.duck.scores import Scores
 
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
 UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
@@ -27,26 +32,45 @@ _NOUNS: Final = {
 }
 
 
-class ScoredActors:
-    """Reads committed rows, on any thread."""
+class ActorScore(NamedTuple):
+    """An actor's score in a program at an instant."""
 
+    program_id: str
+    at: int
+    score: Score
+
+
+class ScoredActors:
     def __init__(
-        self, *, programs: ProgramService, entities: Entities, counterparties: Counterparties, scores: Scores
+        self,
+        *,
+        programs: ProgramService,
+        entities: Entities,
+        counterparties: Counterparties,
+        owner: Owner,
+        clock: Clock,
     ) -> None:
         self._programs, self._entities, self._counterparties = programs, entities, counterparties
-        self._scores = scores
+        self._owner, self._clock = owner, clock
 
-    def newest_score(self, principal: Principal, request: NewProof) -> ScoreRow:
+    async def score(self, principal: Principal, request: NewProof) -> ActorScore:
+        program_id = await to_thread.run_sync(self._program_with, principal, request)
+        now = self._clock.now()
+        question = ReadScores(ActorType(request.type), (request.id,), now)
+        (score,) = (await self._owner.query(program_id, question)).value
+        if score is None or score.value is None:
+            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
+        return ActorScore(program_id, now, score)
+
+    def _program_with(self, principal: Principal, request: NewProof) -> str:
+        """The one program that knows the actor."""
         named = None if request.program_id is None else [str(request.program_id)]
         program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
         if not program_ids:
             _refuse_unknown(request.type)
         if len(program_ids) > 1:
             raise several_programs(_NOUNS[request.type])
-        row = self._scores.latest(principal, request.type, request.id, program_ids[0])
-        if row is None or row.score is None:
-            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
-        return row
+        return program_ids[0]
 
     def _programs_with(self, principal: Principal, request: NewProof, named: Sequence[str] | None) -> list[str]:
         """The programs that know the actor, of those within the principal's reach."""

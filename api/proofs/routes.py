@@ -18,7 +18,6 @@ from clearhold.api.proofs.service import ProofService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties, Entities
-from clearhold.store.duck.scores import Scores
 
 NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
 CLAIMS: Final[dict[str, Any]] = {
@@ -47,7 +46,7 @@ VALID: Final = "valid"
 _ISSUE: Final = Operation(
     id="issueProof",
     tag=_TAG,
-    summary="Signs the newest score of an actor as a token that anyone can verify offline. "
+    summary="Signs the score that an actor has now as a token that anyone can verify offline. "
     "It is good for 24 hours. 409 for an actor without a score; 400 if several programs have an actor of that id and "
     "programId names none of them.",
     access=Access.BEARER,
@@ -98,7 +97,8 @@ def _proofs(resources: Resources) -> ProofService:
         programs=resources.programs,
         entities=Entities(stores.database),
         counterparties=Counterparties(stores.database),
-        scores=Scores(stores.database),
+        owner=stores.owner,
+        clock=stores.clock,
     )
     return ProofService(
         actors=actors,

@@ -1,4 +1,4 @@
-"""Proofs: an actor's newest score, signed, so that anyone can check its origin offline.
+"""Proofs: an actor's score of now, signed, so that anyone can check its origin offline.
 
 Errors  as ``ScoredActors``; ConflictError while the service does not know its public address
 """
@@ -10,14 +10,13 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.program_service import ProgramService
-from clearhold.api.proofs.actors import ScoredActors
+from clearhold.api.proofs.actors import ActorScore, ScoredActors
 from clearhold.api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
 from clearhold.api.proofs.token import checked_token, signed_token
 from clearhold.features.core.errors import ConflictError, ErrorCode
+from clearhold.features.core.ids import SCORE_IDS
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.scores import ScoreRow
-from clearhold.features.core.vocabulary import Band
 from clearhold.store.clock import Clock
 from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.keys.signing_keys import SigningKeys
@@ -29,13 +28,6 @@ NO_ISSUER: Final = (
 )
 
 log = structlog.get_logger()
-
-
-class _WithId(msgspec.Struct):
-    id: str
-
-
-_REASONS: Final = msgspec.json.Decoder(tuple[_WithId, ...])
 
 
 class ProofService:
@@ -54,21 +46,19 @@ class ProofService:
         self._clock, self._issuer = clock, issuer
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
-        return await to_thread.run_sync(self._issue, principal, request)
-
-    def _issue(self, principal: Principal, request: NewProof) -> Proof:
-        row = self._actors.newest_score(principal, request)
+        actor = await self._actors.score(principal, request)
         if self._issuer is None:
             raise ConflictError(NO_ISSUER, ErrorCode.ISSUER_UNKNOWN)
-        claims = self._programs.marked(self._claims(principal, row, self._issuer), row.program_id)
+        claims = self._programs.marked(_claims(principal, request, actor, self._issuer), actor.program_id)
         log.info(
             "proof_issued",
-            tenant_id=row.tenant_id,
-            score_id=row.id,
-            subject_type=row.subject_type,
+            tenant_id=principal.tenant_id,
+            proof_id=claims.jti,
+            subject_type=request.type.value,
             operator=principal.operator,
         )
-        return Proof(token=signed_token(claims, self._keys.signing(KeyPurpose.PROOF)), claims=claims)
+        token = await to_thread.run_sync(lambda: signed_token(claims, self._keys.signing(KeyPurpose.PROOF)))
+        return Proof(token=token, claims=claims)
 
     def verify(self, token: object) -> ProofVerification:
         """The verdict on a token of any tenant; the claims name the tenant."""
@@ -84,21 +74,23 @@ class ProofService:
             expired=True if fault is Fault.EXPIRED else msgspec.UNSET,
         )
 
-    def _claims(self, principal: Principal, row: ScoreRow, issuer: str) -> ProofClaims:
-        assert row.score is not None, "an actor without a score was refused"
-        issued_at = self._clock.now() // SECOND_US
-        return ProofClaims(
-            iss=issuer,
-            sub=f"{row.subject_type}:{row.subject_id}",
-            tenant=principal.tenant,
-            program=row.program_id,
-            score=row.score,
-            band=Band(row.band),
-            version=row.version,
-            n=row.n,
-            confidence=row.confidence,
-            reasons=tuple(reason.id for reason in _REASONS.decode(row.reasons)),
-            iat=issued_at,
-            exp=issued_at + LIFETIME_S,
-            jti=row.id,
-        )
+
+def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: str) -> ProofClaims:
+    program_id, at, score = actor
+    assert score.value is not None, "an actor without a score was refused"
+    subject, issued_at = f"{request.type.value}:{request.id}", at // SECOND_US
+    return ProofClaims(
+        iss=issuer,
+        sub=subject,
+        tenant=principal.tenant,
+        program=program_id,
+        score=score.value,
+        band=score.band,
+        version=score.version,
+        n=score.n,
+        confidence=score.confidence,
+        reasons=tuple(reason.id for reason in score.reasons),
+        iat=issued_at,
+        exp=issued_at + LIFETIME_S,
+        jti=SCORE_IDS.id_of(f"{program_id}/{score.version}/{subject}/{at}"),
+    )

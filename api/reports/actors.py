@@ -1,23 +1,25 @@
 """The report of an actor: an entity, counterparty or agent of one program over a period.
 
 Errors  NotFoundError for an actor or program that is not this tenant's; InvalidRequestError for an id that several
-        programs have while the request names none of them
+        programs have while the request names none of them; UnavailableError while the state has no owner
 """
 
 from typing import Final
 
 import duckdb
+import msgspec
 from anyio import to_thread
 
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.program_service import ProgramService, several_programs
-from clearhold.api.reports.conversions import current_of, points_of, summary_of, transitions_of
+from clearhold.api.reports.conversions import current_at, current_of, points_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of
 from clearhold.api.reports.schemas import ActorAlert, ActorDisposition, ActorQuery, ActorReport, SignalTrend
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import ActorType
+from clearhold.features.shard.questions import Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
@@ -42,8 +44,10 @@ _NOUNS: Final = {
 
 
 class ActorReports:
-    def __init__(self, *, programs: ProgramService, database: duckdb.DuckDBPyConnection, clock: Clock) -> None:
-        self._programs, self._clock = programs, clock
+    def __init__(
+        self, *, programs: ProgramService, owner: Owner, database: duckdb.DuckDBPyConnection, clock: Clock
+    ) -> None:
+        self._programs, self._owner, self._clock = programs, owner, clock
         self._entities, self._counterparties = Entities(database), Counterparties(database)
         self._actors, self._scores = ReportActors(database), ReportScores(database)
         self._alerts, self._transfers = ReportAlerts(database), ReportTransfers(database)
@@ -54,7 +58,14 @@ class ActorReports:
         now = self._clock.now()
         span = period_of(query.from_, query.to, now=now)
         named = self._programs.filter_by(principal, None if query.program_id is None else [query.program_id])
-        return await to_thread.run_sync(self._read, principal, ActorType(actor_type), actor_id, named, span, now)
+        subject, report = await to_thread.run_sync(
+            self._read, principal, ActorType(actor_type), actor_id, named, span, now
+        )
+        if span.end <= now:
+            return report
+        question = ReadScores(ActorType(subject.type), (actor_id,), now)
+        (score,) = (await self._owner.query(subject.program_id, question)).value
+        return msgspec.structs.replace(report, current=current_at(score, report.current, now))
 
     def _read(
         self,
@@ -64,7 +75,8 @@ class ActorReports:
         named: tuple[str, ...] | None,
         span: Span,
         now: int,
-    ) -> ActorReport:
+    ) -> tuple[ReportSubject, ActorReport]:
+        """The scored subject, and its report with the last score record of the period."""
         program_id, name = self._find(principal, kind, actor_id, named)
         is_agent = kind is not ActorType.COUNTERPARTY and self._holds_agents(principal, program_id)
         subject = ReportSubject(program_id, ActorType.AGENT if is_agent else kind, actor_id)
@@ -88,7 +100,7 @@ class ActorReports:
             alerts=tuple(to_answer(row, ActorAlert) for row in alerts),
             dispositions=tuple(to_answer(row, ActorDisposition) for row in decisions),
         )
-        return self._programs.marked(report, program_id)
+        return subject, self._programs.marked(report, program_id)
 
     def _find(
         self, principal: Principal, kind: ActorType, actor_id: str, named: tuple[str, ...] | None

@@ -18,7 +18,7 @@ from clearhold.api.reports.schemas import (
 )
 from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.reason import Reason
+from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.core.vocabulary import Band, Route
 from clearhold.store.duck.reports.alerts import AlertCount
@@ -29,6 +29,22 @@ _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 def current_of(row: ScoreRow | None) -> CurrentScore | None:
     return None if row is None else to_answer(row, CurrentScore, reasons=_REASONS.decode(row.reasons))
+
+
+def current_at(score: Score | None, recorded: CurrentScore | None, at: int) -> CurrentScore | None:
+    """An actor's score at an instant; None for one that never had a score."""
+    if score is None or (score.value is None and recorded is None):
+        return recorded
+    return CurrentScore(
+        score=score.value,
+        band=score.band,
+        n=score.n,
+        confidence=score.confidence,
+        version=score.version,
+        reasons=score.reasons,
+        hard=score.hard,
+        scored_at=format_instant(at),
+    )
 
 
 def points_of(rows: Iterable[ScoreRow]) -> tuple[SkoorPoint, ...]:

@@ -110,7 +110,13 @@ async def get_weekly_report(
 
 
 def _actor_reports(resources: Resources) -> ActorReports:
-    return ActorReports(programs=resources.programs, database=resources.stores.database, clock=resources.stores.clock)
+    stores = resources.stores
+    return ActorReports(
+        programs=resources.programs,
+        owner=stores.owner,
+        database=stores.database,
+        clock=stores.clock,
+    )
 
 
 def _program_reports(resources: Resources) -> ProgramReports:

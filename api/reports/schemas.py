@@ -40,7 +40,7 @@ class WeeklyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
 
 
 class CurrentScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The last score record of a subject before the end of the report's period."""
+    """The score of a subject at the end of the report's period; an actor's of now while the period has not ended."""
 
     score: int | None
     band: Band
@@ -49,7 +49,9 @@ class CurrentScore(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: str
     reasons: tuple[Reason, ...]
     hard: bool
-    scored_at: Annotated[str, about("The time of the record.")]
+    scored_at: Annotated[
+        str, about("When the score was given: the time of the answer, or of the last record of the period.")
+    ]
 
 
 class ScoreSignal(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -254,6 +254,8 @@ def _replace_contribution(before: StoredTransfer, after: StoredTransfer, *, know
         movement, newer_movement = before.movement(), after.movement()
         if movement != newer_movement:
             replace_movement(program, movement, newer_movement, known_at=known_at)
+            for party in (*before.parties(), *after.parties()):
+                program.scores.look_again(party)
             is_changed = True
     attempt, newer_attempt = before.attempt(), after.attempt()
     if attempt != newer_attempt:

@@ -65,6 +65,8 @@ def bring_into_force(program: ProgramState, version: ActiveVersion, position: En
         if not is_testing:
             emit(policy_row(program, in_force, position))
         return
+    for scores in (program.scores.actors, program.scores.counterparties):
+        scores.changes.put_all(len(scores))  # cadences of screening and lists of countries
     start_counting(program, thresholds_of(program, in_force.since).lines.cents, since=in_force.since)
     emit(policy_row(program, in_force, position))
     emit_composed(program, position, emit)

@@ -2,6 +2,7 @@
 
 from clearhold.features.core.money_flow import money_leaves
 from clearhold.features.landing.stored_transfer import payer_and_payee
+from clearhold.features.measurement.actor_evaluation import rescreen_days
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
 from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
 from clearhold.features.state.program import ProgramState
@@ -56,6 +57,7 @@ def build_subject(
         card,
         _account_of(counterparty, details),
         moved,
+        rescreen_days(program, actor, at),
         own,
     )
 

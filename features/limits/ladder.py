@@ -1,6 +1,6 @@
 """Compares a proposed transfer with the limit ladder, and dates the next screening of its parties.
 
-The caps are those of each actor's band, which is the band of its latest score; an actor without one is unscored.
+The caps are those of each actor's band at the instant (``features/measurement/actor_evaluation.py``).
 
 Window  day and month of the calendar (UTC) up to the instant, the transfer itself not included; direction outgoing
 Errors  none: an amount that is not known in US dollars is a cent (``whole_cents``), which crosses a cap that is used up
@@ -12,9 +12,9 @@ import msgspec
 
 from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitHit
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
-from clearhold.features.core.reason import band_of
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.core.words import about
+from clearhold.features.measurement.actor_evaluation import band_of_actor, band_of_counterparty
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
@@ -65,14 +65,14 @@ class RescreenOfBoth(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     counterparty: Annotated[Rescreen | None, about("The counterparty's; the bank reports no screening of them.")]
 
 
-def bands_of(program: ProgramState, parties: LadderParties) -> LadderBands:
-    """The bands of both sides."""
-    scores, entity, counterparty = program.scores, parties.entity, parties.counterparty
-    of_entity = None if entity is None else scores.actors.value(entity.index)
-    of_counterparty = None if counterparty is None else scores.counterparties.value(counterparty.index)
+def bands_of(program: ProgramState, parties: LadderParties, *, at: int) -> LadderBands:
+    """The bands of both sides; a side that is not on file is unscored."""
+    entity, counterparty = parties.entity, parties.counterparty
+    of_entity = Band.UNSCORED if entity is None else band_of_actor(program, entity, at)
+    of_counterparty = Band.UNSCORED if counterparty is None else band_of_counterparty(program, counterparty, at)
     return LadderBands(
-        entity=None if parties.entity_id is None else band_of(of_entity),
-        counterparty=None if parties.counterparty_id is None else band_of(of_counterparty),
+        entity=None if parties.entity_id is None else of_entity,
+        counterparty=None if parties.counterparty_id is None else of_counterparty,
     )
 
 
@@ -80,7 +80,7 @@ def ladder_hits(
     program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, cents: int, at: int
 ) -> tuple[LimitHit, ...]:
     """The caps that an outgoing transfer of ``cents`` would cross, of the counterparty and then of the entity."""
-    bands, hits = bands_of(program, parties), list[LimitHit]()
+    bands, hits = bands_of(program, parties, at=at), list[LimitHit]()
     if bands.counterparty is not None and parties.counterparty_id is not None:
         day, month = _sent_to(parties.counterparty, at)
         who = (COUNTERPARTY, parties.counterparty_id, bands.counterparty)
@@ -93,7 +93,7 @@ def ladder_hits(
 
 def rescreen_of(program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, at: int) -> RescreenOfBoth:
     """When both sides are to be screened again."""
-    bands = bands_of(program, parties)
+    bands = bands_of(program, parties, at=at)
     return RescreenOfBoth(
         entity=None if bands.entity is None else _rescreen(parties.entity, cadence_of(ladder, bands.entity), at),
         counterparty=None

@@ -121,7 +121,7 @@ def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: in
     return LimitEvaluation(
         hits=hits,
         hard=any(hit.severity == HARD_HIT for hit in hits),
-        bands=bands_of(program, parties),
+        bands=bands_of(program, parties, at=at),
         rescreen=rescreen_of(program, ladder, parties, at=at),
         ladder=ladder,
     )

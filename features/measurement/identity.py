@@ -6,12 +6,9 @@ Errors  none: None for an unknown actor, or one without a report of the bank
 from typing import Final
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.reason import band_word
 from clearhold.features.measurement.groups import Identity
-from clearhold.features.policy.in_force import ladder_in_force
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
 from clearhold.features.state.parties import Actor
-from clearhold.features.state.program_series import ProgramSeries
 
 FRAUD_RISK: Final = "fraud_risk"
 _UNKNOWN: Final = Identity(None, None, None, None, None)
@@ -42,12 +39,3 @@ def has_fraud_risk(actor: Actor | None, at: int) -> bool | None:
     if profile is UNKNOWN_PROFILE:
         return None
     return any(reason.casefold() == FRAUD_RISK for reason in profile.words.review_reasons)
-
-
-def rescreen_days(actor: Actor | None, program: ProgramSeries, at: int) -> int | None:
-    """How often the policy has the actor's band screened; None when no duty to screen it was stated."""
-    if actor is None or actor.profile_at(at).words.requires_screening is None:
-        return None
-    band = band_word(program.actor_scores.value(actor.index))
-    days: int = getattr(ladder_in_force(program, at).rescreen_days, band)
-    return days

@@ -26,7 +26,7 @@ from clearhold.features.measurement.groups import (
     Standing,
     Typologies,
 )
-from clearhold.features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
+from clearhold.features.measurement.identity import has_fraud_risk, identity_at
 from clearhold.features.measurement.passing import passing_of
 from clearhold.features.measurement.rhythm import rhythm_of
 from clearhold.features.measurement.subject import Before, OwnContribution, Subject, before_of, surroundings_of
@@ -192,7 +192,7 @@ def _history(subject: Subject, before: Before, at: int, structuring_24h: int) ->
 def _novelties(subject: Subject, program: ProgramSeries, novelty: Novelty, at: int) -> Novelties:
     return Novelties(
         entity_fraud_risk=has_fraud_risk(subject.actor, at),
-        entity_rescreen_days=rescreen_days(subject.actor, program, at),
+        entity_rescreen_days=subject.rescreen_days,
         pair_first_time=novelty.is_new_pair,
         payer_new_payees_90d=novelty.of_payer,
         payee_new_payers_90d=novelty.of_payee,

@@ -62,6 +62,7 @@ class Subject(msgspec.Struct, frozen=True, gc=False):
     card: int  # the key that a card attempt is counted under; -1 when unknown
     account: tuple[str | None, str | None] | None  # routing number and last four of the counterparty
     moved: bool  # False for an attempt, which counts itself in no window but those of card attempts
+    rescreen_days: int | None  # the cadence of the actor's band; None when no duty to screen it was stated
     own: OwnContribution = NO_CONTRIBUTION
 
 

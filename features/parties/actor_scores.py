@@ -1,10 +1,11 @@
-"""The scores of a program's actors: the inputs of each scorer, and the score rows, written when a score changes.
+"""The record of the scores of a program's actors: score rows, written when a score changes.
 
 An actor is evaluated when its strongest transfer changes, when one of its transfers is scored again or returned, when
-an event states something new about it, and at its first transfer of a day, because baselines and ages change with time
-alone; while it is unscored, at every transfer. A row is written when points, band or a hard signal differ from the last
-row of that actor; an actor without a row is unscored. On the program ``agents`` entities are agents, and have an
-agent's score instead.
+an event states something new about it, and at its first transfer of a day; while it is unscored, at every transfer. A
+row is written when points, band or a hard signal differ from the last row of that actor; an actor without a row is
+unscored. A tick records the bands that time alone has changed. On the program ``agents`` entities are agents, and have
+an agent's score instead. Readers of a score evaluate it for their own instant
+(``features/measurement/actor_evaluation.py``).
 
 Window  windows end at the time of the entry, or at the actor's last evaluation if that is later: a late entry adds its
         facts without moving the windows back
@@ -17,26 +18,30 @@ from typing import Final
 import msgspec
 
 from clearhold.features.core.ids import SCORE_IDS
-from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
+from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.measurement.flow import dealing_with
-from clearhold.features.measurement.identity import has_fraud_risk, identity_at, rescreen_days
-from clearhold.features.parties.agent_inputs import agent_inputs
+from clearhold.features.measurement.actor_evaluation import (
+    Evaluation,
+    evaluate_actor,
+    evaluate_counterparty,
+    shared_entities,
+)
+from clearhold.features.measurement.next_change import is_behind, next_change_of_actor, next_change_of_counterparty
 from clearhold.features.policy.in_force import thresholds_of
-from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
-from clearhold.features.scorers.crs_v1 import CounterpartyInputs
-from clearhold.features.scorers.ers_v1 import EntityInputs
+from clearhold.features.scorers import crs_v1, ers_v1
 from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
+from clearhold.features.state.band_changes import AT_ONCE, FOREVER
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near, Series
-from clearhold.features.windows.series_kinds import SeriesKind, count_in
+from clearhold.features.windows.series import ALWAYS
+
+MOST_A_TICK: Final = 5_000
+"""Actors of one kind and program that a tick evaluates: some 100 ms."""
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {
@@ -44,7 +49,6 @@ _SHARED: Final = {
     for reason_id, family in TRANSFER_SCORER.families.items()
     if family in (Family.IDENTITY, Family.RETURNS)
 }
-_ENTITY, _COUNTERPARTY, _AGENT = "entity", "counterparty", "agent"
 
 
 def score_parties(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
@@ -127,31 +131,18 @@ def emit_entity_score(
         return
     last = program.scores.actors
     at = last.instant(actor.index, position.event_at)
-    if program.holds_agents:
-        agent = agent_inputs(program, actor, at)
-        weighed_agent = ars_v1.DEFAULT.weigh(agent)
-        former = last.value(actor.index)
-        is_news = last.exchange(actor.index, weighed_agent[0], hard=weighed_agent[1]) or force
-        if not is_news or emit is no_rows:
+    if not force and not program.holds_agents and actor.amounts.count(at - DAYS_90, at) < ers_v1.TRANSFERS_FLOOR:
+        is_hard = ers_v1.is_hard(actor.profile_at(at).words.verification_status)
+        if last.stays_unscored(actor.index, hard=is_hard):
+            last.changes.put(actor.index, AT_ONCE if is_behind(actor, at) else FOREVER)
             return
-        degraded = ars_v1.is_degraded(agent)
-        score = ars_v1.DEFAULT.explain(agent, weighed_agent, degraded=degraded)
-        emit(score_row(program, position, (_AGENT, actor.id), score, agent, at=at, former=former, degraded=degraded))
-        return
-    transfers = actor.amounts.count(at - DAYS_90, at)
-    if (
-        not force
-        and transfers < ers_v1.TRANSFERS_FLOOR
-        and last.stays_unscored(actor.index, hard=ers_v1.is_hard(actor.profile_at(at).words.verification_status))
-    ):
-        return
-    inputs = entity_inputs(program, actor, transfers, at)
-    weighed = ers_v1.DEFAULT.weigh(inputs)
+    evaluation = evaluate_actor(program, actor, at)
+    assert evaluation is not None, "no account"
+    last.changes.put(actor.index, next_change_of_actor(program, actor, evaluation, at))
     former = last.value(actor.index)
-    is_news = last.exchange(actor.index, weighed[0], hard=weighed[1]) or force
+    is_news = last.exchange(actor.index, evaluation.value, hard=evaluation.hard) or force
     if is_news and emit is not no_rows:
-        score = ers_v1.DEFAULT.explain(inputs, weighed)
-        emit(score_row(program, position, (_ENTITY, actor.id), score, inputs, at=at, former=former))
+        emit(actor_row(program, position, actor.id, evaluation, at=at, former=former))
 
 
 def emit_counterparty_score(
@@ -165,67 +156,47 @@ def emit_counterparty_score(
         program.scores.set_account_changed(party.index, at)
     if party.unlisted:
         return
-    transfers = party.times.count(ALWAYS, at)
-    if not force and transfers < crs_v1.TRANSFERS_FLOOR:
-        shared = _shared_entities(program, party, at) >= crs_v1.SHARED_FLOOR
+    if not force and party.times.count(ALWAYS, at) < crs_v1.TRANSFERS_FLOOR:
+        shared = shared_entities(program, party, at) >= crs_v1.SHARED_FLOOR
         lists = thresholds_of(program, at).lists_of(party.country)
         if last.stays_unscored(party.index, hard=crs_v1.is_hard(lists), mark=shared):
+            last.changes.put(party.index, AT_ONCE if is_behind(party, at) else FOREVER)
             return
-    inputs = counterparty_inputs(program, party, transfers, at)
-    weighed = crs_v1.DEFAULT.weigh(inputs)
-    shared = inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
+    evaluation = evaluate_counterparty(program, party, at)
+    assert evaluation is not None, "a listed counterparty"
+    last.changes.put(party.index, next_change_of_counterparty(program, party, evaluation, at))
+    shared = evaluation.inputs.shared_entities_30d >= crs_v1.SHARED_FLOOR
     former = last.value(party.index)
-    is_news = last.exchange(party.index, weighed[0], hard=weighed[1], mark=shared) or force
+    is_news = last.exchange(party.index, evaluation.value, hard=evaluation.hard, mark=shared) or force
     if is_news and emit is not no_rows:
-        score = crs_v1.DEFAULT.explain(inputs, weighed)
-        emit(score_row(program, position, (_COUNTERPARTY, party.id), score, inputs, at=at, former=former))
+        emit(actor_row(program, position, party.id, evaluation, at=at, former=former))
 
 
-def entity_inputs(program: ProgramState, actor: Actor, transfers: int, at: int) -> EntityInputs:
-    """The inputs of an entity's score; it reads four transfers, however long the history."""
-    score, day, identity, returns = program.scores.transfers.best(actor.index)
-    known, probes = identity_at(actor, at), actor.probes
-    return EntityInputs(
-        transfers,
-        score,
-        max(0, at // DAY_US - day) if score else 0,
-        identity,
-        returns,
-        known.entity_verification_status,
-        known.entity_pep_status,
-        known.entity_is_high_risk,
-        known.entity_requires_screening,
-        known.entity_screening_age_days,
-        rescreen_days(actor, program.series, at),
-        has_fraud_risk(actor, at),
-        count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at),
-        _count(actor.ach_debits, at - DAYS_30, at),
-        _count(actor.unauthorized, at - DAYS_60, at),
-        0 if probes is None else _near(probes, at - DAYS_30, at).distinct(at - DAYS_30),
-    )
+def record_changes_by_time(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Record the scores of the actors whose band time alone has changed since their last evaluation.
+
+    Only actors whose band may have changed are evaluated, at most ``MOST_A_TICK`` of a kind; the rest follow.
+    """
+    scores, now = program.scores, position.appended_at
+    at_now = position if position.event_at == now else msgspec.structs.replace(position, event_at=now)
+    for index in sorted(scores.actors.changes.take(now, most=MOST_A_TICK)):
+        emit_entity_score(program, program.actors[index], at_now, emit)
+    for index in sorted(scores.counterparties.changes.take(now, most=MOST_A_TICK)):
+        emit_counterparty_score(program, program.counterparties.all[index], at_now, emit)
 
 
-def counterparty_inputs(program: ProgramState, party: KnownCounterparty, transfers: int, at: int) -> CounterpartyInputs:
-    times = party.times
-    first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
-    thresholds = thresholds_of(program, at)
-    return CounterpartyInputs(
-        transfers,
-        times.count(at - DAYS_60, at),
-        _count(party.returns, ALWAYS, at),
-        _count(party.returns, at - DAYS_60, at),
-        _count(party.unauthorized, at - DAYS_60, at),
-        _shared_entities(program, party, at),
-        None if first_at is None else (at - first_at) // DAY_US,
-        None if changed_at is None else max(0, at - changed_at) // DAY_US,
-        party.country,
-        thresholds.lists_of(party.country),
-        thresholds.version,
-    )
-
-
-def _shared_entities(program: ProgramState, party: KnownCounterparty, at: int) -> int:
-    return len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY))
+def actor_row(
+    program: ProgramState,
+    position: EntryPosition,
+    actor_id: str,
+    scored: Evaluation,
+    *,
+    at: int,
+    former: int | None,
+) -> ScoreRow:
+    """The score of an actor by this entry; ``former`` is its previous score."""
+    subject, score, degraded = (scored.kind, actor_id), scored.score(), scored.degraded
+    return score_row(program, position, subject, score, scored.inputs, at=at, former=former, degraded=degraded)
 
 
 def score_row(
@@ -265,11 +236,3 @@ def score_row(
 
 def score_id(position: EntryPosition, version: str, kind: str, subject_id: str) -> str:
     return SCORE_IDS.id_of(f"{position.shard}/{position.offset}/{version}/{kind}/{subject_id}")
-
-
-def _near(edges: Edges | None, after: int, upto: int) -> Near:
-    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)
-
-
-def _count(series: Series | None, after: int, upto: int) -> int:
-    return 0 if series is None else series.count(after, upto)

@@ -27,7 +27,7 @@ from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.detectors.program import ProgramSnapshot
 from clearhold.features.kris.measure import measure_kris, measure_past_kris
 from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.parties.actor_scores import score_row
+from clearhold.features.parties.actor_scores import record_changes_by_time, score_row
 from clearhold.features.scorers import prs_v1
 from clearhold.features.state.kri_windows import WindowCounts
 from clearhold.features.state.program import ProgramState
@@ -116,6 +116,7 @@ def take_snapshot(
 ) -> None:
     """Measure every indicator, store them, score the program, and run its detectors."""
     now = position.appended_at
+    record_changes_by_time(program, position, emit)  # before bands are counted
     kris = measure_kris(program, now)
     score = prs_v1.DEFAULT.score(kris)
     last = program.scores.program

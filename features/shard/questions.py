@@ -15,9 +15,11 @@ from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer
 from clearhold.features.core.event_results import TAKES_EFFECT, EventResult
 from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
+from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
+from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
+from clearhold.features.measurement.agent_inputs import totals_of
 from clearhold.features.measurement.assessment import STATE_LATE
-from clearhold.features.parties.agent_inputs import totals_of
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.policy.in_force import given_policy
 from clearhold.features.policy.program_autonomy import ProgramAutonomy, program_autonomy
@@ -245,6 +247,26 @@ class AgentTotals(msgspec.Struct, frozen=True, tag=True):
         return tuple(totals_of(program, entity_id) for entity_id in self.entity_ids)
 
 
+class ReadScores(msgspec.Struct, frozen=True, tag=True):
+    """The scores of actors of one kind ``at`` an instant; None for one that is not on file or has no such score."""
+
+    kind: ActorType
+    ids: tuple[str, ...]
+    at: int
+
+    def answer(self, program: ProgramState) -> tuple[Score | None, ...]:
+        return tuple(self._score(program, actor_id) for actor_id in self.ids)
+
+    def _score(self, program: ProgramState, actor_id: str) -> Score | None:
+        if self.kind is ActorType.COUNTERPARTY:
+            party = program.counterparties.get(actor_id)
+            evaluation = None if party is None else evaluate_counterparty(program, party, self.at)
+        else:
+            actor = program.entity(actor_id)
+            evaluation = None if actor is None else evaluate_actor(program, actor, self.at)
+        return None if evaluation is None or evaluation.kind != self.kind else evaluation.score()
+
+
 AnyQuestion = (
     SeenEvents
     | ScoreProposal
@@ -259,6 +281,7 @@ AnyQuestion = (
     | ReadArrivals
     | ReadDays
     | AgentTotals
+    | ReadScores
 )
 
 ANSWER_TYPES: Final[dict[type, object]] = {
@@ -275,6 +298,7 @@ ANSWER_TYPES: Final[dict[type, object]] = {
     ReadArrivals: Arrived,
     ReadDays: DayTotals,
     AgentTotals: tuple[tuple[int, int], ...],
+    ReadScores: tuple[Score | None, ...],
 }
 """The type of each question's answer, to decode an answer from a socket."""
 

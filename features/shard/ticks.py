@@ -13,6 +13,7 @@ from clearhold.features.alerts.rows import alert_row
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, position_of
 from clearhold.features.core.rows.record import Emit
+from clearhold.features.parties.actor_scores import record_changes_by_time
 from clearhold.features.shard.kri_snapshots import end_quiet_day, snapshot_on_tick
 from clearhold.features.shard.metrics_days import store_ended_days
 from clearhold.features.state.program import ProgramState
@@ -44,6 +45,7 @@ def expire_preflights(program: ProgramState, position: EntryPosition, _emit: Emi
 
 ON_TICK: Final[tuple[OnTick, ...]] = (
     expire_preflights,
+    record_changes_by_time,
     run_clocks,
     narrow_by_itself,
     end_quiet_day,

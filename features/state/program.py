@@ -219,7 +219,6 @@ class ProgramState:
             self.counted,
             self.counterparties,
             self.merged,
-            self.scores.actors,
             self.policies,
         )
 

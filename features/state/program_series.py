@@ -6,7 +6,6 @@ from clearhold.features.core.in_memory import InMemory
 from clearhold.features.core.money_flow import ACH_TYPES, RAIL_CLASSES
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.state.parties import CounterpartyBook
-from clearhold.features.state.score_memory import LastScores
 from clearhold.features.state.transfer_table import Counted, TransferTable
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries
@@ -37,7 +36,6 @@ class ProgramSeries(InMemory):
     counted: dict[int, tuple[Counted, ...]]
     counterparties: CounterpartyBook
     merged: dict[int, int]  # index of an account that was an actor: index of the entity that its history joined
-    actor_scores: LastScores
     policies: PolicyBook
 
     def cents_of(self, row: int, as_of: int) -> int | None:

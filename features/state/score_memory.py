@@ -4,7 +4,7 @@ The four strongest transfer scores of an entity are stored, each until its trans
 the same rate, so their order never changes with time, and the same four are stored in any order of arrival. Only when
 four are scored lower one after the other, the fifth stays unknown until the next transfer.
 
-Unit    packed: 10 bytes a subject, and 40 bytes more an actor; instants in microseconds
+Unit    packed: 18 bytes a subject, and 40 bytes more an actor; instants in microseconds
 """
 
 from array import array
@@ -15,6 +15,8 @@ import numpy as np
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.actor_decay import day_of, fades_at
+from clearhold.features.state.band_changes import AT_ONCE, BandChanges
+from clearhold.features.state.parties import Actor, KnownCounterparty
 
 STRONGEST: Final = 4
 NEVER: Final = -(2**63)
@@ -36,13 +38,20 @@ NOT_STORED: Final = (-1, False)
 
 
 class LastScores:
-    """The last score of each subject of one kind, by its index. A subject without a record is unscored."""
+    """The last score of each subject of one kind, by its index. A subject without a record is unscored.
 
-    __slots__ = ("_as_of", "_codes")
+    ``changes`` are the instants until which the band of a last evaluation holds.
+    """
+
+    __slots__ = ("_as_of", "_codes", "changes")
 
     def __init__(self) -> None:
         self._codes = array("H")  # the score and 1, or 0; a bit for a hard signal; a bit for a mark
         self._as_of = array("q")
+        self.changes = BandChanges()
+
+    def __len__(self) -> int:
+        return len(self._codes)
 
     def instant(self, index: int, at: int) -> int:
         """The instant to evaluate the subject at: ``at``, but never before its last evaluation."""
@@ -58,6 +67,10 @@ class LastScores:
         if index >= len(self._codes) or not self._codes[index] & _VALUE:
             return True
         return self._as_of[index] // DAY_US != at // DAY_US
+
+    def holds(self, index: int, at: int) -> bool:
+        """True when the band of the subject's last evaluation is its band at ``at``, too."""
+        return index < len(self._codes) and NEVER < self._as_of[index] <= at < self.changes.at(index)
 
     def exchange(self, index: int, value: int | None, *, hard: bool, mark: bool = False) -> bool:
         """Store a score with its ``mark``; True when its value, or whether it is hard, differs from the stored one."""
@@ -89,12 +102,13 @@ class LastScores:
     def is_marked(self, index: int) -> bool:
         return index < len(self._codes) and self._codes[index] & _MARK != 0
 
-    def dump(self) -> tuple[bytes, bytes]:
-        return self._codes.tobytes(), self._as_of.tobytes()
+    def dump(self) -> tuple[bytes, bytes, bytes]:
+        return self._codes.tobytes(), self._as_of.tobytes(), self.changes.dump()
 
     def load(self, dumped: Any) -> None:
         self._codes.frombytes(dumped[0])
         self._as_of.frombytes(dumped[1])
+        self.changes.load(dumped[2])
 
 
 class StrongestTransfers:
@@ -186,6 +200,12 @@ class ScoreMemory:
         self.program = LastScores()
         self.transfers = StrongestTransfers()
         self._account_changes: dict[int, int] = {}
+
+    def look_again(self, party: Actor | KnownCounterparty | None) -> None:
+        """Have the next tick evaluate an actor or a counterparty, whose last evaluation holds no longer."""
+        if party is not None:
+            scores = self.actors if isinstance(party, Actor) else self.counterparties
+            scores.changes.put(party.index, AT_ONCE)
 
     def set_account_changed(self, counterparty: int, at: int) -> None:
         """Store that a counterparty arrived with changed account details."""

@@ -5,19 +5,14 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from clearhold.features.core.instants import DAY_US, SECOND_US
-from clearhold.features.core.rows.scores import ScoreRow
-from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.redis_log.server import EmbeddedRedis
-from clearhold.store.tables.row_tables import row_tables
 from tests.support.alerting import deliver, outgoing, party
-from tests.support.clock import T0
 from tests.support.proof_tokens import parts_of
 from tests.support.running_app import BASE_URL, RunningApp, assert_refused
-from tests.support.scored_actors import score_actors
+from tests.support.scored_actors import DAYS, score_actors
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +50,22 @@ def verdict(api: RunningApp, token: object) -> dict[str, Any]:
     return found
 
 
-def newest(api: RunningApp, program: dict[str, Any], subject_id: str) -> tuple[Any, ...]:
-    sql = """
-        SELECT id, score, band, n, confidence FROM scores WHERE program_id = ? AND subject_id = ?
-        ORDER BY "offset" DESC LIMIT 1
-    """
-    return tuple(api.database.execute(sql, [program["id"], subject_id]).fetchall()[0])
-
-
 @pytest.mark.parametrize(
-    ("kind", "actor", "version", "reasons"),
-    [("entity", "enti_1", "ers-v1", []), ("counterparty", "cpty_1", "crs-v1", ["CRS-CPY-02"])],
+    ("kind", "actor", "version", "score", "reasons"),
+    [("entity", "enti_1", "ers-v1", 0, []), ("counterparty", "cpty_1", "crs-v1", 5, ["CRS-CPY-02"])],
 )
-def test_given_a_scored_actor_when_proved_then_the_claims_are_those_of_its_newest_score(
+def test_given_a_scored_actor_when_proved_then_the_claims_are_its_score_of_now_with_every_observation(
     api: RunningApp,
     tenant: dict[str, Any],
     program: dict[str, Any],
     kind: str,
     actor: str,
     version: str,
+    score: int,
     reasons: list[str],
 ) -> None:
     answer = prove(api, tenant, type=kind, id=actor)
 
-    score_id, score, band, n, confidence = newest(api, program, actor)
     at = api.clock.now() // SECOND_US
     assert answer.status_code == 201, answer.text
     assert answer.json()["claims"] == {
@@ -87,14 +74,14 @@ def test_given_a_scored_actor_when_proved_then_the_claims_are_those_of_its_newes
         "tenant": "first-bank",
         "program": program["id"],
         "score": score,
-        "band": band,
+        "band": "clear",
         "version": version,
-        "n": n,
-        "confidence": confidence,
+        "n": DAYS,
+        "confidence": round(DAYS / (DAYS + 20), 2),
         "reasons": reasons,
         "iat": at,
         "exp": at + 86_400,
-        "jti": score_id,
+        "jti": answer.json()["claims"]["jti"],
     }
     assert verdict(api, answer.json()["token"]) == {"valid": True, "claims": answer.json()["claims"]}
 
@@ -139,39 +126,20 @@ def test_given_actors_that_cannot_be_proved_when_requested_then_each_is_refused(
         assert_refused(prove(api, tenant, **{"type": "entity", "id": "enti_1"} | wrong), 400, next(iter(wrong)))
 
 
-def test_given_an_actor_whose_newest_record_has_no_score_when_proved_then_the_older_one_is_not_taken(
+def test_given_an_entity_without_transfers_for_90_days_when_proved_then_its_last_score_is_not_taken(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    deliver(api, program, party("identity", "enti_lapsed"))
-    scored = ScoreRow(
-        tenant_id=tenant["id"],
-        program_id=program["id"],
-        id="scored",
-        subject_type="entity",
-        subject_id="enti_lapsed",
-        shard=0,
-        offset=1,
-        version="ers-v1",
-        score=12,
-        band="clear",
-        former_band="unscored",
-        n=9,
-        confidence=0.3,
-        hard=False,
-        degraded=False,
-        reasons="[]",
-        inputs="{}",
-        scored_at=T0,
-    )
-    lapsed = replace(scored, id="unscored", offset=2, score=None, band="unscored", n=0, confidence=None)
-    writer = BatchWriter(api.database)
-
-    writer.commit(row_tables({ScoreRow: [scored]}), {}, T0)
+    score_actors(api, program, entity="enti_lapsed", payee="cpty_lapsed")
     before = prove(api, tenant, type="entity", id="enti_lapsed")
-    writer.commit(row_tables({ScoreRow: [lapsed]}), {}, T0)
 
-    assert before.json()["claims"]["jti"] == "scored"
-    assert_refused(prove(api, tenant, type="entity", id="enti_lapsed"), 409, "no score yet")
+    api.clock.advance(90 * DAY_US)
+    after = prove(api, tenant, type="entity", id="enti_lapsed")
+    of_payee = prove(api, tenant, type="counterparty", id="cpty_lapsed")
+    api.clock.advance(-90 * DAY_US)
+
+    assert before.status_code == 201
+    assert_refused(after, 409, "no score yet")
+    assert of_payee.json()["claims"]["n"] == DAYS  # a relation counts its transfers for good
 
 
 def test_given_an_actor_of_several_programs_when_proved_then_the_program_is_named_or_follows_from_the_key(

@@ -51,7 +51,7 @@ def test_given_a_busy_entity_when_reported_then_every_field_is_there_with_its_ty
     assert set(shown["transfers"]) == {"count", "volumeCents", "returns", "bands"}
     assert shown["alerts"]
     assert set(shown["alerts"][0]) == {"id", "detector", "status", "route", "openedAt", "summary"}
-    assert shown["current"]["scoredAt"] == shown["history"][-1]["at"]
+    assert shown["current"]["scoredAt"] == shown["generatedAt"]
 
 
 @pytest.mark.parametrize(("kind", "field"), [("entity", "entityId"), ("counterparty", "counterpartyId")])

@@ -1,0 +1,164 @@
+"""The score of an entity, agent or counterparty at an instant: a function of the state and the instant alone.
+
+Everything that reads an actor's score or band calls this module: score records, pre-flights and the limit ladder,
+reports, proofs and lists. Points fade and observations count up to the instant, whether or not an event came since.
+
+The cadence of an entity's screening is that of its band, and a stale screening adds points. So the cadence in a score
+is that of the band without those points.
+
+Window  windows end at the instant
+Errors  none; an unknown input is None
+"""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
+from clearhold.features.core.reason import Score, band_of
+from clearhold.features.core.vocabulary import ActorType, Band
+from clearhold.features.measurement.agent_inputs import agent_inputs
+from clearhold.features.measurement.flow import dealing_with
+from clearhold.features.measurement.identity import has_fraud_risk, identity_at
+from clearhold.features.policy.in_force import ladder_in_force, thresholds_of
+from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
+from clearhold.features.scorers.crs_v1 import CounterpartyInputs
+from clearhold.features.scorers.engine import CompiledCard, Weighed
+from clearhold.features.scorers.ers_v1 import EntityInputs
+from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near, Series
+from clearhold.features.windows.series_kinds import SeriesKind, count_in
+
+ENTITY: Final = ActorType.ENTITY.value
+COUNTERPARTY: Final = ActorType.COUNTERPARTY.value
+AGENT: Final = ActorType.AGENT.value
+
+
+class Evaluation(NamedTuple):
+    """An actor's score before its reasons are worded."""
+
+    kind: str
+    card: CompiledCard[Any]
+    inputs: Any
+    weighed: Weighed[Any]
+    degraded: bool = False
+
+    @property
+    def value(self) -> int | None:
+        return self.weighed[0]
+
+    @property
+    def hard(self) -> bool:
+        return self.weighed[1]
+
+    def score(self) -> Score:
+        return self.card.explain(self.inputs, self.weighed, degraded=self.degraded)
+
+
+def evaluate_actor(program: ProgramState, actor: Actor, at: int) -> Evaluation | None:
+    """The score of an entity, or of an agent; an account without a known owner is neither and has none."""
+    if actor.is_account:
+        return None
+    if program.holds_agents:
+        agent = agent_inputs(program, actor, at)
+        degraded = ars_v1.is_degraded(agent)
+        return Evaluation(AGENT, ars_v1.DEFAULT, agent, ars_v1.DEFAULT.weigh(agent), degraded)
+    entity = entity_inputs(program, actor, at)
+    return Evaluation(ENTITY, ers_v1.DEFAULT, entity, ers_v1.DEFAULT.weigh(entity))
+
+
+def evaluate_counterparty(program: ProgramState, party: KnownCounterparty, at: int) -> Evaluation | None:
+    """The score of a counterparty; one without an id of the bank has none."""
+    if party.unlisted:
+        return None
+    inputs = counterparty_inputs(program, party, at)
+    return Evaluation(COUNTERPARTY, crs_v1.DEFAULT, inputs, crs_v1.DEFAULT.weigh(inputs))
+
+
+def band_of_actor(program: ProgramState, actor: Actor, at: int) -> Band:
+    """The band of ``evaluate_actor``. An entity's is looked up while that of its last evaluation holds; an agent's
+    depends on other agents too.
+    """
+    scores = program.scores.actors
+    if scores.holds(actor.index, at) and not program.holds_agents:
+        return band_of(scores.value(actor.index))
+    evaluation = evaluate_actor(program, actor, at)
+    return band_of(None if evaluation is None else evaluation.value)
+
+
+def band_of_counterparty(program: ProgramState, party: KnownCounterparty, at: int) -> Band:
+    evaluation = evaluate_counterparty(program, party, at)
+    return band_of(None if evaluation is None else evaluation.value)
+
+
+def rescreen_days(program: ProgramState, actor: Actor | None, at: int) -> int | None:
+    """How often the policy has the actor's band screened; None when no duty to screen it was stated."""
+    if actor is None or actor.profile_at(at).words.requires_screening is None:
+        return None
+    return _cadence(program, band_of_actor(program, actor, at), at)
+
+
+def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
+    """The inputs of an entity's score; it reads four transfers, however long the history."""
+    score, day, identity, returns = program.scores.transfers.best(actor.index)
+    known, probes = identity_at(actor, at), actor.probes
+    inputs = EntityInputs(
+        actor.amounts.count(at - DAYS_90, at),
+        score,
+        max(0, at // DAY_US - day) if score else 0,
+        identity,
+        returns,
+        known.entity_verification_status,
+        known.entity_pep_status,
+        known.entity_is_high_risk,
+        known.entity_requires_screening,
+        known.entity_screening_age_days,
+        None,
+        has_fraud_risk(actor, at),
+        count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at),
+        _count(actor.ach_debits, at - DAYS_30, at),
+        _count(actor.unauthorized, at - DAYS_60, at),
+        0 if probes is None else _near(probes, at - DAYS_30, at).distinct(at - DAYS_30),
+    )
+    if known.entity_requires_screening is None:
+        return inputs
+    band = band_of(ers_v1.DEFAULT.weigh(inputs)[0])
+    return msgspec.structs.replace(inputs, rescreen_days=_cadence(program, band, at))
+
+
+def counterparty_inputs(program: ProgramState, party: KnownCounterparty, at: int) -> CounterpartyInputs:
+    times = party.times
+    first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
+    thresholds = thresholds_of(program, at)
+    return CounterpartyInputs(
+        times.count(ALWAYS, at),
+        times.count(at - DAYS_60, at),
+        _count(party.returns, ALWAYS, at),
+        _count(party.returns, at - DAYS_60, at),
+        _count(party.unauthorized, at - DAYS_60, at),
+        shared_entities(program, party, at),
+        None if first_at is None else (at - first_at) // DAY_US,
+        None if changed_at is None else max(0, at - changed_at) // DAY_US,
+        party.country,
+        thresholds.lists_of(party.country),
+        thresholds.version,
+    )
+
+
+def shared_entities(program: ProgramState, party: KnownCounterparty, at: int) -> int:
+    return len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY))
+
+
+def _cadence(program: ProgramState, band: Band, at: int) -> int:
+    days: int = getattr(ladder_in_force(program, at).rescreen_days, band.value)
+    return days
+
+
+def _near(edges: Edges | None, after: int, upto: int) -> Near:
+    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)
+
+
+def _count(series: Series | None, after: int, upto: int) -> int:
+    return 0 if series is None else series.count(after, upto)
