@@ -40,6 +40,7 @@ from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
 from clearhold.features.detectors.amount import STRUCTURING
+from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.policy.in_force import InForce, policy_in_force
 from clearhold.features.policy.routing import RouteReason, hours_us, tier_of
 from clearhold.features.state.alert_book import AlertBook
@@ -97,6 +98,7 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
     if entry.operator_kind is OperatorKind.PERSON:
+        program.clearings.decide(alert.id, waits=alert.waits)
         program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision in {_HOLD, _ESCALATE})
     program.alerts.put(alert)
     if alert.detector == STRUCTURING:
@@ -104,6 +106,7 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     emit(alert_row(program, alert, position))
     for row in disposition_rows(program, alert, signed, position):
         emit(row)
+    settle_clearings(program, position, emit)
     kind = ResultKind.DECISION
     emit(result_row(program, position, result, kind, entry.id, alert_id=alert.id, disposition_id=signed.id))
 
@@ -177,12 +180,14 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)
+    program.clearings.appeal(alert.id, old.id)
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
     row = None if alert.transfer_id is None else program.transfers.row_of(alert.transfer_id)
     for of_transfer in alert_transfer_rows(program, alert, () if row is None else (row,), position):
         emit(of_transfer)
+    settle_clearings(program, position, emit)
     kind = ResultKind.APPEAL
     emit(result_row(program, position, result, kind, entry.id, alert_id=old.id, opened_alert_id=alert.id))
 
@@ -225,6 +230,8 @@ def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emi
         return
     if row is not None:
         program.alerts.labelled_by_person.add(row)
+        program.clearings.label(row, entry.label)
+        settle_clearings(program, position, emit)
         note_label(program, row, entry.label, position)
         emit(
             LabelRow(

@@ -43,10 +43,12 @@ def label_by_return(program: ProgramState, landed: LandingResult) -> LabelValue 
         if returned is None or not stands_unauthorized(returned):
             return None
         labelled.add(landed.row_index)
+        program.clearings.contradict(landed.row_index)
         return LabelValue.BAD
     if returned is None or returned.counts:
         return None
     labelled.remove(landed.row_index)
+    program.clearings.withdraw(landed.row_index)
     return None if landed.row_index in program.alerts.labelled_by_person else LabelValue.OK
 
 
@@ -115,6 +117,7 @@ def _label_by_dispute(
         return
     same.add(row_index)
     other.discard(row_index)
+    (program.clearings.contradict if is_won else program.clearings.withdraw)(row_index)
     if not is_won and row_index in program.alerts.labelled_by_person:
         return
     label = LabelValue.BAD if is_won else LabelValue.OK

@@ -144,6 +144,7 @@ class AlertOpener:
         if finding.subject.type is not SubjectType.TRANSFER:
             self._book.open_window(subject_key(finding), finding.after, alert)
         self._book.put(alert)
+        self._take_in(finding, alert)
         self._count_transfer(finding, alert)
         self._note_alerted(finding, alert)
         self._program.day_tallies.count_alert(alert.opened_at, closed=is_automated)
@@ -220,6 +221,7 @@ class AlertOpener:
         if is_news:
             alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
             alert.from_history &= self._is_history(finding)
+            self._take_in(finding, alert)
             if routing.is_closable:
                 self._program.closing_evidence.add_transfer(alert.id, self._row)
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
@@ -265,6 +267,11 @@ class AlertOpener:
         """An alert on the program has no score and a decided one does not change, so neither has the transfer."""
         if alert.waits and finding.subject.type is not SubjectType.PROGRAM:
             self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
+
+    def _take_in(self, finding: Finding, alert: AlertState) -> None:
+        """A person's decision on the alert is one on the transfer, too, unless it came before."""
+        if finding.subject.type is not SubjectType.PROGRAM and alert.status is not AlertStatus.CLOSED:
+            self._program.clearings.add_transfer(alert.id, self._row, waits=alert.waits)
 
     def _count_as_alerted(self) -> None:
         transfer = self._context.transfer

@@ -24,6 +24,7 @@ from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.actor_evaluation import (
     Evaluation,
     evaluate_actor,
@@ -38,6 +39,7 @@ from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from clearhold.features.state.band_changes import AT_ONCE, FOREVER
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.score_memory import packed_shares
 from clearhold.features.windows.series import ALWAYS
 
 MOST_A_TICK: Final = 5_000
@@ -99,13 +101,11 @@ def add_transfer_score(
     transfers, (row, at) = program.scores.transfers, transfer
     if again:
         transfers.drop(actor.index, row)
-    slot, is_strongest = transfers.add(actor.index, row, at, score.value or 0)
-    if slot < 0:
+    shares = packed_shares(*shares_of(score.reasons)) if score.value else 0
+    if again and program.clearings.is_cleared(row):
+        program.clearings.clear(row, shares)
         return False
-    identity, returns = shares_of(score.reasons)
-    if identity or returns:
-        transfers.set_shares(slot, identity=identity, returns=returns)
-    return is_strongest
+    return transfers.add(actor.index, row, at, score.value or 0, shares=shares)
 
 
 def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
@@ -183,6 +183,24 @@ def record_changes_by_time(program: ProgramState, position: EntryPosition, emit:
         emit_entity_score(program, program.actors[index], at_now, emit)
     for index in sorted(scores.counterparties.changes.take(now, most=MOST_A_TICK)):
         emit_counterparty_score(program, program.counterparties.all[index], at_now, emit)
+
+
+def settle_clearings(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """End the points of transfers that persons have cleared, or bring them back, and score their entities again."""
+    transfers, clearings = program.scores.transfers, program.clearings
+    changed: dict[int, Actor] = {}
+    for row in clearings.take_changed():
+        stored = StoredTransfer.read(program, row)
+        actor, score = stored.actor, max(0, stored.record.score)
+        if actor is None:
+            continue
+        if clearings.is_cleared(row):
+            transfers.add(actor.index, row, stored.record.at, score, shares=clearings.restore(row))
+        else:
+            clearings.clear(row, transfers.drop(actor.index, row) or 0)
+        changed[actor.index] = actor
+    for actor in changed.values():
+        emit_entity_score(program, actor, position, emit)
 
 
 def actor_row(

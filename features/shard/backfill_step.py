@@ -31,7 +31,7 @@ def apply_step(program: ProgramState, step: BackfillStep, position: EntryPositio
     for rescored in step.rescored:
         _replace_score(program, rescored, step.progress.feature_version, position, emit, started_offset=started_offset)
     if step.evaluate is not None:
-        _evaluate(program, step.evaluate, position, emit, started_offset=started_offset)
+        _evaluate(program, step.evaluate, position, emit)
     emit(_progress_row(program, step.progress, position, started_offset=started_offset))
 
 
@@ -56,6 +56,7 @@ def _replace_score(
     actor = transfer.actor
     if actor is not None:
         add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)
+        program.scores.look_again(actor)
     row = transfer.row(rescored.transfer_id, position)
     features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position, rescored=True)
     # Later versions of the scorer and of the features read this log back too, so the versions are those of the step.
@@ -71,39 +72,16 @@ def _is_in_force(program: ProgramState, rescored: Rescored) -> bool:
     return card_version(rescored.score.version) == card_version(program.scorecards.champion.version)
 
 
-def _evaluate(
-    program: ProgramState, actor_range: ActorRange, position: EntryPosition, emit: Emit, *, started_offset: int
-) -> None:
-    """Evaluate actors and counterparties as of the program's newest transfer, so that a repeat gives the same."""
-    times = program.baseline.amounts.times
-    as_of = msgspec.structs.replace(position, event_at=times[-1] if times else position.event_at)
-    _restore_strongest(program, actor_range, started_offset=started_offset)
+def _evaluate(program: ProgramState, actor_range: ActorRange, position: EntryPosition, emit: Emit) -> None:
+    """Evaluate actors and counterparties at the instant of the step."""
     for actor in program.actors[slice(*actor_range.actors)]:
-        emit_entity_score(program, actor, as_of, emit, force=True)
+        emit_entity_score(program, actor, position, emit, force=True)
     for party in program.counterparties.all[slice(*actor_range.counterparties)]:
-        emit_counterparty_score(program, party, as_of, emit, force=True)
+        emit_counterparty_score(program, party, position, emit, force=True)
     if program.runs_detectors:
         strongest = (stored.transfer_id for stored in actor_range.strongest)
         for transfer_id in dict.fromkeys((*actor_range.newest, *strongest)):
             _detect_again(program, transfer_id, position, emit)
-
-
-def _restore_strongest(program: ProgramState, actor_range: ActorRange, *, started_offset: int) -> None:
-    """Add the stored strongest transfers to memory, which misses some when several were scored lower.
-
-    Nothing else is taken out: memory has current scores only, and an owner stated since the step was prepared brought
-    transfers that the step does not name.
-    """
-    strongest = program.scores.transfers
-    for stored in actor_range.strongest:
-        transfer = StoredTransfer.find(program, stored.transfer_id)
-        if transfer is None or transfer.record.scored_offset > started_offset:
-            continue
-        record = transfer.record
-        strongest.drop(record.actor, transfer.row_index)
-        slot, _ = strongest.add(record.actor, transfer.row_index, record.at, stored.score)
-        if slot >= 0:
-            strongest.set_shares(slot, identity=stored.identity, returns=stored.returns)
 
 
 def _detect_again(program: ProgramState, transfer_id: str, position: EntryPosition, emit: Emit) -> None:

@@ -39,7 +39,7 @@ from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.shadow_scores import emit_shadow_score
-from clearhold.features.parties.actor_scores import score_parties
+from clearhold.features.parties.actor_scores import score_parties, settle_clearings
 from clearhold.features.parties.agents import wallet_object
 from clearhold.features.parties.party_rows import (
     apply_account_event,
@@ -139,7 +139,9 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
     apply_other = apply_dispute_event if kind.is_dispute else _PARTY_EVENTS.get(kind.family)
     if apply_other is None:
         return EventOutcome(EventResult.STORED)
-    return apply_other(program, kind.suffix, data, raw, position, emit)
+    outcome = apply_other(program, kind.suffix, data, raw, position, emit)
+    settle_clearings(program, position, emit)
+    return outcome
 
 
 def _apply_transfer(
@@ -240,6 +242,13 @@ def match_preflight(
         )
 
 
+def settle_cleared_transfers(
+    program: ProgramState, _snapshot: TransferSnapshot, _landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """The scores of entities whose cleared transfers the bank or a new alert contradicts."""
+    settle_clearings(program, position, emit)
+
+
 AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     emit_landed_rows,
     score_in_shadow,
@@ -247,6 +256,7 @@ AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     detect_and_route,
     label_disputed_check,
     label_by_earlier_dispute,
+    settle_cleared_transfers,
     match_preflight,
     snapshot_after_transfers,
 )

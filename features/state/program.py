@@ -20,6 +20,7 @@ from clearhold.features.state.agent_book import AgentBook
 from clearhold.features.state.alert_book import AlertBook
 from clearhold.features.state.arrivals import Arrivals
 from clearhold.features.state.card_table import CardTable
+from clearhold.features.state.clearings import Clearings
 from clearhold.features.state.closing_evidence import ClosingEvidence
 from clearhold.features.state.counted_lines import CountedLines
 from clearhold.features.state.day_tallies import DayTallies
@@ -76,6 +77,7 @@ class ProgramState:
         self.counted: dict[int, tuple[Counted, ...]] = {}
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
+        self.clearings = Clearings()
         self.alerts = AlertBook()
         self.actions = ActionBook()
         self.policies = PolicyBook(program_id)
@@ -244,6 +246,7 @@ class ProgramState:
         yield "kri_facts", self.kri_facts.dump()
         yield "preflights", self.preflights.dump()
         yield "scores", self.scores.dump()
+        yield from (("clearings", part) for part in self.clearings.dump())
         yield from (("alerts", part) for part in self.alerts.dump())
         yield "actions", self.actions.dump()
         yield "policies", self.policies.dump()
@@ -284,6 +287,7 @@ class ProgramState:
             "kri_facts": self.kri_facts.load,
             "preflights": self.preflights.load,
             "scores": self.scores.load,
+            "clearings": self.clearings.load,
             "alerts": self.alerts.load,
             "actions": self.actions.load,
             "policies": self.policies.load,

@@ -1,10 +1,11 @@
 """A program's memory of scores: the last score of each actor, and the transfers behind an entity's score.
 
-The four strongest transfer scores of an entity are stored, each until its transfer is scored again. All scores decay at
-the same rate, so their order never changes with time, and the same four are stored in any order of arrival. Only when
-four are scored lower one after the other, the fifth stays unknown until the next transfer.
+The transfer scores of an entity are stored until they have faded, each until its transfer is scored again or cleared.
+All scores decay at the same rate, so their order never changes with time, and the strongest one is the same in any
+order of arrival.
 
-Unit    packed: 18 bytes a subject, and 40 bytes more an actor; instants in microseconds
+Unit    packed: 18 bytes a subject, 40 bytes more an actor, and 16 a transfer score beyond four; instants in
+        microseconds
 """
 
 from array import array
@@ -28,13 +29,15 @@ _LAST_DAY: Final = 160_000  # in the year 2408; a later day fits into no entry
 _VALUE: Final = 0x7F
 _HARD: Final = 0x80
 _MARK: Final = 0x100
+_SHARE_BITS: Final = 8
+_SHARE_MASK: Final = (1 << _SHARE_BITS) - 1
+_OTHERS: Final = 16  # transfer scores of an actor beyond four that are kept, faded or not
 
 
 Strong = tuple[int, int, int, int]
 """The transfer score with the most points today, its day, and its points of identity and of returns."""
 
 NO_TRANSFER: Final[Strong] = (0, 0, 0, 0)
-NOT_STORED: Final = (-1, False)
 
 
 class LastScores:
@@ -112,16 +115,17 @@ class LastScores:
 
 
 class StrongestTransfers:
-    """The strongest transfers of each actor, in no order."""
+    """The transfer scores of each actor that have points left: the strongest in four places, the others behind them."""
 
-    __slots__ = ("_entries", "_shares")
+    __slots__ = ("_entries", "_others", "_shares")
 
     def __init__(self) -> None:
         self._entries = array("q")  # day of fading, score, and the complement of the row; 0 is empty
         self._shares = array("H")  # its points of identity and of returns
+        self._others: dict[int, array[int]] = {}  # by actor, entry and shares by turns, in no order
 
-    def add(self, index: int, row: int, at: int, score: int) -> tuple[int, bool]:
-        """Add a transfer's score: its slot, -1 below four stronger ones, and whether it is the strongest."""
+    def add(self, index: int, row: int, at: int, score: int, *, shares: int = 0) -> bool:
+        """Add a transfer's score; True when it is the strongest."""
         entries = self._entries
         first = index * STRONGEST
         if first >= len(entries):
@@ -129,46 +133,70 @@ class StrongestTransfers:
             entries.extend([0] * missing)
             self._shares.extend([0] * missing)
         if not score:
-            return NOT_STORED
+            return False
         day = min(max(at // DAY_US, 0), _LAST_DAY)
         entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
         stored = entries[first : first + STRONGEST]
         weakest = min(stored)
         if entry <= weakest:
-            return NOT_STORED
+            self._keep(index, entry, shares, day)
+            return False
         slot = first + stored.index(weakest)
-        entries[slot] = entry
-        self._shares[slot] = 0
-        return slot, entry > max(stored)
+        if weakest:
+            self._keep(index, weakest, self._shares[slot], day)
+        entries[slot], self._shares[slot] = entry, shares
+        return entry > max(stored)
 
-    def rows(self, index: int) -> list[int]:
-        """The rows of the actor's stored transfers."""
-        entries = self._entries[index * STRONGEST : (index + 1) * STRONGEST]
-        return [_ROW_MASK - (entry & _ROW_MASK) for entry in entries if entry]
+    def _keep(self, index: int, entry: int, shares: int, day: int) -> None:
+        """Store one of the others; when their number has doubled, those that have faded by ``day`` are dropped."""
+        others = self._others.setdefault(index, array("q"))
+        others.extend((entry, shares))
+        count = len(others) >> 1
+        if count >= _OTHERS and not count & (count - 1):
+            faded = fades_at(1, day) << (_SCORE_BITS + _ROW_BITS)
+            pairs = zip(others[::2], others[1::2], strict=True)
+            self._others[index] = array("q", [part for pair in pairs if pair[0] >= faded for part in pair])
 
-    def drop(self, index: int, row: int) -> None:
-        """Remove a transfer that is scored again, or that now has another actor."""
+    def drop(self, index: int, row: int) -> int | None:
+        """Remove a transfer that is scored again, has another actor or is cleared; its shares if it was stored."""
+        key = _ROW_MASK - row
+        others = self._others.get(index)
         for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
-            if self._entries[slot] & _ROW_MASK == _ROW_MASK - row:
-                self._entries[slot] = 0
+            if self._entries[slot] & _ROW_MASK == key:
+                shares = self._shares[slot]
+                self._entries[slot], self._shares[slot] = self._taken_from(others) if others else (0, 0)
+                return shares
+        if others:
+            for place in np.flatnonzero(np.array(others[::2]) & _ROW_MASK == key):
+                shares = others[2 * place + 1]
+                del others[2 * place : 2 * place + 2]
+                return shares
+        return None
+
+    def _taken_from(self, others: "array[int]") -> tuple[int, int]:
+        """The strongest of the others, which takes a place."""
+        place = max(range(0, len(others), 2), key=others.__getitem__)
+        entry, shares = others[place : place + 2]
+        del others[place : place + 2]
+        return entry, shares
 
     def merge(self, index: int, into: int) -> None:
-        """Give the transfers of one actor to another, whose strongest are those of both."""
-        strongest = sorted((*self._slots(index), *self._slots(into)), reverse=True)[:STRONGEST]
+        """Give the transfers of one actor to another."""
+        everything = sorted((*self._all(index), *self._all(into)), reverse=True)
         self.add(max(index, into), 0, 0, 0)  # makes room
+        strongest, others = everything[:STRONGEST], everything[STRONGEST:]
         for slot, (entry, share) in enumerate((*strongest, *[(0, 0)] * (STRONGEST - len(strongest)))):
             self._entries[into * STRONGEST + slot] = entry
             self._shares[into * STRONGEST + slot] = share
             self._entries[index * STRONGEST + slot] = self._shares[index * STRONGEST + slot] = 0
+        self._others.pop(index, None)
+        self._others[into] = array("q", [part for pair in others for part in pair])
 
-    def _slots(self, index: int) -> Iterator[tuple[int, int]]:
+    def _all(self, index: int) -> Iterator[tuple[int, int]]:
         """Entry and shares of each stored transfer."""
-        slots = slice(index * STRONGEST, (index + 1) * STRONGEST)
-        return (each for each in zip(self._entries[slots], self._shares[slots], strict=True) if each[0])
-
-    def set_shares(self, slot: int, *, identity: int, returns: int) -> None:
-        """Store the points of the slot's score that come from the entity's identity and from returns."""
-        self._shares[slot] = identity << 8 | returns
+        slots, others = slice(index * STRONGEST, (index + 1) * STRONGEST), self._others.get(index, array("q"))
+        yield from (each for each in zip(self._entries[slots], self._shares[slots], strict=True) if each[0])
+        yield from zip(others[::2], others[1::2], strict=True)
 
     def best(self, index: int) -> Strong:
         """The strongest; of equally strong ones the higher, which is older, then the first that landed."""
@@ -179,14 +207,21 @@ class StrongestTransfers:
             return NO_TRANSFER
         share = self._shares[first + entries.index(entry)]
         score = entry >> _ROW_BITS & _SCORE_MASK
-        return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> 8, share & 0xFF
+        return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> _SHARE_BITS, share & _SHARE_MASK
 
-    def dump(self) -> tuple[bytes, bytes]:
-        return self._entries.tobytes(), self._shares.tobytes()
+    def dump(self) -> tuple[Any, ...]:
+        others = [(index, entries.tobytes()) for index, entries in self._others.items() if entries]
+        return self._entries.tobytes(), self._shares.tobytes(), others
 
     def load(self, dumped: Any) -> None:
         self._entries.frombytes(dumped[0])
         self._shares.frombytes(dumped[1])
+        self._others = {index: array("q", entries) for index, entries in dumped[2]}
+
+
+def packed_shares(identity: int, returns: int) -> int:
+    """The points of a transfer's score that come from its entity's identity and from returns, in one number."""
+    return identity << _SHARE_BITS | returns
 
 
 class ScoreMemory:

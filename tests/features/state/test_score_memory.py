@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.actor_decay import decayed
-from clearhold.features.state.score_memory import NO_TRANSFER, NOT_STORED, LastScores, StrongestTransfers
+from clearhold.features.state.score_memory import NO_TRANSFER, LastScores, StrongestTransfers, packed_shares
 
 TODAY: Final = 20_600
 transfers = st.lists(
@@ -20,9 +20,7 @@ transfers = st.lists(
 def strongest_of(of: list[tuple[int, int, int]], *, index: int = 0) -> StrongestTransfers:
     strongest = StrongestTransfers()
     for row, score, day in of:
-        place, _ = strongest.add(index, row, day * DAY_US + 1, score)
-        if place >= 0:
-            strongest.set_shares(place, identity=score // 2, returns=score // 3)
+        strongest.add(index, row, day * DAY_US + 1, score, shares=packed_shares(score // 2, score // 3))
     return strongest
 
 
@@ -41,8 +39,8 @@ def test_given_transfers_in_any_order_then_the_same_strongest_is_known_with_its_
     assert shares == [score // 2, score // 3]
 
 
-@given(of=transfers.filter(len), again=st.lists(st.integers(0, 100), min_size=1, max_size=3))
-def test_given_up_to_three_transfers_scored_again_then_the_strongest_is_the_one_of_what_stands(
+@given(of=transfers.filter(len), again=st.lists(st.integers(0, 100), min_size=1, max_size=30))
+def test_given_transfers_scored_again_then_the_strongest_is_the_one_of_what_stands(
     of: list[tuple[int, int, int]], again: list[int]
 ) -> None:
     strongest, standing = strongest_of(of), {row: (score, day) for row, score, day in of}
@@ -61,13 +59,10 @@ def test_given_a_new_score_then_it_is_said_whether_it_is_the_strongest() -> None
     strongest = StrongestTransfers()
     day = TODAY * DAY_US
 
-    assert [strongest.add(0, row, day, score)[1] for row, score in enumerate((30, 20, 40, 40))] == [
-        True,
-        False,
-        True,
-        False,
-    ]
-    assert strongest.add(0, 9, day, 10) == NOT_STORED
+    given_scores = (30, 20, 40, 40, 10)
+    is_strongest = [strongest.add(0, row, day, score) for row, score in enumerate(given_scores)]
+
+    assert is_strongest == [True, False, True, False, False]
 
 
 def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
@@ -75,6 +70,25 @@ def test_given_one_actors_transfers_then_another_has_none_of_them() -> None:
 
     assert strongest.best(3) == (50, TODAY, 25, 16)
     assert [strongest.best(index) for index in (0, 2, 4, 400)] == [NO_TRANSFER] * 4
+
+
+@given(of=transfers, mixed=st.lists(st.integers(0, 40), max_size=40), owner=st.sampled_from((0, 5)))
+def test_given_many_transfers_when_some_are_dropped_and_the_rest_loaded_then_the_strongest_is_of_the_rest(
+    of: list[tuple[int, int, int]], mixed: list[int], owner: int
+) -> None:
+    strongest, rest = strongest_of(of), dict(enumerate(of))
+    if owner:
+        strongest.merge(0, owner)
+    for place in mixed:
+        transfer = rest.pop(place, None)
+        if transfer is not None:
+            strongest.drop(owner, transfer[0])
+    loaded = StrongestTransfers()
+    loaded.load(strongest.dump())
+
+    score, day, *_ = loaded.best(owner)
+    expected = max((decayed(each, TODAY - its) for _, each, its in rest.values()), default=0)
+    assert decayed(score, TODAY - day) == expected
 
 
 @pytest.mark.parametrize("at", [-(10**17), 10**18])
