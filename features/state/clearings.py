@@ -116,8 +116,8 @@ class Clearings:
 
     def _rows_of(self, number: int) -> list[int]:
         rows, alerts = np.frombuffer(self._rows, np.uint32), np.frombuffer(self._alerts, np.uint32)
-        found: list[int] = rows[alerts == number].tolist()
-        return found
+        of_alert: list[int] = rows[alerts == number].tolist()
+        return of_alert
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         yield "alerts", (self._numbers.dump(), bytes(self._states))

@@ -17,6 +17,7 @@ from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.owner_merge import merged
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.score_memory import NO_TRANSFER, packed_shares
 from clearhold.features.windows.acquaintances import Acquaintances, Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
@@ -237,14 +238,16 @@ def test_given_strong_transfers_of_account_and_entity_when_they_are_merged_then_
     program = ProgramState("prg_1")
     strongest = program.scores.transfers
     for row, (index, score) in enumerate(((0, 90), (0, 20), (0, 80), (1, 30), (1, 70), (1, 10))):
-        slot, _ = strongest.add(index, row, T0, score)
-        strongest.set_shares(slot, identity=score // 10, returns=0)
+        strongest.add(index, row, T0, score, shares=packed_shares(score // 10, 0))
 
     strongest.merge(0, into=1)
 
-    assert sorted(strongest.rows(1)) == [0, 2, 3, 4]
-    assert strongest.best(1)[::2] == (90, 9)
-    assert strongest.rows(0) == []
+    of_both = []
+    for row in (0, 2, 4, 3, 1, 5):
+        of_both.append(strongest.best(1)[::2])
+        strongest.drop(1, row)
+    assert of_both == [(90, 9), (80, 8), (70, 7), (30, 3), (20, 2), (10, 1)]
+    assert strongest.best(0) == strongest.best(1) == NO_TRANSFER
 
 
 def test_given_everything_that_an_actor_remembers_when_it_is_merged_then_each_kind_has_a_way() -> None:

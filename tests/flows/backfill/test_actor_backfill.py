@@ -18,6 +18,7 @@ from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.state.alert_book import AlertBook
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.score_memory import Strong
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.engine import Engine
 from clearhold.store.redis_log.connect import connect_sync
@@ -28,7 +29,8 @@ from tests.flows.engine_room import SHARDS, EngineRoom, append, shards_of
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339
 
 SCORES = (
-    "SELECT COLUMNS(c -> c NOT IN ('id', 'offset', 'former_band')) FROM scores WHERE subject_type <> 'program' "
+    "SELECT COLUMNS(c -> c NOT IN ('id', 'offset', 'former_band', 'scored_at')) FROM scores "
+    "WHERE subject_type <> 'program' "
     'QUALIFY row_number() OVER (PARTITION BY subject_type, subject_id ORDER BY "offset" DESC) = 1 '
     "ORDER BY subject_type, subject_id"
 )
@@ -50,6 +52,12 @@ def rescored_actors(room: BackfillRoom, engine: Engine) -> ActorsRescored:
 
 def program_of(engine: Engine) -> ProgramState:
     return shards_of(engine).state(shard_of(PROGRAM, SHARDS)).programs[PROGRAM]
+
+
+def strongest_of(engine: Engine) -> list[Strong]:
+    """The transfer behind the score of each actor."""
+    program = program_of(engine)
+    return [program.scores.transfers.best(actor.index) for actor in program.actors]
 
 
 def test_given_a_program_when_its_actors_are_rescored_then_each_has_a_record_and_a_repeat_says_the_same(
@@ -116,6 +124,7 @@ def test_given_transfers_that_another_card_scored_higher_when_all_is_rescored_th
 ) -> None:
     with room.room.running() as engine:
         rescored_actors(room, engine)
+        right_transfers = strongest_of(engine)
     right = room.room.rows(SCORES)
     log_redis.flushall()
     (tmp_path / "loud").mkdir()
@@ -127,12 +136,13 @@ def test_given_transfers_that_another_card_scored_higher_when_all_is_rescored_th
     monkeypatch.setattr(trs_v1, "DEFAULT", another_card())
     with loud.room.running() as engine:
         rescored_actors(loud, engine)
-    assert loud.room.rows(SCORES) != right
+        assert strongest_of(engine) != right_transfers
     monkeypatch.undo()
 
     with loud.room.running() as engine:
         loud.transfers(engine, PROGRAM)
         rescored_actors(loud, engine)
+        assert strongest_of(engine) == right_transfers
 
     assert loud.room.rows(SCORES) == right
 
