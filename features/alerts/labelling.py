@@ -78,16 +78,16 @@ def apply_dispute_event(
 
 
 def label_by_earlier_dispute(
-    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """Label a new transfer whose dispute was decided before it was known, unless its status has just labelled it."""
     alerts, row_index = program.alerts, landed.row_index
     if not alerts.disputes_waiting or not landed.is_new:
         return
-    is_won = alerts.disputes_waiting.pop(snapshot.id, None)
+    is_won = alerts.disputes_waiting.pop(landed.transfer_id, None)
     if is_won is not None and row_index not in alerts.disputes_won and row_index not in alerts.disputes_lost:
         outcome = DisputeOutcome.WON if is_won else DisputeOutcome.LOST
-        _label_by_dispute(program, row_index, snapshot.id, outcome, position, emit)
+        _label_by_dispute(program, row_index, landed.transfer_id, outcome, position, emit)
 
 
 def label_disputed_check(

@@ -18,7 +18,7 @@ from clearhold.features.core.instants import parse_instant
 MAX_ID_LENGTH: Final = 255
 
 _LABEL: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f]{1,255}")
-_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_DATE_LENGTH: Final = 10
 _PLACE: Final = re.compile(r"\(byte ([0-9]+)\)$")
 _NAMES: Final = ("id", "type", "created_at")
 _OTHER_NAMES: Final = {
@@ -62,8 +62,8 @@ def read_envelope(raw: bytes) -> BankEnvelope:
     for name in ("id", "type"):
         if not _LABEL.fullmatch(getattr(envelope, name)):
             raise EnvelopeError(f"{name} must have 1-{MAX_ID_LENGTH} characters and no control characters", name)
-    at = parse_instant(envelope.created_at) if _MOMENT.fullmatch(envelope.created_at) else None
-    if at is None or at < 0:
+    at = parse_instant(envelope.created_at)
+    if at is None or at < 0 or len(envelope.created_at) == _DATE_LENGTH:
         raise EnvelopeError("created_at must be an RFC 3339 date-time with an offset, from 1970 on", "created_at")
     return envelope
 

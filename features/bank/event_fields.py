@@ -15,6 +15,7 @@ from clearhold.features.bank.fields import (
     CENTS,
     COUNTRY,
     CURRENCY,
+    EFFECT_INSTANT,
     ENTITY_TYPE,
     FLAG,
     INSTANT,
@@ -22,10 +23,12 @@ from clearhold.features.bank.fields import (
     OBJECT,
     OBJECTS,
     PEP_STATUS,
+    RETURN_CODE,
     ROUTING,
     SIGNED_CENTS,
     TEXT,
     TEXTS,
+    UPDATE_INSTANT,
     VERIFICATION_STATUS,
     BankFieldKind,
 )
@@ -55,6 +58,7 @@ _ACH, _WIRE, _INTL = Rail.ACH, Rail.WIRE, Rail.INTL_WIRE
 _REALTIME, _BOOK, _CHECK, _CARD = Rail.REALTIME, Rail.BOOK, Rail.CHECK, Rail.CARD
 _WIRES: Final = _on(_WIRE, _INTL, _REALTIME)
 _TO_PARTY: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _CHECK)
+_NOT_ACH: Final = _on(_WIRE, _INTL, _REALTIME, _BOOK, _CHECK, _CARD)
 _NOT_CHECK: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _BOOK, _CARD)
 _NOT_BOOK: Final = _on(_ACH, _WIRE, _INTL, _REALTIME, _CHECK, _CARD)
 
@@ -75,10 +79,16 @@ _IN_COUNTERPARTY: Final = (
     EventField("local_bank_country_code", COUNTRY, "Its country where its address states none."),
     _WIRE_DETAILS,
 )
+_WHEN_RETURNED: Final = EventField("created_at", INSTANT, "When it was returned.")
+_IN_ACH_RETURN: Final = (
+    EventField("return_code", RETURN_CODE, "R61 to R77 dispute a return; they are not returns."),
+    EventField("code", RETURN_CODE, "The same under another name."),
+    _WHEN_RETURNED,
+)
 _IN_RETURN: Final = (
-    EventField("return_code", TEXT, "R01 to R85. R61 to R77 dispute a return; they are not returns."),
+    EventField("return_code", TEXT, "Stored, and not read."),
     EventField("code", TEXT, "The same under another name."),
-    EventField("created_at", INSTANT, "When it was returned."),
+    _WHEN_RETURNED,
 )
 _IN_MERCHANT: Final = (
     EventField("id", TEXT, "The counterparty of a card transfer.", needed=TO_NAME_IT),
@@ -145,13 +155,14 @@ TRANSFER_FIELDS: Final = (
     msgspec.structs.replace(_WIRE_DETAILS, rails=_TO_PARTY),
     EventField("entry_class_code", TEXT, "The SEC code, such as PPD or CCD.", rails=_on(_ACH)),
     EventField("sec_code", TEXT, "The same under another name.", rails=_on(_ACH)),
-    EventField("return_details", OBJECTS, "Its returns; the last one counts. Their codes are read on ACH.", _IN_RETURN),
+    EventField("return_details", OBJECTS, "Its returns; the last one counts.", _IN_ACH_RETURN, _on(_ACH)),
+    EventField("return_details", OBJECTS, "Its returns; the last one counts.", _IN_RETURN, _NOT_ACH),
     EventField("returned_at", INSTANT, "When it was returned."),
-    EventField("effective_on", INSTANT, "When it takes effect."),
-    EventField("settlement_date", INSTANT, "The same under another name."),
+    EventField("effective_on", EFFECT_INSTANT, "When it takes effect."),
+    EventField("settlement_date", EFFECT_INSTANT, "The same under another name."),
     EventField("created_at", INSTANT, "The transfer's own time; else `initiated_at`, else the event's `created_at`."),
     EventField("initiated_at", INSTANT, "The transfer's own time where `created_at` is absent."),
-    EventField("updated_at", INSTANT, "Orders the snapshots of a transfer; else the event's `created_at` does."),
+    EventField("updated_at", UPDATE_INSTANT, "Orders the snapshots of a transfer; else the event's `created_at` does."),
 )
 """Of a transfer, on any rail."""
 
@@ -191,7 +202,7 @@ ENTITY_FIELDS: Final = (
         ),
     ),
     EventField("created_at", INSTANT, "When the bank created it."),
-    EventField("updated_at", INSTANT, "Orders the snapshots of an entity; else the event's `created_at` does."),
+    EventField("updated_at", UPDATE_INSTANT, "Orders the snapshots of an entity; else the event's `created_at` does."),
 )
 """Of an ``identity.*`` event."""
 
@@ -199,7 +210,9 @@ COUNTERPARTY_FIELDS: Final = (
     EventField("id", TEXT, "The counterparty's id; else `counterparty_id`."),
     EventField("counterparty_id", TEXT, "The same under another name.", needed=TO_NAME_IT),
     *_IN_COUNTERPARTY,
-    EventField("updated_at", INSTANT, "Orders the snapshots of a counterparty; else the event's `created_at` does."),
+    EventField(
+        "updated_at", UPDATE_INSTANT, "Orders the snapshots of a counterparty; else the event's `created_at` does."
+    ),
 )
 """Of a ``counterparty.*`` event."""
 
@@ -222,7 +235,7 @@ ACCOUNT_FIELDS: Final = (
             EventField("locked_balance", SIGNED_CENTS, "The same under another name."),
         ),
     ),
-    EventField("updated_at", INSTANT, "Orders the snapshots of an account; else the event's `created_at` does."),
+    EventField("updated_at", UPDATE_INSTANT, "Orders the snapshots of an account; else the event's `created_at` does."),
 )
 """Of an ``account.*`` event."""
 

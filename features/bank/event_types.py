@@ -3,10 +3,12 @@
 Source  the bank's public event pages
 """
 
+import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from clearhold.features.bank.event_states import DELIVERY_OF_CHECKS, LISTED_TYPES
+from clearhold.features.bank.events import BankObject
 from clearhold.features.bank.transfers import EventKind
 from clearhold.features.core.vocabulary import Rail
 
@@ -43,10 +45,14 @@ TRANSFER_RESOURCES: Final = frozenset(
         "card.transaction",
     }
 )
-# An unlisted resource of a rail's family still is a transfer when its id says so and it carries an amount.
+# An unlisted resource of a rail's family still is a transfer when its id says so, it carries an amount and it is known
+# who originated it; unless its type says that it only reports on one.
 TRANSFER_ID_PREFIXES: Final = ("acht_", "wire_", "swft_", "rttr_", "book_", "chkt_", "ctxn_")
+_REPORTS: Final = re.compile("alert|exception|positive_pay|notification|inquiry|request|dispute")
+_ONE_WAY: Final = frozenset({Rail.BOOK, Rail.CARD})
 
 
+_CHECK: Final = "check"
 _CACHED_TYPES: Final = 4_096
 
 
@@ -60,6 +66,15 @@ class BankEventType(NamedTuple):
     is_request: bool  # a request to return or draw money, which names a transfer but is not one
     is_dispute: bool  # a dispute of a card payment, likewise
     is_listed: bool  # the bank is known to send it
+    may_be_transfer: bool = False  # an unlisted resource whose object may be a transfer
+    states_direction: bool = False
+
+    def has_transfer(self, data: BankObject) -> bool:
+        """Whether the event's object is a transfer."""
+        if self.is_transfer or not self.may_be_transfer:
+            return self.is_transfer
+        is_known = self.states_direction or (self.family != _CHECK and data.is_incoming is not None)
+        return is_known and data.amount is not None and (data.id or "").startswith(TRANSFER_ID_PREFIXES)
 
 
 @lru_cache(maxsize=_CACHED_TYPES)
@@ -87,4 +102,6 @@ def event_type(text: str) -> BankEventType:
         is_request=middle.endswith("_request"),
         is_dispute=middle == "dispute",
         is_listed=is_listed,
+        may_be_transfer=_REPORTS.search(rest) is None,
+        states_direction=rail in _ONE_WAY or middle.startswith(("incoming", "outgoing")),
     )

@@ -5,6 +5,7 @@ the expected types, in one pass with its envelope. When that fails, it is decode
 type counts as absent.
 """
 
+from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -165,14 +166,24 @@ class AccountSnapshot(msgspec.Struct, frozen=True, gc=False):
     updated_at: int | None
 
 
+def _exact(number: str) -> Decimal | None:
+    try:
+        return Decimal(number)
+    except InvalidOperation:
+        return None  # an exponent beyond any amount
+
+
 EVENT_DECODER: Final = msgspec.json.Decoder(BankEvent)
-ANY_DECODER: Final = msgspec.json.Decoder()
+ANY_DECODER: Final = msgspec.json.Decoder(float_hook=_exact)
+"""Numbers with a fraction or an exponent become a ``Decimal``, so that no digit of an amount is lost."""
+
 _TYPED_DECODER: Final = msgspec.json.Decoder(TypedEvent)
 _OBJECT_DECODER: Final = msgspec.json.Decoder(BankObject)
 _TEXT_FIELDS: Final = frozenset(field.name for field in msgspec.structs.fields(BankObject) if field.type == Text | None)
 _CENTS_FIELDS: Final = frozenset(
     field.name for field in msgspec.structs.fields(BankObject) if field.type == WholeCents | None
 )
+_CURRENCY_FIELDS: Final = frozenset(field for field in BankObject.__struct_fields__ if "currency_code" in field)
 _PLAIN_FIELDS: Final = frozenset(field.name for field in msgspec.structs.fields(BankObject) if field.type == str | None)
 _ESCAPED_NUL: Final = b"\\u0000"
 
@@ -202,6 +213,8 @@ def decode_object(raw: msgspec.Raw) -> BankObject:
 
 
 def _cleaned(name: str, value: Any) -> Any:
+    if name in _CURRENCY_FIELDS:
+        return fields.currency(value)
     if name in _TEXT_FIELDS:
         return fields.text(value)
     if name in _CENTS_FIELDS:

@@ -5,22 +5,38 @@ kind returns a value. An absent field, ``null`` and an empty text are never a fa
 """
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
 
 from clearhold.features.bank import fields
+from clearhold.features.bank.return_codes import NOTICES_OF_CHANGE, return_code_of
 from clearhold.features.core.accounts import last_four, routing_number
 from clearhold.features.core.countries import country_of
-from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.money import MAX_CENTS, USD, parse_cents
+from clearhold.features.core.instants import DAY_US, MINUTE_US, parse_instant
+from clearhold.features.core.money import MAX_CENTS, UNREADABLE_CURRENCY, USD, parse_cents
 from clearhold.features.core.plain_text import without_invisible
 from clearhold.features.core.vocabulary import AchType, EntityType, PepStatus, VerificationStatus
 
 TEXT_LIMIT: Final = 255
-_CURRENCY_LETTERS: Final = 3
+EARLIEST_US: Final = 7_305 * DAY_US
+"""The start of 1990: an earlier time in an object stands for none, as the year 1 does in programs written in Go."""
+
+UPDATE_AHEAD_US: Final = 5 * MINUTE_US
+STATED_AHEAD_US: Final = DAY_US
+EFFECT_AHEAD_US: Final = 366 * DAY_US
+"""The most that a time may be later than its event's arrival. A later update would make all that follow look old; a
+day of effect is announced ahead.
+"""
+
 NO_COUNTRY: Final = ""
 """Stated, and the code of no country: unlike None, another source of the country does not stand in for it."""
+
+_NO_LIMIT: Final = 2**63
+_CURRENCY_LETTERS: Final = 3
+_USD_NUMBERS: Final = ("840", 840)  # the number of USD in ISO 4217, which card processors send
+_CENTS_DIGITS: Final = 18
 
 
 def text(value: object) -> str | None:
@@ -37,9 +53,9 @@ def name(value: object) -> str | None:
 
 
 def word(value: object) -> str | None:
-    """An enum word of the bank's, upper-cased."""
+    """An enum word of the bank's, upper-cased, without white space around it."""
     read = text(value)
-    return read.upper() if read else None
+    return read.strip().upper() or None if read else None
 
 
 def flag(value: object) -> bool | None:
@@ -47,10 +63,19 @@ def flag(value: object) -> bool | None:
 
 
 def cents(value: object) -> int | None:
-    """Whole cents, given as a JSON integer or a string of digits."""
+    """Whole cents, given as a JSON number of whole value, such as 12, 12.0 and 1.2e1, or as a string of digits."""
     if isinstance(value, str):
         return parse_cents(value)
-    return value if type(value) is int and 0 <= value <= MAX_CENTS else None
+    number = _whole(value)
+    return number if number is not None and 0 <= number <= MAX_CENTS else None
+
+
+def _whole(value: object) -> int | None:
+    """The number as an integer, if it is exactly one. A JSON number with a fraction or exponent is a ``Decimal``."""
+    if isinstance(value, Decimal):
+        is_whole = value.adjusted() < _CENTS_DIGITS and value == value.to_integral_value()
+        return int(value.to_integral_value()) if is_whole else None
+    return value if type(value) is int else None
 
 
 def signed_cents(value: object) -> int | None:
@@ -58,13 +83,16 @@ def signed_cents(value: object) -> int | None:
     if isinstance(value, str) and value.startswith("-"):
         below = parse_cents(value[1:])
         return None if below is None else -below
-    if type(value) is int and value < 0:
-        return value if -value <= MAX_CENTS else None
+    number = _whole(value)
+    if number is not None and number < 0:
+        return number if -number <= MAX_CENTS else None
     return cents(value)
 
 
-def instant(value: object) -> int | None:
-    return parse_instant(value) if isinstance(value, str) else None
+def instant(value: object, latest: int = _NO_LIMIT) -> int | None:
+    """An RFC 3339 date-time or date from 1990 to ``latest``."""
+    at = parse_instant(value) if isinstance(value, str) else None
+    return at if at is not None and EARLIEST_US <= at <= latest else None
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -103,11 +131,18 @@ def account_last4(value: object) -> str | None:
 
 
 def currency(value: object) -> str | None:
-    """Three ASCII letters, upper-cased; anything else counts as absent."""
+    """Three ASCII letters, upper-cased, or the number of USD; None where none is stated. Any other value is a
+    currency that is not known.
+    """
     if value == USD:
         return USD
+    if value is None or value == "":
+        return None
+    if value in _USD_NUMBERS:
+        return USD
     code = value.strip().upper() if isinstance(value, str) else ""
-    return code if len(code) == _CURRENCY_LETTERS and code.isascii() and code.isalpha() else None
+    is_code = len(code) == _CURRENCY_LETTERS and code.isascii() and code.isalpha()
+    return code if is_code else UNREADABLE_CURRENCY
 
 
 def country_in(address: object) -> str | None:
@@ -123,6 +158,14 @@ class BankFieldKind(msgspec.Struct, frozen=True):
     words: str
     is_usable: Callable[[object], bool]
     schema: Mapping[str, Any]
+    read_as: str = "as absent"  # in place of a value that cannot be used
+    ahead_us: int | None = None  # of a time: how much later than its event's arrival it may be
+
+    def fits(self, value: object, appended_at: int) -> bool:
+        """Whether the value is usable in an event that arrived at this instant."""
+        if not self.is_usable(value):
+            return False
+        return self.ahead_us is None or fields.instant(value, appended_at + self.ahead_us) is not None
 
 
 def one_of(*known: str) -> BankFieldKind:
@@ -143,7 +186,7 @@ TEXT: Final = BankFieldKind(
 )
 NAME: Final = BankFieldKind("a text", lambda value: fields.name(value) is not None, {"type": "string"})
 CENTS: Final = BankFieldKind(
-    "whole cents, as an integer such as 985000 or the same as a string of digits",
+    "whole cents, as a number of whole value such as 985000, or the same as a string of digits",
     lambda value: fields.cents(value) is not None,
     {
         "anyOf": [
@@ -153,7 +196,7 @@ CENTS: Final = BankFieldKind(
     },
 )
 SIGNED_CENTS: Final = BankFieldKind(
-    "whole cents, as an integer such as -6000 or the same as a string of digits",
+    "whole cents, as a number of whole value such as -6000, or the same as a string of digits",
     lambda value: fields.signed_cents(value) is not None,
     {
         "anyOf": [
@@ -163,15 +206,25 @@ SIGNED_CENTS: Final = BankFieldKind(
     },
 )
 FLAG: Final = BankFieldKind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
-INSTANT: Final = BankFieldKind(
-    "an RFC 3339 date-time with an offset, or a date",
-    lambda value: fields.instant(value) is not None,
-    {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
-)
+
+
+def _time(until: str, ahead_us: int) -> BankFieldKind:
+    return BankFieldKind(
+        f"an RFC 3339 date-time with an offset, or a date, from 1990 to {until} the event's arrival",
+        lambda value: fields.instant(value) is not None,
+        {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
+        ahead_us=ahead_us,
+    )
+
+
+INSTANT: Final = _time("a day after", fields.STATED_AHEAD_US)
+UPDATE_INSTANT: Final = _time("five minutes after", fields.UPDATE_AHEAD_US)
+EFFECT_INSTANT: Final = _time("a year after", fields.EFFECT_AHEAD_US)
 CURRENCY: Final = BankFieldKind(
     "an ISO 4217 code of three letters",
-    lambda value: fields.currency(value) is not None,
+    lambda value: fields.currency(value) not in {None, UNREADABLE_CURRENCY},
     {"type": "string", "minLength": 3, "maxLength": 3, "examples": ["USD"]},
+    "as a currency that is not known",
 )
 COUNTRY: Final = BankFieldKind(
     "an ISO 3166-1 country code of two or three letters",
@@ -195,6 +248,11 @@ TEXTS: Final = BankFieldKind(
 )
 OBJECT: Final = BankFieldKind("an object", lambda value: isinstance(value, dict), {"type": "object"})
 OBJECTS: Final = BankFieldKind("a list of objects", _is_list_of_objects, {"type": "array", "items": {"type": "object"}})
+RETURN_CODE: Final = BankFieldKind(
+    "a return code from R01 to R85",
+    lambda value: return_code_of(value) is not None or fields.word(value) in NOTICES_OF_CHANGE,
+    {"type": "string", "pattern": "^(R(0[1-9]|[1-7][0-9]|8[0-5])|C(0[1-9]|1[0-4]))$"},
+)
 ACH_TYPE: Final = one_of(*(each.value for each in AchType))
 ENTITY_TYPE: Final = one_of(*(each.value for each in EntityType))
 VERIFICATION_STATUS: Final = one_of(*(each.value for each in VerificationStatus))

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from clearhold.features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
 from clearhold.features.bank.fields import (
+    STATED_AHEAD_US,
+    UPDATE_AHEAD_US,
     account_last4,
     country,
     country_in,
@@ -37,15 +39,28 @@ _STATUS_OF_SUFFIX: Final = {
 }
 
 
-def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
+def entity_id_of(data: dict[str, Any]) -> str | None:
+    return text(data.get("id")) or text(data.get("entity_id"))
+
+
+def counterparty_id_of(data: dict[str, Any]) -> str | None:
+    return text(data.get("id")) or text(data.get("counterparty_id"))
+
+
+def account_id_of(data: dict[str, Any]) -> str | None:
+    """The id of a bank account, or of the one that an overdraft alert names."""
+    return text(data.get("bank_account_id")) or text(data.get("id"))
+
+
+def read_entity(suffix: str, data: dict[str, Any], *, appended_at: int) -> EntitySnapshot | None:
     """An ``identity.*`` event; None for every field that the event does not carry."""
-    entity_id = text(data.get("id")) or text(data.get("entity_id"))
+    entity_id, latest = entity_id_of(data), appended_at + STATED_AHEAD_US
     if entity_id is None:
         return None
     person, business = mapping(data.get("person_details")), mapping(data.get("business_details"))
     status = word(data.get("verification_status"))
     kind = word(data.get("type"))
-    pep = text(data.get("pep_status")) or text(person.get("pep_status"))
+    pep = word(data.get("pep_status")) or word(person.get("pep_status"))
     return EntitySnapshot(
         id=entity_id,
         type=kind if kind in _ENTITY_TYPES else (EntityType.BUSINESS.value if business else None),
@@ -57,7 +72,7 @@ def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
         pep_status=pep.lower() if pep and pep.lower() in _PEP_STATUSES else None,
         requires_screening=flag(data.get("requires_screening")),
         review_reasons=texts(data.get("review_reasons")),
-        last_screened_at=instant(data.get("last_screened_at")),
+        last_screened_at=instant(data.get("last_screened_at"), latest),
         country=first_country(
             country_in(person.get("address")),
             country_in(business.get("address")),
@@ -67,14 +82,14 @@ def read_entity(suffix: str, data: dict[str, Any]) -> EntitySnapshot | None:
         or None,
         legal_type=text(business.get("legal_type")),
         expected_rails=texts(business.get("expected_payment_rails")),
-        created_at=instant(data.get("created_at")),
-        updated_at=instant(data.get("updated_at")),
+        created_at=instant(data.get("created_at"), latest),
+        updated_at=instant(data.get("updated_at"), appended_at + UPDATE_AHEAD_US),
     )
 
 
-def read_counterparty(data: dict[str, Any]) -> CounterpartySnapshot | None:
+def read_counterparty(data: dict[str, Any], *, appended_at: int) -> CounterpartySnapshot | None:
     """A ``counterparty.*`` event's object."""
-    counterparty_id = text(data.get("id")) or text(data.get("counterparty_id"))
+    counterparty_id = counterparty_id_of(data)
     if counterparty_id is None:
         return None
     return CounterpartySnapshot(
@@ -83,13 +98,13 @@ def read_counterparty(data: dict[str, Any]) -> CounterpartySnapshot | None:
         routing=routing(data.get("routing_number")),
         last4=account_last4(data.get("account_number")),
         country=country_of_counterparty(data),
-        updated_at=instant(data.get("updated_at")),
+        updated_at=instant(data.get("updated_at"), appended_at + UPDATE_AHEAD_US),
     )
 
 
-def read_account(suffix: str, data: dict[str, Any]) -> AccountSnapshot | None:
+def read_account(suffix: str, data: dict[str, Any], *, appended_at: int) -> AccountSnapshot | None:
     """An ``account.*`` event's object: a bank account, or an overdraft alert that names one."""
-    account_id = text(data.get("bank_account_id")) or text(data.get("id"))
+    account_id = account_id_of(data)
     if account_id is None:
         return None
     owners = texts(data.get("owners")) or ()
@@ -100,7 +115,7 @@ def read_account(suffix: str, data: dict[str, Any]) -> AccountSnapshot | None:
         type=word(data.get("type")),
         status=status,
         balance_cents=_balance_cents(data),
-        updated_at=instant(data.get("updated_at")),
+        updated_at=instant(data.get("updated_at"), appended_at + UPDATE_AHEAD_US),
     )
 
 

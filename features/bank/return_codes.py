@@ -14,23 +14,31 @@ PROBING_RETURN_CODES: Final = frozenset({"R02", "R03", "R04", "R20"})
 STOP_RETURN_CODES: Final = frozenset({"R07", "R10", "R11", "R29"})
 # The account is frozen, or OFAC ordered the return.
 FROZEN_RETURN_CODE: Final = "R16"
+RETURN_CODES: Final = frozenset(f"R{number:02d}" for number in range(1, 86))
+"""Some of them are not in use; they are returns too."""
+
+NOTICES_OF_CHANGE: Final = frozenset(f"C{number:02d}" for number in range(1, 15))
+"""They correct an entry and return nothing."""
+
 # R61-R70 dishonour a return and R71-R77 contest the dishonour: steps between banks, which are not returns.
-_DISHONOUR_FROM, _DISHONOUR_TO, _CONTEST_TO = 61, 70, 77
+_DISHONOURS: Final = frozenset(f"R{number}" for number in range(61, 71))
+_INTERBANK_STEPS: Final = _DISHONOURS | {f"R{number}" for number in range(71, 78)}
+
+
+def return_code_of(value: object) -> str | None:
+    """One of R01 to R85; None for any other value, such as R1."""
+    code = value.strip().upper() if isinstance(value, str) else None
+    return code if code in RETURN_CODES else None
 
 
 def is_interbank_step(code: str) -> bool:
     """True for R61-R77, which argue about a return instead of being one."""
-    return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _CONTEST_TO
-
-
-def is_notice_of_change(code: str) -> bool:
-    """True for C01 and its like, which correct an entry and return nothing."""
-    return code.startswith("C") and code[1:].isdecimal()
+    return code in _INTERBANK_STEPS
 
 
 def is_dishonour(code: str) -> bool:
     """True for R61-R70: the originating bank refuses the return."""
-    return code[1:].isdecimal() and _DISHONOUR_FROM <= int(code[1:]) <= _DISHONOUR_TO
+    return code in _DISHONOURS
 
 
 FAILED_STATUSES: Final = frozenset({"REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"})
@@ -40,10 +48,12 @@ DROPPED_STATUSES: Final = frozenset({"DROPPED"})  # of a settlement that its cha
 UNMOVED_STATUSES: Final = FAILED_STATUSES | CANCELED_STATUSES | DROPPED_STATUSES
 RETURN_UNDONE_STATUSES: Final = frozenset({"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"})
 
+REFUNDED_STATUS: Final = "REFUNDED"  # of a card
+
 # Event suffixes that do not change the object's status.
 SUFFIXES_WITHOUT_STATUS: Final = frozenset({"noc", "nsf", "tracking_updated", "amendment_request_received", "updated"})
 # Suffixes that differ from the word of their status.
-STATUS_OF_SUFFIX: Final = {"hold_created": "HOLD"}
+STATUS_OF_BOOK_SUFFIX: Final = {"hold_created": "HOLD", "updated": "HOLD"}
 STATUS_OF_CARD_SUFFIX: Final = {
     "approved": "PENDING",
     "updated": "PENDING",
@@ -51,5 +61,5 @@ STATUS_OF_CARD_SUFFIX: Final = {
     "reversed": "VOIDED",
     "expired": "EXPIRED",
     "settled": "SETTLED",
-    "refunded": "REFUNDED",
+    "refunded": REFUNDED_STATUS,
 }

@@ -9,12 +9,16 @@ says nothing of the payment. Of checks the bank states the outcome as a status. 
 outcome is None.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.card_reasons import normalised_reason
 from clearhold.features.bank.events import BankObject, TransferSnapshot
 from clearhold.features.bank.fields import (
+    EFFECT_AHEAD_US,
+    STATED_AHEAD_US,
+    UPDATE_AHEAD_US,
     account_last4,
     country,
     country_in,
@@ -28,15 +32,15 @@ from clearhold.features.bank.fields import (
     word,
 )
 from clearhold.features.bank.return_codes import (
+    REFUNDED_STATUS,
     RETURN_UNDONE_STATUSES,
+    STATUS_OF_BOOK_SUFFIX,
     STATUS_OF_CARD_SUFFIX,
-    STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
     is_dishonour,
     is_interbank_step,
-    is_notice_of_change,
+    return_code_of,
 )
-from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.money import USD
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
@@ -64,21 +68,25 @@ class EventKind:
         self.direction = _INCOMING if incoming else _OUTGOING
 
 
-def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> TransferSnapshot | None:
+def read_transfer(kind: EventKind, data: BankObject, *, event_at: int, appended_at: int) -> TransferSnapshot | None:
     """What the event says of its transfer, or None when it names none."""
     transfer_id = data.id
     if not transfer_id:
         return None
-    rail = kind.rail
-    direction = kind.direction
-    if rail is not _CHECK and isinstance(data.is_incoming, bool):
-        direction = _INCOMING if data.is_incoming else _OUTGOING
+    rail, latest = kind.rail, appended_at + STATED_AHEAD_US
+    is_ach, is_card = rail is _ACH, rail is _CARD
     status = _status(kind, data)
+    direction = kind.direction
+    if is_card and (direction is _INCOMING or status == REFUNDED_STATUS):
+        direction = _INCOMING  # a refund, although its object may be the purchase's
+    elif rail is not _CHECK and isinstance(data.is_incoming, bool):
+        direction = _INCOMING if data.is_incoming else _OUTGOING
     return_code, undone, detail_at = (
-        _returns(data.return_details, status) if data.return_details else (None, False, None)
+        _returns(data.return_details, status, latest, code_of=return_code_of if is_ach else word)
+        if data.return_details
+        else (None, False, None)
     )
     counterparty_id, party_name, party_routing, last4, party_country = _other_side(rail, direction, data)
-    is_ach, is_card = rail is _ACH, rail is _CARD
     is_foreign = data.settled_currency_code or data.instructed_currency_code
     return TransferSnapshot(  # by position, in the order of the Struct's fields: one is built for each event
         transfer_id,
@@ -95,39 +103,41 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int) -> Transf
         party_routing,
         last4,
         party_country,
-        (data.entry_class_code or data.sec_code or "").upper() or None if is_ach else None,
+        (data.entry_class_code or data.sec_code or "").strip().upper() or None if is_ach else None,
         return_code if is_ach else None,
         undone or status in RETURN_UNDONE_STATUSES,
-        (parse_instant(data.returned_at) if data.returned_at else None)
+        (instant(data.returned_at, latest) if data.returned_at else None)
         or detail_at
         or (event_at if kind.suffix == "returned" else None),
-        _first_instant(data.effective_on, data.settlement_date),
-        _first_instant(data.created_at, data.initiated_at),
-        parse_instant(data.updated_at) if data.updated_at else None,
+        _first_instant(data.effective_on, data.settlement_date, appended_at + EFFECT_AHEAD_US),
+        _first_instant(data.created_at, data.initiated_at, latest),
+        instant(data.updated_at, appended_at + UPDATE_AHEAD_US) if data.updated_at else None,
         _card_reason(data) if is_card else None,
         data.card_id or None if is_card else None,
         _stated_usd_cents(data) if is_foreign else None,
     )
 
 
-def _first_instant(value: str | None, other: str | None) -> int | None:
-    at = parse_instant(value) if value else None
-    return parse_instant(other) if at is None and other else at
+def _first_instant(value: str | None, other: str | None, latest: int) -> int | None:
+    at = instant(value, latest) if value else None
+    return instant(other, latest) if at is None and other else at
 
 
 def _ach_type(value: str | None) -> str | None:
-    ach_type = value.upper() if value else None
+    ach_type = value.strip().upper() if value else None
     return ach_type if ach_type in _ACH_TYPES else None
 
 
 def _status(kind: EventKind, data: BankObject) -> str | None:
-    if data.status:
-        return data.status.upper()
+    if data.status and (status := data.status.strip().upper()):
+        return status
     if kind.rail is _CARD:
         return STATUS_OF_CARD_SUFFIX.get(kind.suffix)
+    if kind.rail is _BOOK and kind.suffix in STATUS_OF_BOOK_SUFFIX:
+        return STATUS_OF_BOOK_SUFFIX[kind.suffix]
     if not kind.suffix or "." in kind.suffix or kind.suffix in SUFFIXES_WITHOUT_STATUS:
         return None
-    return STATUS_OF_SUFFIX.get(kind.suffix) or kind.suffix.upper()
+    return kind.suffix.upper()
 
 
 def _amount(rail: Rail, data: BankObject) -> int | None:
@@ -144,20 +154,22 @@ def _stated_usd_cents(data: BankObject) -> int | None:
     return data.instructed_amount if currency(data.instructed_currency_code) == USD else None
 
 
-def _returns(details: object, status: str | None) -> tuple[str | None, bool, int | None]:
+def _returns(
+    details: object, status: str | None, latest: int, *, code_of: Callable[[object], str | None]
+) -> tuple[str | None, bool, int | None]:
     """The last return code that is not a step between banks, whether it was undone, and when it was returned."""
     code: str | None = None
     undone = False
     returned_at: int | None = None
     for item in details if isinstance(details, list) else [details]:
         detail = mapping(item)
-        return_code = word(detail.get("return_code")) or word(detail.get("code"))
-        if return_code is None or is_notice_of_change(return_code):
+        return_code = code_of(detail.get("return_code")) or code_of(detail.get("code"))
+        if return_code is None:
             continue
         if is_interbank_step(return_code):
             undone = is_dishonour(return_code)
         else:
-            code, undone, returned_at = return_code, False, instant(detail.get("created_at"))
+            code, undone, returned_at = return_code, False, instant(detail.get("created_at"), latest)
     return code, undone and status != "RETURN_CONTESTED", returned_at
 
 

@@ -57,16 +57,20 @@ class SubjectOfEvent(msgspec.Struct, frozen=True, gc=False):
     id: str
 
 
-class EventOutcome(msgspec.Struct, frozen=True, gc=False):
-    """The result of an event, and its subject if it could be read; ``is_plain``: it certainly has no fault."""
-
-    result: EventResult
-    subject: SubjectOfEvent | None = None
-    is_plain: bool = False
-
-
 class EventFault(msgspec.Struct, frozen=True, gc=False):
     """A sentence on an event, and the dotted path of its field; it quotes nothing of the caller's."""
 
     sentence: str
     path: str | None = None
+
+
+class EventOutcome(msgspec.Struct, frozen=True, gc=False):
+    """The result of an event, and its subject if it could be read; ``is_plain``: it certainly has no fault.
+
+    ``fault`` is one that the event's own data does not show.
+    """
+
+    result: EventResult
+    subject: SubjectOfEvent | None = None
+    is_plain: bool = False
+    fault: EventFault | None = None

@@ -3,6 +3,7 @@
 Unit    microseconds, so that windows are exact and every platform agrees on them
 Errors  ``parse_week`` answers None for text that names no week, as 2025-W53 does;
         ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date of the years 1 to 9999 in UTC
+Source  RFC 3339, section 5.6: a date-time has an offset, and its second may be 60 in the last minute of a UTC day
 """
 
 import re
@@ -28,11 +29,17 @@ _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 _REMEMBERED: Final = 8_192
 _LONGEST: Final = 64
 _UNREAD: Final = -(2**63)
+_YEAR_10000: Final = 253_402_300_800 * SECOND_US
+_RFC_3339: Final = re.compile(
+    r"\d{4}-\d{2}-\d{2}"
+    r"(?:[T ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|(?P<leap>60))(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?",
+    re.ASCII,
+)
 _parsed: dict[str, int | None] = {}
 
 
 def parse_instant(text: str) -> int | None:
-    """Read an RFC 3339 date-time, or a date as its UTC midnight; a date-time without an offset is taken as UTC."""
+    """Read an RFC 3339 date-time, or a date as its UTC midnight; a leap second is the second after it."""
     known = _parsed.get(text, _UNREAD)  # One look, because another thread may empty the memory at any time.
     if known != _UNREAD:
         return known
@@ -40,15 +47,34 @@ def parse_instant(text: str) -> int | None:
         return None
     if len(_parsed) >= _REMEMBERED:
         _parsed.clear()
+    at = _parsed[text] = _read(text.upper())
+    return at
+
+
+def _read(text: str) -> int | None:
+    if text[4::3] != "--T::Z":  # the form of nearly every time, which needs no closer look
+        form = _RFC_3339.fullmatch(text)
+        if form is None:
+            return None
+        if (leap := form.start("leap")) >= 0:
+            return _after_leap_second(f"{text[:leap]}59{text[leap + 2 :]}")
+    elif text[17:19] == "60":
+        return _after_leap_second(f"{text[:17]}59Z")
     try:
-        moment = datetime.fromisoformat(text.upper())
+        moment = datetime.fromisoformat(text)
         if moment.tzinfo is not UTC:
             moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-        at = instant_of(moment)
+        return instant_of(moment)
     except (ValueError, OverflowError):
-        at = None
-    _parsed[text] = at
-    return at
+        return None
+
+
+def _after_leap_second(before: str) -> int | None:
+    """A second after this time, the last second of a UTC day; None for any other."""
+    at = _read(before)
+    if at is None or at // SECOND_US % _DAY_S != _DAY_S - 1 or at >= _YEAR_10000 - SECOND_US:
+        return None
+    return at + SECOND_US
 
 
 def instant_of(moment: datetime) -> int:

@@ -6,14 +6,8 @@ sequence``. Only the log that gave an offset reads more from it than its order.
 
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Final
 
 import msgspec
-
-from clearhold.features.core.instants import SECOND_US
-
-FUTURE_TOLERANCE_US: Final = 300 * SECOND_US
-"""The most that the bank's clock may be ahead of ours."""
 
 
 class EntryKind(StrEnum):
@@ -72,11 +66,6 @@ def event_time(created_at: int, *, appended_at: int) -> int:
     A time in the future would expire windows too early, so an event is never later than its own log entry.
     """
     return min(created_at, appended_at)
-
-
-def order_stated(updated_at: int | None, *, appended_at: int) -> int | None:
-    """The instant at which a snapshot's object was updated; None for a future one, which would outdate later ones."""
-    return None if updated_at is not None and updated_at > appended_at + FUTURE_TOLERANCE_US else updated_at
 
 
 def shard_of(program_id: str, shards: int) -> int:

@@ -16,6 +16,9 @@ million transfers in a window. Its own amount stays as the bank stated it.
 """
 
 USD: Final = "USD"
+UNREADABLE_CURRENCY: Final = "XXX"
+"""ISO 4217's code for no currency: the bank states one that cannot be read, so the amount is not known to be in USD."""
+
 _DIGITS: Final = re.compile(r"(0|[1-9][0-9]{0,17})", re.ASCII)
 
 

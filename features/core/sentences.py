@@ -2,11 +2,14 @@
 
 from typing import Final
 
+from clearhold.features.core.money import UNREADABLE_CURRENCY
+
 _TWO_DIGITS: Final = 2
 _DIGITS_OF: Final = {
     **dict.fromkeys(("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "VND", "VUV"), 0),
-    **dict.fromkeys(("XAF", "XOF", "XPF"), 0),
+    **dict.fromkeys(("UYI", "XAF", "XOF", "XPF", UNREADABLE_CURRENCY), 0),
     **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+    **dict.fromkeys(("CLF", "UYW"), 4),
 }
 """Digits after the point, for currencies without two (ISO 4217)."""
 
@@ -40,8 +43,8 @@ def tenths(numerator: int, denominator: int) -> str:
 def money_in(currency: str, amount: int) -> str:
     """An amount in the smallest unit of its currency.
 
-    >>> money_in("JPY", 950_000), money_in("EUR", 950_000), money_in("KWD", 1_250)
-    ('JPY 950,000', 'EUR 9,500.00', 'KWD 1.250')
+    >>> money_in("JPY", 950_000), money_in("EUR", 950_000), money_in("KWD", 1_250), money_in("CLF", 12_345)
+    ('JPY 950,000', 'EUR 9,500.00', 'KWD 1.250', 'CLF 1.2345')
     """
     digits = _DIGITS_OF.get(currency, _TWO_DIGITS)
     whole, part = divmod(amount, 10**digits)

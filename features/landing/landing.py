@@ -8,27 +8,29 @@ event's time on.
 from operator import attrgetter
 from typing import Final
 
+import msgspec
+
 from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import usd_cents_of
 from clearhold.features.core.money_flow import CARD_CLASSES, class_of
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
+from clearhold.features.landing.refunds import REFUND_CLASS, is_other_refund, rename_refund, under_own_id
 from clearhold.features.landing.rescoring import known_from, record_change, score_again
 from clearhold.features.landing.returns import change_return, first_return, merged_return
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from clearhold.features.landing.subject_builder import build_subject, country_of_transfer
-from clearhold.features.landing.transfer_records import first_record, has_moved, merged_record
+from clearhold.features.landing.subject_builder import country_of_transfer, subject_of_snapshot
+from clearhold.features.landing.transfer_records import first_record, merged_record
 from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import Subject
-from clearhold.features.state.card_table import card_key
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
-from clearhold.features.windows.edges import NOBODY
 
 # The fields that change a transfer's contribution to the windows; the fields that, beside its return, change its score
 # (ruling 6); and both.
@@ -38,20 +40,55 @@ _COUNTED_ON: Final = attrgetter(
     "moved", "cents", "actor", "counterparty", "ach_type", "amount", "currency", "country", "card", "account"
 )
 _BOOK: Final = Rail.BOOK.value
-_CARD: Final = Rail.CARD.value
+_OTHER_TRANSFER: Final = EventFault(
+    "data.id is the id of a transfer on another rail or in the other direction.", "data.id"
+)
 _APPLIED: Final = EventResult.APPLIED  # looked up once: see ``features/bank/transfers.py``
 
 
 def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
-    """Apply one snapshot of one transfer."""
+    """Apply one snapshot of one transfer; the result has the id under which it is stored."""
     stored = StoredTransfer.find(program, snapshot.id)
     if stored is None:
-        if snapshot.amount_cents is None:
-            return LandingResult(EventResult.UNUSABLE)
-        cents = usd_cents_of(snapshot.amount_cents, snapshot.currency, snapshot.stated_usd_cents)
-        return _land_first(program, snapshot, position, cents)
+        return _land_new(program, snapshot, position)
+    class_id = class_of(snapshot.rail, snapshot.direction)
+    if class_id != stored.record.class_id or (class_id == REFUND_CLASS and is_other_refund(stored, snapshot, position)):
+        return _land_under_known_id(stored, snapshot, position, class_id)
+    return _land_again(stored, snapshot, position)
+
+
+def _land_new(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
+    if snapshot.amount_cents is None:
+        return LandingResult(EventResult.UNUSABLE)
+    cents = usd_cents_of(snapshot.amount_cents, snapshot.currency, snapshot.stated_usd_cents)
+    return _land_first(program, snapshot, position, cents)
+
+
+def _land_under_known_id(
+    stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition, class_id: int
+) -> LandingResult:
+    """A transfer that is not the stored one of its id: a card refund, the purchase of one that came first, or a mistake
+    of the bank.
+    """
+    program = stored.program
+    if not CARD_CLASSES.issuperset((class_id, stored.record.class_id)):
+        return LandingResult(EventResult.UNUSABLE, fault=_OTHER_TRANSFER)
+    if class_id == REFUND_CLASS:
+        snapshot = under_own_id(snapshot, position)
+        refund = StoredTransfer.find(program, snapshot.id)
+        if refund is not None:
+            return _land_again(refund, snapshot, position)
+    elif snapshot.amount_cents is not None:
+        renamed = rename_refund(stored, snapshot.id, position)
+        return msgspec.structs.replace(_land_new(program, snapshot, position), renamed=renamed)
+    return _land_new(program, snapshot, position)
+
+
+def _land_again(stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
+    """Apply a snapshot of a transfer that is known."""
     updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
-    if (updated_at, position.event_at) < (stored.record.updated_at, stored.record.event_at):
+    order, stored_order = (updated_at, position.event_at), (stored.record.updated_at, stored.record.event_at)
+    if order < stored_order or (order == stored_order and stored.is_past(snapshot)):
         return _land_older(stored, snapshot, position)
     return _land_newer(stored, snapshot, position, updated_at)
 
@@ -65,7 +102,7 @@ def _land_first(
     if counterparty is not None and counterparty.first_seen_at is None:
         counterparty.first_seen_at, is_updated = at, True
     country = country_of_transfer(snapshot.country, counterparty)
-    subject = _subject_of_snapshot(
+    subject = subject_of_snapshot(
         program, snapshot, cents=cents, at=at, actor=actor, counterparty=counterparty, country=country
     )
     program.baseline.advance(at)
@@ -96,38 +133,6 @@ def _land_first(
         updated_counterparty=counterparty if is_updated else None,
         row_index=transfer.row_index,
         parties=(actor, counterparty),
-    )
-
-
-def _subject_of_snapshot(
-    program: ProgramState,
-    snapshot: TransferSnapshot,
-    *,
-    cents: int | None,
-    at: int,
-    actor: Actor | None,
-    counterparty: KnownCounterparty | None,
-    country: str | None,
-) -> Subject:
-    account = program.accounts.number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
-    return build_subject(
-        program,
-        rail=snapshot.rail,
-        direction=snapshot.direction,
-        ach_type=snapshot.type,
-        cents=cents,
-        status=snapshot.status,
-        country=country,
-        card_reason=snapshot.card_decision_reason,
-        sec_code=snapshot.sec_code,
-        actor=actor,
-        counterparty=counterparty,
-        counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
-        card=NOBODY
-        if snapshot.rail != _CARD
-        else card_key(program.card_table.number(snapshot.card_id), account, -1 if actor is None else actor.index),
-        at=at,
-        moved=has_moved(snapshot.status),
     )
 
 
@@ -203,7 +208,9 @@ def _land_older(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
     known_at = known_from(stored.program, row_index, position.event_at)
     state = first_return(snapshot, own_at=at, event_at=known_at)
     if state is None or row_index in stored.program.returned:
-        return LandingResult(EventResult.STALE)
+        return LandingResult(EventResult.STALE, snapshot.id)
+    if stored.status() in RETURN_UNDONE_STATUSES:
+        state = state._replace(undone=True)
     assessment = _replace(stored, stored, state, position, known_at=known_at)
     stored.write()
     return LandingResult(

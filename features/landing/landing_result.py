@@ -1,11 +1,21 @@
 """The result of one transfer event."""
 
+from typing import NamedTuple
+
 import msgspec
 
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.parties import Actor, KnownCounterparty
+
+
+class RenamedTransfer(NamedTuple):
+    """A refund that had its purchase's id, under its new one."""
+
+    id: str
+    transfer: StoredTransfer
+    assessment: Assessment
 
 
 class LandingResult(msgspec.Struct, frozen=True, gc=False):
@@ -21,6 +31,8 @@ class LandingResult(msgspec.Struct, frozen=True, gc=False):
     row_index: int = -1  # in the table of transfers
     parties: tuple[Actor | None, KnownCounterparty | None] = (None, None)
     former_parties: tuple[Actor | KnownCounterparty, ...] = ()  # the parties that the transfer had until this event
+    fault: EventFault | None = None  # why the event cannot be used, where its own data does not show it
+    renamed: RenamedTransfer | None = None
 
 
 def known_result(transfer_id: str, transfer: StoredTransfer, assessment: Assessment) -> LandingResult:

@@ -4,6 +4,8 @@
 transfer's parties, its contribution to the windows, and its row in the store.
 """
 
+from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.status_order import transfer_rank
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import USD
 from clearhold.features.core.money_flow import (
@@ -79,6 +81,16 @@ class StoredTransfer:
 
     def rail_and_direction(self) -> tuple[str, str]:
         return RAIL_CLASSES[self.record.class_id]
+
+    def status(self) -> str | None:
+        return self.program.strings.text(self.record.status)
+
+    def is_past(self, snapshot: TransferSnapshot) -> bool:
+        """Whether the status of a snapshot of the same instant comes before the stored one on this rail."""
+        class_id = self.record.class_id
+        return snapshot.status is not None and (
+            transfer_rank(class_id, snapshot.status) < transfer_rank(class_id, self.status())
+        )
 
     def account_id(self) -> str | None:
         """The program's own account in the transfer."""

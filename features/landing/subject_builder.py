@@ -1,13 +1,53 @@
 """Builds the ``Subject`` of a measurement for landing, pre-flight and rescoring alike."""
 
+from typing import Final
+
+from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.stored_transfer import payer_and_payee
+from clearhold.features.landing.transfer_records import has_moved
 from clearhold.features.measurement.actor_evaluation import rescreen_days
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
+from clearhold.features.state.card_table import card_key
 from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 from clearhold.features.windows.series_kinds import kinds_of
+
+_CARD: Final = Rail.CARD.value
+
+
+def subject_of_snapshot(
+    program: ProgramState,
+    snapshot: TransferSnapshot,
+    *,
+    cents: int | None,
+    at: int,
+    actor: Actor | None,
+    counterparty: KnownCounterparty | None,
+    country: str | None,
+) -> Subject:
+    account = program.accounts.number(snapshot.account_id)  # before the nodes: a transfer may pay its own account
+    return build_subject(
+        program,
+        rail=snapshot.rail,
+        direction=snapshot.direction,
+        ach_type=snapshot.type,
+        cents=cents,
+        status=snapshot.status,
+        country=country,
+        card_reason=snapshot.card_decision_reason,
+        sec_code=snapshot.sec_code,
+        actor=actor,
+        counterparty=counterparty,
+        counterparty_node=NOBODY if counterparty is None else program.node_of(counterparty),
+        card=NOBODY
+        if snapshot.rail != _CARD
+        else card_key(program.card_table.number(snapshot.card_id), account, -1 if actor is None else actor.index),
+        at=at,
+        moved=has_moved(snapshot.status),
+    )
 
 
 def build_subject(

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank.events import ANY_DECODER
-from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
+from clearhold.features.bank.parties import account_id_of, counterparty_id_of, entity_id_of
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.parties import DirectoryRow
@@ -57,14 +57,11 @@ def _id_read(kind: DirectoryKind, data: Data) -> str | None:
     """The id under which the object would be stored; objects may state it in more than one field."""
     match kind:
         case DirectoryKind.ACCOUNT:
-            account = read_account(_OBJECT, data)
-            return None if account is None else account.id
+            return account_id_of(data)
         case DirectoryKind.ENTITY:
-            entity = read_entity(_OBJECT, data)
-            return None if entity is None else entity.id
+            return entity_id_of(data)
         case DirectoryKind.COUNTERPARTY:
-            counterparty = read_counterparty(data)
-            return None if counterparty is None else counterparty.id
+            return counterparty_id_of(data)
 
 
 _APPLY: Final[dict[DirectoryKind, Callable[[ProgramState, str, Data, msgspec.Raw, EntryPosition, Emit], object]]] = {

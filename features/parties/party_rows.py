@@ -4,17 +4,17 @@ Ruling 8, the stored half: an entity known only from a transfer is stored as PER
 verification points: its empty profile is not measured (``features/measurement/identity.py``, ``identity_at``).
 """
 
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.bank.events import AccountSnapshot, CounterpartySnapshot, EntitySnapshot
 from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
+from clearhold.features.bank.status_order import account_rank, counterparty_rank, entity_rank
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
 from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
-from clearhold.features.core.log_entry import EntryPosition, order_stated
+from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
@@ -26,9 +26,9 @@ from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
 from clearhold.features.state.owner_merge import OwnerLearnt, set_first_owner
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.snapshot_order import SnapshotOrder
 
 Data = dict[str, Any]
-Snapshot = TypeVar("Snapshot", EntitySnapshot, CounterpartySnapshot, AccountSnapshot)
 
 BANK: Final = "bank"
 _FROZEN: Final = "frozen"
@@ -40,7 +40,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 def apply_entity_event(
     program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    snapshot = _in_time(read_entity(suffix, data), position)
+    snapshot = read_entity(suffix, data, appended_at=position.appended_at)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     subject = SubjectOfEvent(EventSubjectType.ENTITY, snapshot.id)
@@ -49,7 +49,8 @@ def apply_entity_event(
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
     former_status = actor.profile.words.verification_status
-    profile = actor.merge(snapshot, known_at=position.event_at)
+    rank = entity_rank(snapshot.verification_status)
+    profile = actor.merge(snapshot, known_at=position.event_at, rank=rank)
     if profile is None:
         return EventOutcome(EventResult.STALE, subject)
     program.kri_facts.screen(actor.index, profile)
@@ -65,17 +66,17 @@ def apply_entity_event(
 
 
 def apply_counterparty_event(
-    program: ProgramState, _suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
+    program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    snapshot = _in_time(read_counterparty(data), position)
+    snapshot = read_counterparty(data, appended_at=position.appended_at)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     subject = SubjectOfEvent(EventSubjectType.COUNTERPARTY, snapshot.id)
     party = program.counterparties.get_or_add(snapshot.id)
-    order = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
-    if party.updated_at is not None and order < party.updated_at:
+    order = SnapshotOrder.of(snapshot.updated_at, position.event_at, counterparty_rank(suffix))
+    if order.is_before(party.order):
         return EventOutcome(EventResult.STALE, subject)
-    party.updated_at = order
+    party.order = max(order, party.order)
     program.counterparties.merge(
         party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
     )
@@ -87,12 +88,11 @@ def apply_counterparty_event(
 def apply_account_event(
     program: ProgramState, suffix: str, data: Data, raw: msgspec.Raw, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    snapshot = _in_time(read_account(suffix, data), position)
+    snapshot = read_account(suffix, data, appended_at=position.appended_at)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     subject = SubjectOfEvent(EventSubjectType.ACCOUNT, snapshot.id)
-    updated_at = snapshot.updated_at if snapshot.updated_at is not None else position.event_at
-    order = (updated_at, position.event_at)
+    order = SnapshotOrder.of(snapshot.updated_at, position.event_at, account_rank(snapshot.status))
     is_known = program.is_account(snapshot.id)
     is_newest = program.accounts.note(snapshot.id, order)
     if snapshot.balance_cents is not None:
@@ -119,17 +119,9 @@ def apply_account_event(
     return EventOutcome(EventResult.STALE, subject)
 
 
-def _in_time(snapshot: Snapshot | None, position: EntryPosition) -> Snapshot | None:
-    """The snapshot, without a future update time."""
-    if snapshot is None:
-        return None
-    updated_at = order_stated(snapshot.updated_at, appended_at=position.appended_at)
-    return snapshot if updated_at == snapshot.updated_at else msgspec.structs.replace(snapshot, updated_at=updated_at)
-
-
 def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
     """Store an account's owner as an operator states it; it counts until the bank has a newer statement."""
-    order = program.accounts.newest_owner_order(entry.account_id, (position.event_at, position.event_at))
+    order = program.accounts.newest_owner_order(entry.account_id, SnapshotOrder.of(None, position.event_at, 0))
     program.accounts.note(entry.account_id, order)
     learnt = set_first_owner(program, entry.account_id, entry.entity_id, order)
     emit_owner_learnt(program, learnt, position, emit)

@@ -19,7 +19,7 @@ import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
 from clearhold.features.alerts.opening import run_detectors
-from clearhold.features.bank.event_types import KNOWN_FAMILIES, TRANSFER_ID_PREFIXES, BankEventType, event_type
+from clearhold.features.bank.event_types import KNOWN_FAMILIES, BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
     EVENT_DECODER,
@@ -29,10 +29,17 @@ from clearhold.features.bank.events import (
     decode_object,
 )
 from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
+from clearhold.features.bank.repeated_keys import repeated_key
 from clearhold.features.bank.transfers import EventKind, read_transfer
-from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
+from clearhold.features.core.event_results import (
+    EventFault,
+    EventOutcome,
+    EventResult,
+    EventSubjectType,
+    SubjectOfEvent,
+)
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, order_stated
+from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.transfers import PreflightMatchRow
@@ -88,7 +95,9 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         return
     fault, subject = None, outcome.subject
     is_plain = outcome.is_plain and isinstance(event, TypedEvent) and entry.body.find(CAMEL_CASE_ID) < 0
-    if not is_plain or created_at > entry.appended_at:
+    if outcome.fault is not None:
+        fault = outcome.fault
+    elif not is_plain or created_at > entry.appended_at:
         fault = fault_of(event, entry.body, outcome.result, appended_at=entry.appended_at)
     emit(
         EventRow(
@@ -127,8 +136,19 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
         return EventOutcome(EventResult.UNKNOWN)
+    rail = None if kind.kind is None else kind.kind.rail
+    repeated = repeated_key(body, rail)
+    if repeated is not None:
+        return EventOutcome(EventResult.UNUSABLE, fault=EventFault(f"{repeated} is named twice.", repeated))
     if kind.kind is not None and not kind.is_dispute:
         return _apply_transfer(program, kind, kind.kind, event, position, emit)
+    return _apply_other(program, kind, body, position, emit)
+
+
+def _apply_other(
+    program: ProgramState, kind: BankEventType, body: bytes, position: EntryPosition, emit: Emit
+) -> EventOutcome:
+    """Apply an event on a party or a dispute."""
     try:
         raw = EVENT_DECODER.decode(body).data
         data: Any = ANY_DECODER.decode(raw)
@@ -147,30 +167,26 @@ def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosit
 def _apply_transfer(
     program: ProgramState, kind: BankEventType, rail: EventKind, event: Event, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
-    """Land the event's transfer; an unlisted type has one when its object carries a transfer's id and an amount."""
+    """Land the event's transfer, if it has one."""
     try:
         data = event.data if isinstance(event, TypedEvent) else decode_object(event.data)
     except (msgspec.DecodeError, RecursionError):
         return EventOutcome(EventResult.UNUSABLE)
-    if not kind.is_transfer and (
-        kind.is_request or data.amount is None or not (data.id or "").startswith(TRANSFER_ID_PREFIXES)
-    ):
+    if not kind.has_transfer(data):
         return EventOutcome(EventResult.STORED)
-    snapshot = read_transfer(rail, data, event_at=position.event_at)
+    snapshot = read_transfer(rail, data, event_at=position.event_at, appended_at=position.appended_at)
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
-    updated_at = order_stated(snapshot.updated_at, appended_at=position.appended_at)
-    if updated_at != snapshot.updated_at:
-        snapshot = msgspec.structs.replace(snapshot, updated_at=updated_at)
     landed = land(program, snapshot, position)
     for follow in AFTER_LANDING:
         follow(program, snapshot, landed, position, emit)
     is_plain = landed.result is _APPLIED and reads_plainly(kind, data, snapshot, appended_at=position.appended_at)
-    return EventOutcome(landed.result, SubjectOfEvent(_TRANSFER, snapshot.id), is_plain)
+    subject = SubjectOfEvent(_TRANSFER, landed.transfer_id or snapshot.id)
+    return EventOutcome(landed.result, subject, is_plain, landed.fault)
 
 
 def emit_landed_rows(
-    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
     if emit is no_rows:
@@ -183,19 +199,24 @@ def emit_landed_rows(
     if updated is not None and not updated.unlisted:
         raw = wallet_object(program, updated) if program.holds_agents else None
         emit(counterparty_row(program, updated, raw, position))
+    if landed.renamed is not None:
+        renamed_id, renamed, assessment = landed.renamed
+        emit(renamed.row(renamed_id, position))
+        emit(features_row(program, renamed_id, assessment, renamed.record.at, position, rescored=True))
+    transfer_id = landed.transfer_id
     if landed.transfer is not None:
-        emit(landed.transfer.row(snapshot.id, position))
+        emit(landed.transfer.row(transfer_id, position))
     if landed.assessment is not None:
         emit(
-            features_row(program, snapshot.id, landed.assessment, landed.taken_at, position, rescored=not landed.is_new)
+            features_row(program, transfer_id, landed.assessment, landed.taken_at, position, rescored=not landed.is_new)
         )
 
 
 def score_in_shadow(
-    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The challenger's score of the same vector, as a row without further effects."""
-    emit_shadow_score(program, snapshot.id, landed, position, emit)
+    emit_shadow_score(program, landed.transfer_id, landed, position, emit)
 
 
 def score_actors(
@@ -236,7 +257,7 @@ def match_preflight(
                 preflight_id=preflight_id,
                 shard=position.shard,
                 offset=position.offset,
-                transfer_id=snapshot.id,
+                transfer_id=landed.transfer_id,
                 matched_at=position.appended_at,
             )
         )

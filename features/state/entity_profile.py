@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.series import ALWAYS
 
 _COMBINATIONS: Final = 4_096  # of words and flags that are remembered for sharing
@@ -36,25 +37,31 @@ _STATED: Final = (*ProfileWords.__struct_fields__, "name", "last_screened_at", "
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):
     """The bank's newest statement of each field of an entity, known at an instant; one never stated is None.
 
-    ``order`` is the entity's own time of the statement, which separates older statements from newer ones.
+    ``updated_at``, ``event_at`` and ``rank`` are the order of the newest snapshot.
     """
 
     known_at: int
-    order: int
+    updated_at: int
+    event_at: int
+    rank: int
     words: ProfileWords = ProfileWords()
     name: str | None = None
     last_screened_at: int | None = None
     created_at: int | None = None
 
     @classmethod
-    def of(cls, known_at: int, order: int, stated: Iterable[Any]) -> "EntityProfile":
+    def of(cls, known_at: int, order: SnapshotOrder, stated: Iterable[Any]) -> "EntityProfile":
         """From the fields of ``stated``, or of its dump."""
         *fields, name, screened_at, created_at = stated
         words = _words(*(tuple(field) if isinstance(field, list) else field for field in fields))
         once: dict[Any, Any] = {}
-        instants = (once.setdefault(at, at) for at in (known_at, order, screened_at, created_at))
-        known_at, order, screened_at, created_at = instants
-        return cls(known_at, order, words, name, screened_at, created_at)
+        instants = (once.setdefault(at, at) for at in (known_at, *order[:2], screened_at, created_at))
+        known_at, updated_at, event_at, screened_at, created_at = instants
+        return cls(known_at, updated_at, event_at, order.rank, words, name, screened_at, created_at)
+
+    @property
+    def order(self) -> SnapshotOrder:
+        return SnapshotOrder(self.updated_at, self.event_at, self.rank)
 
     def stated(self) -> tuple[Any, ...]:
         """Each field that the bank states."""
@@ -71,4 +78,4 @@ def _words(*fields: Any) -> ProfileWords:
     return ProfileWords(*fields)
 
 
-UNKNOWN_PROFILE: Final = EntityProfile(ALWAYS, ALWAYS)
+UNKNOWN_PROFILE: Final = EntityProfile(ALWAYS, *NEVER_STATED)

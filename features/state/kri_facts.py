@@ -18,6 +18,7 @@ from clearhold.features.core.reason import band_word
 from clearhold.features.policy.bodies import RescreenDays
 from clearhold.features.state.entity_profile import EntityProfile
 from clearhold.features.state.score_memory import LastScores
+from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.series import ALWAYS
 
@@ -26,32 +27,34 @@ _UNDECIDED: Final = -(2**63)
 _MAX_SCORE: Final = 100
 _NEVER: Final = _NO_CADENCE + 1
 
-Order = tuple[int, int]
-
 
 class Balances:
     """The balance of each account by its newest snapshot."""
 
-    __slots__ = ("_cents", "_events", "_numbers", "_updates")
+    __slots__ = ("_cents", "_events", "_numbers", "_ranks", "_updates")
 
     def __init__(self) -> None:
         self._numbers = IdIndex()
         self._cents = array("q")
-        self._updates = array("q")  # with the event's time it orders the snapshots of an account
+        self._updates = array("q")  # with the event's time and the state's rank, the order of the newest snapshot
         self._events = array("q")
+        self._ranks = array("b")
 
-    def set(self, account_id: str, cents: int, order: Order) -> None:
+    def set(self, account_id: str, cents: int, order: SnapshotOrder) -> None:
         """Store a snapshot's balance, unless a newer one is stored."""
         key = key_of(account_id)
         number = self._numbers.get(key)
         if number is None:
             self._numbers.put(key, len(self._cents))
             self._cents.append(cents)
-            self._updates.append(order[0])
-            self._events.append(order[1])
-        elif order >= (self._updates[number], self._events[number]):
+            self._updates.append(order.updated_at)
+            self._events.append(order.event_at)
+            self._ranks.append(order.rank)
+            return
+        stored = SnapshotOrder(self._updates[number], self._events[number], self._ranks[number])
+        if not order.is_before(stored):
             self._cents[number] = cents
-            self._updates[number], self._events[number] = order
+            self._updates[number], self._events[number], self._ranks[number] = max(order, stored)
 
     def cents(self, account_id: str) -> int | None:
         """The balance of the account; None when the bank has stated none."""
@@ -59,14 +62,14 @@ class Balances:
         return None if number is None else self._cents[number]
 
     def dump(self) -> tuple[Any, ...]:
-        return (self._numbers.dump(), self._cents.tobytes(), self._updates.tobytes(), self._events.tobytes())
+        columns = (self._cents, self._updates, self._events, self._ranks)
+        return (self._numbers.dump(), *(column.tobytes() for column in columns))
 
     def load(self, dumped: Any) -> None:
-        numbers, cents, updates, events = dumped
+        numbers, *columns = dumped
         self._numbers.load(numbers)
-        self._cents.frombytes(cents)
-        self._updates.frombytes(updates)
-        self._events.frombytes(events)
+        for column, values in zip((self._cents, self._updates, self._events, self._ranks), columns, strict=True):
+            column.frombytes(values)
 
 
 class KriFacts:

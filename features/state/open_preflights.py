@@ -1,6 +1,6 @@
 """Pre-flights that no landed transfer has matched yet, for match-back (ruling 13).
 
-Window  a landed transfer matches when its bank creation time lies in [asked - 1 s, asked + 24 h], with the same
+Window  a landed transfer matches when its bank creation time lies in [asked - 5 s, asked + 24 h], with the same
         counterparty and amount; the oldest open pre-flight first, one each
 How     both sides are looked up under every detail of their counterparty: its id, its account, its name. Two
         counterparties of one name are the same unless both carry account details that differ (ruling 10)
@@ -14,7 +14,7 @@ from clearhold.features.core.plain_text import name_key
 from clearhold.features.state.parties import accounts_differ
 
 MATCH_WINDOW_US: Final = 24 * HOUR_US
-EARLY_US: Final = SECOND_US
+EARLY_US: Final = 5 * SECOND_US
 
 Key = tuple[str, int]
 _NAME: Final = "name:"

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import Edges, node_of_actor
 from clearhold.features.windows.series import EventTimes
@@ -30,9 +31,7 @@ class OwnerLearnt(NamedTuple):
 NOTHING_LEARNT: Final = OwnerLearnt(is_stored=False, given_history=None)
 
 
-def set_first_owner(
-    program: ProgramState, account_id: str, entity_id: str | None, order: tuple[int, int]
-) -> OwnerLearnt:
+def set_first_owner(program: ProgramState, account_id: str, entity_id: str | None, order: SnapshotOrder) -> OwnerLearnt:
     """Store the stated owner of an account; the first one takes over the account's history."""
     if entity_id is None:
         return NOTHING_LEARNT

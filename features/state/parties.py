@@ -8,6 +8,7 @@ from clearhold.features.core.in_memory import InMemory, shared
 from clearhold.features.core.plain_text import name_key
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
 from clearhold.features.state.party_lookup import PartyLookup
+from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.series import EventTimes
@@ -62,22 +63,21 @@ class Actor(InMemory):
         index = bisect_right(self.earlier_profiles, at, key=lambda each: each.known_at)
         return self.earlier_profiles[index - 1] if index else UNKNOWN_PROFILE
 
-    def merge(self, snapshot: EntitySnapshot, *, known_at: int) -> EntityProfile | None:
+    def merge(self, snapshot: EntitySnapshot, *, known_at: int, rank: int = 0) -> EntityProfile | None:
         """The profile with every field that the snapshot states; None when a newer snapshot was merged before."""
-        order = snapshot.updated_at if snapshot.updated_at is not None else known_at
-        known = self.profile
-        if (order, known_at) < (known.order, known.known_at):
+        known, order = self.profile, SnapshotOrder.of(snapshot.updated_at, known_at, rank)
+        if order.is_before(known.order):
             return None
         both = zip(stated_by(snapshot), known.stated(), strict=True)
         stated = (old if new is None else new for new, old in both)
         if known is not UNKNOWN_PROFILE:
             self.earlier_profiles = (*self.earlier_profiles, known)
-        self.profile = EntityProfile.of(max(known_at, known.known_at), order, stated)
+        self.profile = EntityProfile.of(max(known_at, known.known_at), max(order, known.order), stated)
         return self.profile
 
     def dump(self) -> tuple[Any, ...]:
         known = () if self.profile is UNKNOWN_PROFILE else (*self.earlier_profiles, self.profile)
-        profiles = [(profile.known_at, profile.order, profile.stated()) for profile in known]
+        profiles = [(profile.known_at, tuple(profile.order), profile.stated()) for profile in known]
         probes = None if self.probes is None else self.probes.dump()
         return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles, probes)
 
@@ -87,7 +87,9 @@ class Actor(InMemory):
         actor.amounts.load(dumped[2])
         load_times(actor, dumped[3])
         if dumped[4]:
-            *earlier, actor.profile = (EntityProfile.of(*profile) for profile in dumped[4])
+            *earlier, actor.profile = (
+                EntityProfile.of(known_at, SnapshotOrder(*order), stated) for known_at, order, stated in dumped[4]
+            )
             actor.earlier_profiles = tuple(earlier)
         if dumped[5] is not None:
             probes_of(actor).load(dumped[5])
@@ -106,7 +108,7 @@ class KnownCounterparty(InMemory):
     country: str | None = None
     has_new_account: bool = False  # its account details changed since its score was last evaluated
     first_seen_at: int | None = None
-    updated_at: int | None = None
+    order: SnapshotOrder = NEVER_STATED  # of the newest object that the bank sent of it
     node: int = NOBODY  # in the graph, from the first transfer on
     returns: EventTimes | None = None
     unauthorized: EventTimes | None = None
@@ -120,7 +122,8 @@ class KnownCounterparty(InMemory):
 
     def dump(self) -> tuple[Any, ...]:
         details = (self.id, self.name, self.routing, self.last4, self.country)
-        facts = (*details, self.first_seen_at, self.updated_at, self.node, self.has_new_account)
+        order = None if self.order is NEVER_STATED else tuple(self.order)
+        facts = (*details, self.first_seen_at, order, self.node, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
@@ -129,7 +132,8 @@ class KnownCounterparty(InMemory):
         party = cls(facts[0], index, AmountSeries())
         party.name = facts[1]
         party.routing, party.last4, party.country = map(shared, facts[2:5])
-        party.first_seen_at, party.updated_at, party.node, party.has_new_account = facts[5:]
+        party.first_seen_at, order, party.node, party.has_new_account = facts[5:]
+        party.order = NEVER_STATED if order is None else SnapshotOrder(*order)
         party.times.load(dumped[1])
         load_times(party, dumped[2])
         return party

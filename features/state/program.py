@@ -33,6 +33,7 @@ from clearhold.features.state.program_caps import ProgramCaps
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.state.rule_matches import RuleMatches
 from clearhold.features.state.score_memory import ScoreMemory
+from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries
@@ -139,7 +140,7 @@ class ProgramState:
             self.introduced.append(actor)
         return actor
 
-    def set_owner(self, account_id: str, entity_id: str, order: tuple[int, int]) -> bool:
+    def set_owner(self, account_id: str, entity_id: str, order: SnapshotOrder) -> bool:
         """As ``AccountBook.set_owner``; the owner is an entity from then on (history: ``owner_merge.py``)."""
         is_stored = self.accounts.set_owner(account_id, entity_id, order)
         if is_stored:

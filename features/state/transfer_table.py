@@ -193,6 +193,10 @@ class TransferTable:
         self._rows.put(key if looked_up_id == transfer_id else key_of(transfer_id), row)
         return row
 
+    def rename(self, row: int, transfer_id: str) -> None:
+        """Give a transfer an id; the one that it had is free for another transfer."""
+        self._rows.put(key_of(transfer_id), row)
+
     def read(self, row: int) -> TransferRecord:
         cents, at, kind, counterparty, score, actor, raw_offset, *others = self._records.read(row)
         updated_after, event_after, scored_after, scored_before, day, *of_score, confidence, more_cents, card = others

@@ -14,7 +14,7 @@ V = TypeVar("V")
 ALWAYS: Final = -(1 << 62)
 
 Key = tuple[str, ...]
-Version = tuple[int, int]
+Version = tuple[int, ...]
 
 
 class Timeline(Generic[V]):

@@ -1,9 +1,10 @@
 """How a transfer's events become its facts: the first sight, newer snapshots, and what is kept of older ones."""
 
-from clearhold.features.bank.return_codes import UNMOVED_STATUSES
+from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES, UNMOVED_STATUSES
 from tests.oracle.facts import Decline, Key, Known, Program, Timeline, Version
 from tests.oracle.learning import node_of, party_of
 from tests.oracle.reading import Return, Said
+from tests.oracle.status_order import life_of, place
 
 
 def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known | None:
@@ -13,7 +14,7 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
         known = program.transfers[said.id] = _first_sight(program, said, event_at, appended_at)
         return known
     version = _version(said, event_at)
-    if version >= known.version:
+    if version > known.version or (version == known.version and not _is_past(said, known.said)):
         known.version = version
         return known if _revise(program, known, said, event_at) else None
     if (said.returned, said.returned_at) == (None, None) or known.returned.last is not None:
@@ -21,8 +22,17 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
     if said.returned is None and known.returned_at is not None:
         return None
     known.changed_at, known.returned_at = max(event_at, known.changed_at), said.returned_at
-    known.returned.say(max(known.own, known.changed_at), said.returned)
+    returned = said.returned
+    if returned is not None and known.said.status in RETURN_UNDONE_STATUSES:
+        returned = returned._replace(undone=True)
+    known.returned.say(max(known.own, known.changed_at), returned)
     return known
+
+
+def _is_past(said: Said, newest: Said) -> bool:
+    """Of two snapshots of one instant the one with the later state of the rail is the newer."""
+    life = life_of(said.rail, said.direction)
+    return said.status is not None and place(life, said.status) < place(life, newest.status)
 
 
 def _version(said: Said, event_at: int) -> Version:

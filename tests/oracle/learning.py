@@ -4,23 +4,35 @@ from typing import Any
 
 from tests.oracle.facts import ALWAYS, Key, Party, Profile, Program, Version
 from tests.oracle.reading import MEANT, Said, digits, instant, maybe_instant, normal_name
+from tests.oracle.status_order import place
 
-NOTHING_YET: Version = (ALWAYS, ALWAYS)
+NOTHING_YET: Version = (ALWAYS, ALWAYS, 0)
 
 Data = dict[str, Any]
 
 
-def version_of(data: Data, event_at: int) -> Version:
+def version_of(data: Data, event_at: int, state: int = 0) -> Version:
+    """``state`` is the place of the state in the object's life, 0 when none is told."""
     updated = data.get("updated_at")
-    return (instant(updated) if updated is not None else event_at, event_at)
+    return (instant(updated) if updated is not None else event_at, event_at, state)
+
+
+def is_older(version: Version, newest: Version) -> bool:
+    """Of two snapshots of one instant the one with the later state is the newer."""
+    if version[:2] == newest[:2]:
+        return 0 < version[2] < newest[2]
+    return version < newest
 
 
 def learn_entity(program: Program, kind: str, data: Data, event_at: int) -> None:
     """Only the fields that are present are taken over."""
-    entity_id, version = data.get("id") or data.get("entity_id"), version_of(data, event_at)
-    if entity_id is None or version < program.entity_versions.get(entity_id, NOTHING_YET):
+    entity_id = data.get("id") or data.get("entity_id")
+    told = data.get("verification_status") or kind.rsplit(".", 1)[1]
+    version = version_of(data, event_at, place("entity", str(told).upper()))
+    newest = program.entity_versions.get(entity_id, NOTHING_YET)
+    if entity_id is None or is_older(version, newest):
         return
-    program.entity_versions[entity_id] = version
+    program.entity_versions[entity_id] = max(version, newest)
     program.entities.add(entity_id)
     profiles = program.profiles.setdefault(entity_id, [])
     before = profiles[-1] if profiles else Profile()
@@ -59,10 +71,11 @@ def learn_account(program: Program, data: Data, event_at: int) -> None:
     if account_id is None:
         return
     program.accounts.add(account_id)
-    version = version_of(data, event_at)
-    if not owners or version < program.account_versions.get(account_id, NOTHING_YET):
+    version = version_of(data, event_at, place("account", str(data.get("status")).upper()))
+    newest = program.account_versions.get(account_id, NOTHING_YET)
+    if not owners or is_older(version, newest):
         return
-    program.account_versions[account_id] = version
+    program.account_versions[account_id] = max(version, newest)
     program.owners[account_id] = owners[0]
     program.first_owners.setdefault(account_id, owners[0])
     program.entities.add(owners[0])
@@ -72,7 +85,7 @@ def learn_owner(program: Program, account_id: str, entity_id: str, at: int) -> N
     """The platform's own word on an owner holds until the bank has a newer one."""
     newest = program.account_versions.get(account_id, NOTHING_YET)
     program.accounts.add(account_id)
-    program.account_versions[account_id] = max(newest, (at, at))
+    program.account_versions[account_id] = max(newest, (at, at, 0))
     program.owners[account_id] = entity_id
     program.first_owners.setdefault(account_id, entity_id)
     program.entities.add(entity_id)
@@ -91,11 +104,12 @@ def learn_answer(program: Program, answer: Data, appended_at: int) -> None:
         learn_counterparty(program, data, asked_at)
 
 
-def learn_counterparty(program: Program, data: Data, event_at: int) -> None:
-    version = version_of(data, event_at)
-    if version < program.party_versions.get(data["id"], NOTHING_YET):
+def learn_counterparty(program: Program, data: Data, event_at: int, word: str | None = None) -> None:
+    version = version_of(data, event_at, place("counterparty", word))
+    newest = program.party_versions.get(data["id"], NOTHING_YET)
+    if is_older(version, newest):
         return
-    program.party_versions[data["id"]] = version
+    program.party_versions[data["id"]] = max(version, newest)
     country = (data.get("address") or {}).get("country_code") or data.get("local_bank_country_code")
     country = MEANT.get(country or "", country)
     routing, last4 = digits(data.get("routing_number")) or None, digits(data.get("account_number"))[-4:] or None

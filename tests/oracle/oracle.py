@@ -6,7 +6,7 @@ version are left out.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle import ach
@@ -26,6 +26,16 @@ from tests.oracle.rhythm import rhythm_fields
 from tests.oracle.view import Other, Subject, attempts_before, subject_of
 
 Fields = dict[str, Any]
+
+
+MOST_AHEAD: Final = {
+    "updated_at": 300,
+    "created_at": 86_400,
+    "initiated_at": 86_400,
+    "returned_at": 86_400,
+    "last_screened_at": 86_400,
+}
+"""By how many seconds a time may be later than the arrival of its event."""
 
 
 class Expected(NamedTuple):
@@ -70,10 +80,10 @@ class Oracle:
 
 
 def _in_time(data: Fields, appended_at: int) -> Fields:
-    """An update more than five minutes in the future counts as none said: it would outdate all that follow."""
-    updated = data.get("updated_at")
-    ahead = updated is not None and instant(updated) > appended_at + 300_000_000
-    return data | {"updated_at": None} if ahead else data
+    """A time too far in the future counts as none said; of an update, five minutes are too far."""
+    told = {name: data[name] for name in MOST_AHEAD if data.get(name) is not None}
+    ahead = {name: None for name, text in told.items() if instant(text) > appended_at + MOST_AHEAD[name] * 1_000_000}
+    return data | ahead
 
 
 def _taken_in(program: Program, kind: str, data: Fields, event_at: int, appended_at: int) -> Known | None:
@@ -83,7 +93,7 @@ def _taken_in(program: Program, kind: str, data: Fields, event_at: int, appended
     elif family == "account":
         learn_account(program, data, event_at)
     elif family == "counterparty":
-        learn_counterparty(program, data, event_at)
+        learn_counterparty(program, data, event_at, kind.rsplit(".", 1)[1])
     elif is_transfer(kind, data):
         return land(program, read_said(kind, data, event_at), event_at, appended_at)
     return None

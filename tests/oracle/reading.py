@@ -6,8 +6,8 @@ from unicodedata import normalize
 from clearhold.features.bank.event_types import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from clearhold.features.bank.return_codes import (
     RETURN_UNDONE_STATUSES,
+    STATUS_OF_BOOK_SUFFIX,
     STATUS_OF_CARD_SUFFIX,
-    STATUS_OF_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
 )
 from clearhold.features.core.instants import parse_instant
@@ -121,7 +121,8 @@ def _direction(rail: str, middle: str, suffixes: list[str], data: Data) -> str:
     if rail == "book":
         return "outgoing"
     if rail == "card":
-        return "incoming" if suffixes == ["refunded"] else "outgoing"
+        is_refund = suffixes == ["refunded"] or str(data.get("status")).upper() == "REFUNDED"
+        return "incoming" if is_refund else "outgoing"
     if isinstance(data.get("is_incoming"), bool):
         return "incoming" if data["is_incoming"] else "outgoing"
     return "incoming" if middle.startswith("incoming_") else "outgoing"
@@ -132,9 +133,11 @@ def _status(rail: str, suffixes: list[str], data: Data) -> str | None:
     if data.get("status"):
         return str(data["status"]).upper()
     last = suffixes[-1]
+    if rail == "book" and last in STATUS_OF_BOOK_SUFFIX:
+        return STATUS_OF_BOOK_SUFFIX[last]
     if len(suffixes) > 1 or last in SUFFIXES_WITHOUT_STATUS:
         return None
-    return STATUS_OF_CARD_SUFFIX.get(last) if rail == "card" else STATUS_OF_SUFFIX.get(last, last.upper())
+    return STATUS_OF_CARD_SUFFIX.get(last) if rail == "card" else last.upper()
 
 
 def _amount(rail: str, data: Data) -> int:

@@ -57,7 +57,7 @@ def first_word(program: ProgramState, entry: LogEntry) -> tuple[TransferSnapshot
     if created_at is None or kind.kind is None or not kind.is_transfer:
         return None
     event_at = event_time(created_at, appended_at=entry.appended_at)
-    snapshot = read_transfer(kind.kind, decode_object(event.data), event_at=event_at)
+    snapshot = read_transfer(kind.kind, decode_object(event.data), event_at=event_at, appended_at=entry.appended_at)
     if snapshot is None or snapshot.amount_cents is None or snapshot.status in UNMOVED_STATUSES:
         return None
     if StoredTransfer.find(program, snapshot.id) is not None:

@@ -372,7 +372,7 @@ def test_given_a_program_that_is_none_when_posted_to_then_as_many_digests_are_ta
 def test_given_an_event_without_effect_when_it_is_corrected_under_its_id_then_it_is_new_and_then_the_id_is_used_up(
     api: RunningApp, program: dict[str, Any]
 ) -> None:
-    wrong = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=9850.0))
+    wrong = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=9850.5))
     right = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=985000))
     other = bank.an_event("wire.outgoing_transfer.initiated", bank.a_wire(amount=7))
 

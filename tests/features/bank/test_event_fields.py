@@ -52,9 +52,9 @@ def skeleton(fields: Iterable[EventField], leaf: object) -> dict[str, Any]:
 
 
 PARTIES: Final[dict[str, tuple[tuple[EventField, ...], Callable[[dict[str, Any]], object]]]] = {
-    "entity": (ENTITY_FIELDS, lambda data: read_entity("created", data)),
-    "counterparty": (COUNTERPARTY_FIELDS, read_counterparty),
-    "account": (ACCOUNT_FIELDS, lambda data: read_account("frozen", data)),
+    "entity": (ENTITY_FIELDS, lambda data: read_entity("created", data, appended_at=T0)),
+    "counterparty": (COUNTERPARTY_FIELDS, lambda data: read_counterparty(data, appended_at=T0)),
+    "account": (ACCOUNT_FIELDS, lambda data: read_account("frozen", data, appended_at=T0)),
     "dispute": (DISPUTE_FIELDS, lambda data: read_dispute("dispute.closed", data)),
 }
 
@@ -106,7 +106,8 @@ def test_given_a_rail_when_its_transfers_are_read_then_the_fields_looked_up_are_
             for data in objects(rail):
                 for settled in (data.settled_amount, 5):
                     recording = RecordingObject(msgspec.structs.replace(data, settled_amount=settled), seen)
-                    assert read_transfer(EventKind(rail, middle, suffix), recording, event_at=T0)  # type: ignore[arg-type]
+                    kind = EventKind(rail, middle, suffix)
+                    assert read_transfer(kind, recording, event_at=T0, appended_at=T0)  # type: ignore[arg-type]
 
     assert seen == set(paths_of(transfer_fields(rail)))
 

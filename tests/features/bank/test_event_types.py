@@ -48,6 +48,7 @@ STATES: Final[dict[tuple[str, str], tuple[str, ...]]] = {
 EVENTS: Final = (
     *((f"{stem}.{state}", way, state.upper()) for (stem, way), states in STATES.items() for state in states),
     ("book.transfer.hold_created", OUT, "HOLD"),
+    ("book.transfer.updated", OUT, "HOLD"),
     ("card.authorization.approved", OUT, "PENDING"),
     ("card.authorization.declined", OUT, "DECLINED"),
     ("card.authorization.updated", OUT, "PENDING"),
@@ -61,7 +62,6 @@ SILENT_EVENTS: Final = (
     "ach.incoming_transfer.nsf",
     "swift.outgoing_transfer.tracking_updated",
     "swift.outgoing_transfer.amendment_request_received",
-    "book.transfer.updated",
     "check.incoming_debit.delivery.mailed",
     "check.incoming_debit.delivery.returned_to_sender",
 )
@@ -71,6 +71,13 @@ NOT_TRANSFERS: Final = (
     ("wire.incoming_drawdown_request.received", {"id": "wddr_1", "amount": 5}),
     ("realtime.incoming_return_request.pending", {"id": "rtrr_1", "status": "pending"}),
     ("card.dispute.opened", {"id": "disp_1", "amount": 5}),
+    ("check.positive_pay.exception", bank.a_check(amount=5)),
+    ("check.incoming_debit_exception.created", bank.a_check(amount=5)),
+    ("check.review.opened", bank.a_check(amount=5)),
+    ("ach.positive_pay.alert", bank.an_ach_transfer()),
+    ("ach.positive_pay_alert.opened", bank.an_ach_transfer(is_incoming=True)),
+    ("ach.incoming_alert.opened", bank.an_ach_transfer(is_incoming=True)),
+    ("wire.settlement.posted", bank.a_wire(is_incoming=None)),
     ("card.paused", {"id": "card_1"}),
     ("card.account.suspended", {"id": "cacc_1", "status": "SUSPENDED"}),
     ("loan.created", {"id": "loan_1", "amount": 5}),
@@ -106,7 +113,8 @@ def test_given_an_event_that_changes_no_status_when_it_names_none_then_the_statu
 def test_given_a_status_in_any_case_when_it_is_delivered_then_it_is_shown_in_upper_case(family: str) -> None:
     kind = next(kind for kind, *_ in EVENTS if kind.startswith(family))
 
-    assert transfer_row(kind, object_of(kind, status="manual_Review_approved")).status == "MANUAL_REVIEW_APPROVED"
+    for status in ("manual_Review_approved", " MANUAL_REVIEW_APPROVED ", "manual_review_approved\n"):
+        assert transfer_row(kind, object_of(kind, status=status)).status == "MANUAL_REVIEW_APPROVED"
 
 
 def test_given_an_unlisted_status_when_it_is_delivered_then_it_is_kept() -> None:

@@ -284,7 +284,8 @@ def set_score(transfer: StoredTransfer, score: int) -> None:
 
 def screen(story: ShardStory, entity: str, screened_at: int | None, **over: Any) -> None:
     told = None if screened_at is None else bank.rfc3339(T0 + screened_at)
-    story.deliver("identity.created", bank.an_entity(id=entity, last_screened_at=told, updated_at=None, **over))
+    data = bank.an_entity(id=entity, last_screened_at=told, updated_at=None, **over)
+    story.deliver("identity.created", data, at=T0 + (screened_at or 0))
 
 
 def test_given_screenings_then_those_older_than_their_bands_cadence_in_whole_days_are_stale() -> None:

@@ -30,11 +30,52 @@ def test_given_a_newer_snapshot_that_leaves_out_date_and_currency_then_both_stay
     assert (kept.currency, kept.effective_at) == ("EUR", reported.effective_at)
 
 
-@pytest.mark.parametrize("currency", ["5\n", "EURO", "€€€", "", "😀" * 3])
-def test_given_a_currency_that_is_no_code_then_it_counts_as_not_said(currency: str) -> None:
-    story = ShardStory().deliver(SETTLED, bank.a_wire(currency_code=currency))
+@pytest.mark.parametrize("currency", [None, "", "usd", " USD ", "840", 840])
+def test_given_no_currency_or_the_dollar_in_another_form_then_the_amount_is_in_us_cents(currency: object) -> None:
+    story = ShardStory().deliver(SETTLED, bank.a_wire(currency_code=currency, amount=5_000))
 
     assert story.one(TransferRow).currency == "USD"
+    assert story.vector.amount_cents == 5_000
+    assert story.one(EventRow).path is None
+
+
+UNREADABLE: Final = (
+    *("5\n", "EURO", "€€€", "😀" * 3, "USDC", "$", "US$", "392", " ", "U\x00D", "x" * 300),
+    *(392, 978, 0, 840.5, True, ["USD"], {}),
+)
+
+
+@pytest.mark.parametrize("currency", UNREADABLE, ids=repr)
+def test_given_a_currency_that_cannot_be_read_then_it_is_not_usd_and_the_transfer_has_no_score(
+    currency: object,
+) -> None:
+    story = ShardStory()
+    for number in range(25):
+        story.deliver(SETTLED, bank.a_wire(id=f"wire_{number}", amount=10_000), at=T0 + number)
+    story.deliver(SETTLED, bank.a_wire(id="wire_yen", amount=150_000_000, currency_code=currency), at=T0 + 99)
+
+    assert (story.one(TransferRow).currency, story.one(TransferRow).amount_cents) == ("XXX", 150_000_000)
+    assert (story.vector.amount_cents, story.scoring.score) == (None, None)
+    assert (story.one(EventRow).result, story.one(EventRow).path) == ("applied", "data.currency_code")
+
+
+@pytest.mark.parametrize("currency", UNREADABLE, ids=repr)
+def test_given_a_currency_that_cannot_be_read_when_the_bank_states_us_dollars_then_those_count(
+    currency: object,
+) -> None:
+    wire = bank.an_international_wire(amount=150_000_000, currency_code=currency, settled_amount=970_000)
+
+    story = ShardStory().deliver("swift.outgoing_transfer.submitted", wire)
+
+    assert story.vector.amount_cents == 970_000
+    assert story.one(EventRow).path == "data.currency_code"
+
+
+@pytest.mark.parametrize("settled", ["USDC", 392, None])
+def test_given_a_settled_amount_in_a_currency_that_is_not_the_dollar_then_it_is_not_counted(settled: object) -> None:
+    wire = bank.an_international_wire(settled_currency_code=settled, instructed_currency_code=None)
+
+    assert ShardStory().deliver("swift.outgoing_transfer.submitted", wire).vector.amount_cents is None
 
 
 def test_given_an_older_snapshot_with_a_return_then_date_and_raw_stay_those_of_the_newer() -> None:

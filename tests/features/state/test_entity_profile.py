@@ -73,7 +73,7 @@ def test_given_a_statement_behind_its_time_then_it_is_known_no_earlier_than_the_
     profile = actor.merge(a_snapshot(name="Ada B", updated_at=11), known_at=15)
 
     assert profile is not None
-    assert (profile.known_at, profile.order) == (20, 11)
+    assert (profile.known_at, profile.order) == (20, (11, 15, 0))
     assert actor.merge(a_snapshot(name="Ada C", updated_at=9), known_at=30) is None
     assert actor.profile_at(19) is UNKNOWN_PROFILE
 
@@ -100,4 +100,5 @@ def test_given_an_entity_stated_as_it_was_created_then_its_instants_are_in_memor
     assert profile is not None
     assert profile.created_at is profile.known_at
     assert profile.last_screened_at is profile.known_at
-    assert profile.order is profile.known_at
+    assert profile.updated_at is profile.known_at
+    assert profile.event_at is profile.known_at

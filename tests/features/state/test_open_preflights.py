@@ -135,8 +135,9 @@ def test_given_three_questions_when_four_transfers_land_then_the_oldest_goes_fir
 @pytest.mark.parametrize(
     ("at", "matches"),
     [
-        (T0 - SECOND_US, True),
-        (T0 - 2 * SECOND_US, False),
+        (T0 - 2 * SECOND_US, True),
+        (T0 - 5 * SECOND_US, True),
+        (T0 - 5 * SECOND_US - 1, False),
         (T0 + 24 * HOUR_US, True),
         (T0 + 24 * HOUR_US + SECOND_US, False),
     ],
