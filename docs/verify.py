@@ -58,7 +58,7 @@ def whole_record(lines, kept):  # all links of both chains, and the policies and
 
 SAME = {  # what never changes of a row; the link of the same id says it too, of actions in part under other names
     "dispositions": "id tenantId alertId decidedBy decision narrative narrativeModel recommendation policyVersion "
-                    "overturnsDraft createdAt alertSha256 policySha256".split(),
+                    "overturnsDraft createdAt alertSha256 policySha256 actionId".split(),
     "actions": "id tenantId alertId type targetType targetId requestedBy createdAt".split(),
     "links of actions": "id tenantId alertId kind targetType targetId actor createdAt".split(),
 }
@@ -99,7 +99,7 @@ def one_subject(lines, keys, kept):  # a manifest, rows of tables, links with pr
             cited |= {part.get(key) for part in (body, body.get("change") or {}) for key in CITING}
             if body.get("kind") == "log_loss": continue
             if chain == "actions": last[body["actionId"]] = body["transition"]
-            if body.get("actionId") in (None, body["id"]):  # of the links of an action, that of its request
+            if chain == "dispositions" or body["actionId"] == body["id"]:  # of the links of an action, that of its request
                 names = SAME["links of actions" if chain == "actions" else chain]
                 linked[chain, body["id"]] = canonical([body[name] for name in names])
     if end is None: sys.exit("FAIL: the file is cut: it has no end")

@@ -26,6 +26,7 @@ ACTION: Final[dict[str, Any]] = {
     },
     "error": None,
     "executedAt": "2026-03-02T15:10:00.400Z",
+    "releasedAlertIds": [],
     "prevHash": None,
     "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "createdAt": "2026-03-02T15:10:00.000Z",

@@ -31,9 +31,17 @@ _REQUEST: Final = _operation(
     "`twoApproverActions` names wait for a second person (`requested`); any other is carried out at once through the "
     "bank's API with the tenant's own key, under the action's id as the bank's idempotency key: `executed` or "
     "`failed`. Without a key, without the bank's address, and on a simulated program it is a recorded dry run, and "
-    "`bankResponse` says so.",
+    "`bankResponse` says so. An executed `clear_hold` releases the held alerts on its transfer, which "
+    "`releasedAlertIds` names; it needs a transfer that is known here, and a key that would release an alert has to "
+    "name a person.",
     answers={201: Action},
-    refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ALERT_NOT_FOUND, ErrorCode.NOT_CONFIRMED),
+    refusals=(
+        ErrorCode.PROGRAM_NOT_FOUND,
+        ErrorCode.ALERT_NOT_FOUND,
+        ErrorCode.TRANSFER_NOT_FOUND,
+        ErrorCode.PERSON_REQUIRED,
+        ErrorCode.NOT_CONFIRMED,
+    ),
     body=RequestSchema(ActionRequest, rules=target_fits),
     example=ACTION_REQUEST,
     answer_example=ACTION,

@@ -69,8 +69,8 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     type: Annotated[
         ActionType,
         about(
-            "The action; set_limit, activate_policy, set_autonomy, activate_rule, pause_rule and "
-            "activate_scorecard change what this platform does."
+            "The action; set_limit, activate_policy, set_autonomy, activate_rule, pause_rule, activate_scorecard and "
+            "decide_alert change what this platform does."
         ),
     ]
     target_type: Annotated[str, about("What the action is about.")]
@@ -93,6 +93,9 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ]
     error: Annotated[str | None, about("Why it failed, in a sentence; null unless it did.")]
     executed_at: Annotated[str | None, about("When it was carried out; null until then.")]
+    released_alert_ids: Annotated[
+        tuple[str, ...], about("The alerts whose hold it ended, each with a disposition that names it.")
+    ]
     prev_hash: str | None
     hash: str
     created_at: str
@@ -121,6 +124,7 @@ def to_action(stored: StoredAction) -> Action:
         Action,
         program_id=None if row.program_id == row.tenant_id else row.program_id,
         change=None if row.change is None else msgspec.json.decode(row.change),
+        released_alert_ids=() if row.released_alert_ids is None else msgspec.json.decode(row.released_alert_ids),
         bank_response=None if row.bank_response is None else msgspec.json.decode(row.bank_response),
         prev_hash=stored.prev_hash,
         hash=stored.hash,

@@ -18,6 +18,7 @@ from anyio import to_thread
 from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
 from clearhold.api.area import ActionConcluder
 from clearhold.api.http.auth import OPERATORS_ONLY, folded_name
+from clearhold.api.http.validation import Failure, refusal
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in
@@ -32,10 +33,11 @@ from clearhold.features.core.entries.actions import (
     ApprovalEntry,
 )
 from clearhold.features.core.entries.commands import EntryResult, OperatorKind
-from clearhold.features.core.errors import ErrorCode, ForbiddenError, UnavailableError
+from clearhold.features.core.errors import ErrorCode, FieldCode, ForbiddenError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, PrincipalKind, is_key_operator
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import SubjectType
 from clearhold.store.duck.actions import ActionFilter, Actions, StoredAction
 from clearhold.store.duck.alerts import Alerts
 
@@ -77,6 +79,8 @@ class ActionService:
         """The action, executed if it needs no second approver; a repeated id returns the first action."""
         program = self._programs.read(principal, str(request.program_id))
         alert = await self._alert(principal, program.id, request.alert_id)
+        if request.type == "clear_hold" and alert is not None and _is_on_another(alert, request.target_id):
+            raise refusal([Failure("alertId", "must be of an alert on the transfer", FieldCode.CONFLICTING)])
         return await self._submit(
             principal,
             program.id,
@@ -227,6 +231,11 @@ class ActionService:
 
     def _marked(self, rows: Sequence[StoredAction]) -> list[Action]:
         return [self._programs.marked(to_action(each), each.row.program_id) for each in rows]
+
+
+def _is_on_another(alert: AlertRow, transfer_id: str) -> bool:
+    """Whether the alert is on a different transfer."""
+    return alert.subject_type == SubjectType.TRANSFER and alert.subject_id != transfer_id
 
 
 def _place(stored: StoredAction) -> Place:

@@ -7,6 +7,7 @@ Errors  NotFoundError for an alert that is not this tenant's; ConflictError when
 import structlog
 from anyio import to_thread
 
+from clearhold.api.actions.schemas import Action, to_action
 from clearhold.api.alerts.schemas import Alert, AppealRequest, DecisionRequest
 from clearhold.api.alerts.service import to_alerts
 from clearhold.api.dispositions.schemas import Disposition, to_disposition
@@ -17,6 +18,7 @@ from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry,
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import Alerts
 from clearhold.store.duck.dispositions import Dispositions
 
@@ -27,15 +29,24 @@ class DecisionService:
     """One for the process; belongs to the API's event loop. The connector calls it as well."""
 
     def __init__(
-        self, *, programs: ProgramService, alerts: Alerts, dispositions: Dispositions, command_log: CommandLog
+        self,
+        *,
+        programs: ProgramService,
+        alerts: Alerts,
+        dispositions: Dispositions,
+        actions: Actions,
+        command_log: CommandLog,
     ) -> None:
-        self._programs, self._alerts, self._dispositions = programs, alerts, dispositions
+        self._programs, self._alerts, self._dispositions, self._actions = programs, alerts, dispositions, actions
         self._commands = command_log
 
     async def decide(
         self, principal: Principal, alert_id: str, request: DecisionRequest, effect_id: str | None
-    ) -> Disposition:
-        """The disposition of this decision; a repeated ``effect_id`` returns the first one."""
+    ) -> Disposition | Action:
+        """The disposition of this decision, or the action with which it waits for a second person.
+
+        A repeated ``effect_id`` returns the first one.
+        """
         alert = await self._alert(principal, alert_id)
         kind = OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON
         if needs_person(kind, alert.status, alert.route):
@@ -50,11 +61,17 @@ class DecisionService:
                 operator=principal.operator,
                 operator_kind=kind,
                 at=at,
+                principal_id=principal.id,
             )
 
         result = await self._commands.submit(
             principal, EntryKind.DECISION, alert.program_id, decision, effect_id=effect_id
         )
+        if result.disposition_id is None:
+            action = await to_thread.run_sync(self._actions.find, principal, result.id)
+            assert action is not None, "a decision that waits has an action"
+            log.info("decision_requested", alert_id=alert.id, action_id=result.id, operator=principal.operator)
+            return self._programs.marked(to_action(action), alert.program_id)
         stored = await to_thread.run_sync(self._dispositions.find, principal, result.id)
         assert stored is not None, "a decision that was made has a disposition"
         log.info("alert_decided", alert_id=alert.id, disposition_id=stored.row.id, operator=principal.operator)

@@ -8,6 +8,8 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 from litestar.types import ASGIApp
 
+from clearhold.api.actions.schemas import Action
+from clearhold.api.actions.version_routes import write_route
 from clearhold.api.alerts.decisions import DecisionService
 from clearhold.api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
 from clearhold.api.alerts.schemas import (
@@ -77,14 +79,18 @@ _READ: Final = _operation(
 _DECIDE: Final = _deciding(
     id="decideAlert",
     summary="Signs a decision. Of simultaneous decisions only one takes effect. A closed alert is final, and only "
-    "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator.",
-    answers={201: Disposition},
+    "a held one can be released. An alert routed `reviewed` needs a person: an API key has to name one in X-Operator. "
+    "`warnings` name executed actions that the decision contradicts. Where the policy has `hardNeedsSecondPerson`, "
+    "closing or releasing a hard alert is an action `decide_alert` (202) that takes effect when another person "
+    "approves it.",
+    answers={201: Disposition, 202: Action},
     refusals=(
         ErrorCode.PERSON_REQUIRED,
         ErrorCode.ALERT_NOT_FOUND,
         ErrorCode.ALERT_CLOSED,
         ErrorCode.ALERT_NOT_HELD,
         ErrorCode.ALREADY_DECIDED,
+        ErrorCode.CHANGE_PENDING,
         ErrorCode.NOT_CONFIRMED,
     ),
     body=RequestSchema(DecisionRequest),
@@ -134,14 +140,6 @@ async def get_alert(alert_id: FromPath[str], request: ApiRequest, alerts: NamedD
     return await alerts.read(principal_of(request.scope), alert_id)
 
 
-@post("/api/alerts/{alert_id:str}/decide", opt=_DECIDE.as_opt)
-async def decide_alert(
-    alert_id: FromPath[str], request: ApiRequest, decisions: NamedDependency[DecisionService]
-) -> Disposition:
-    decision = body_of(request.scope, DecisionRequest)
-    return await decisions.decide(principal_of(request.scope), alert_id, decision, effect_id_of(request.scope))
-
-
 @post("/api/alerts/{alert_id:str}/appeal", opt=_APPEAL.as_opt)
 async def appeal_alert(
     alert_id: FromPath[str], request: ApiRequest, decisions: NamedDependency[DecisionService]
@@ -176,11 +174,19 @@ def _decisions(resources: Resources) -> DecisionService:
         programs=resources.programs,
         alerts=Alerts(resources.stores.database),
         dispositions=Dispositions(resources.stores.database),
+        actions=Actions(resources.stores.database),
         command_log=resources.command_log,
     )
 
 
 AREA: Final = Area(
-    routes=(list_alerts, export_alerts, get_alert, decide_alert, appeal_alert, list_dispositions_of_alert),
+    routes=(
+        list_alerts,
+        export_alerts,
+        get_alert,
+        write_route("/api/alerts/{alert_id:str}/decide", _DECIDE, "decisions", DecisionService.decide),
+        appeal_alert,
+        list_dispositions_of_alert,
+    ),
     provide={"alerts": _alerts, "decisions": _decisions},
 )

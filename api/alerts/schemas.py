@@ -96,7 +96,9 @@ class DecisionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
     decision: Annotated[
         AlertDecision, about("close is final; hold keeps the money; release ends a hold; escalate hands on.")
     ]
-    narrative: Annotated[Prose, about("Why, in words: it goes on the record.")]
+    narrative: Annotated[
+        Prose, about("Why, in words: it goes on the record. The policy sets its least length by severity.")
+    ]
 
 
 class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -93,12 +93,13 @@ async def _get_alert(rest: Rest, arguments: AlertArguments, _raw: bytes) -> Json
 async def _decide_alert(rest: Rest, arguments: DecisionArguments, _raw: bytes) -> Json:
     path = f"/api/alerts/{arguments.alert_id}"
     body = msgspec.json.encode({"decision": arguments.decision, "narrative": arguments.narrative})
-    disposition = await rest.post(f"{path}/decide", body, key=arguments.idempotency_key)
+    signed = await rest.post(f"{path}/decide", body, key=arguments.idempotency_key)
+    waits = "targetType" in signed  # an action, for a second person
     try:
         alert = (await rest.get(path))["alert"]
     except RiskError:  # The decision stands. Reading it needs another scope and its rate limit.
         alert = None
-    return {"disposition": disposition, "alert": alert}
+    return {"disposition": None if waits else signed, "action": signed if waits else None, "alert": alert}
 
 
 async def _skoor_preflight(rest: Rest, _arguments: PreflightRequest, raw: bytes) -> Json:
@@ -171,11 +172,13 @@ TOOLS: Final = (
         description="Signs a decision on an alert, in the name of this connection's operator. It goes on the record "
         "and cannot be taken back; a closed alert is final. Only a held alert can be released. An alert that is routed "
         "reviewed is decided by a person: without one named as the operator the call is refused, and nothing is "
-        "recorded: leave the narrative to that person, as a draft.",
+        "recorded: leave the narrative to that person, as a draft. The disposition's warnings name executed actions "
+        "that the decision contradicts: show them to the person. Where the policy asks for a second person, "
+        "disposition is null and action waits for the approval.",
         scope=KeyScope.ALERTS_DECIDE,
         arguments=RequestSchema(DecisionArguments),
         call=_decide_alert,
-        result={"disposition": _OBJECT, "alert": _OBJECT_OR_NULL},
+        result={"disposition": _OBJECT_OR_NULL, "action": _OBJECT_OR_NULL, "alert": _OBJECT_OR_NULL},
         reads=False,
         destructive=True,
     ),

@@ -21,4 +21,6 @@ DISPOSITION: Final[dict[str, Any]] = {
     "prevHash": None,
     "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     "createdAt": "2026-03-02T16:20:00.000Z",
+    "actionId": None,
+    "warnings": [],
 }

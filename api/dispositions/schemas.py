@@ -8,6 +8,7 @@ import msgspec
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
+from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.core.words import about, minted
@@ -50,6 +51,13 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     prev_hash: str | None
     hash: str
     created_at: str
+    action_id: Annotated[
+        str | None, about("The executed action that it follows from: clear_hold or decide_alert; null for none.")
+    ]
+    warnings: Annotated[
+        tuple[DecisionWarning, ...],
+        about("The executed actions on the same transfer, card or account that it contradicts."),
+    ]
     simulated: Simulated = msgspec.UNSET
 
 
@@ -58,4 +66,5 @@ class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="
 
 
 def to_disposition(stored: StoredDisposition) -> Disposition:
-    return to_answer(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash)
+    warnings = msgspec.json.decode(stored.row.warnings or "[]", type=tuple[DecisionWarning, ...])
+    return to_answer(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash, warnings=warnings)

@@ -9,7 +9,15 @@ from functools import partial
 from typing import Final
 
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
-from clearhold.features.core.errors import ConflictError, ErrorCode, InvalidRequestError, NotFoundError, RiskError
+from clearhold.features.core.errors import (
+    ConflictError,
+    ErrorCode,
+    FieldCode,
+    FieldError,
+    InvalidRequestError,
+    NotFoundError,
+    RiskError,
+)
 from clearhold.features.core.rows.alerts import EntryResultRow
 
 unknown_alert: Final = partial(NotFoundError, "Unknown alert on this tenant.", ErrorCode.ALERT_NOT_FOUND)
@@ -36,6 +44,7 @@ _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.APPEAL: unknown_alert,
     ResultKind.LABEL: unknown_transfer,
     ResultKind.APPROVAL: unknown_action,
+    ResultKind.ACTION: unknown_transfer,  # of a ``clear_hold``
 }
 _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     EntryResult.FINAL: partial(
@@ -54,6 +63,12 @@ _REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
     ),
     EntryResult.NOT_FINAL: partial(ConflictError, "Only a closed alert can be appealed.", ErrorCode.ALERT_NOT_CLOSED),
     EntryResult.NEEDS_PERSON: person_needed,
+    EntryResult.NARRATIVE_TOO_SHORT: partial(
+        InvalidRequestError,
+        "Validation failed: narrative must have the characters that minNarrativeChars of the policy in force asks for "
+        "an alert of this severity, without the white space around them",
+        fields=[FieldError(path="narrative", code=FieldCode.TOO_SHORT)],
+    ),
     EntryResult.PENDING: change_pending,
     EntryResult.UNCHANGED: partial(
         ConflictError, "The program has this tier, and no withdrawn detector is eligible.", ErrorCode.AUTONOMY_UNCHANGED

@@ -8,7 +8,8 @@ rules and reports are not in the state of a program.
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from clearhold.features.actions import autonomy, set_limit
+from clearhold.features.actions import autonomy, pending_decisions, set_limit
+from clearhold.features.actions.holds import objection_to_clearing
 from clearhold.features.core.entries.actions import ActionEntry, ActionType
 from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryPosition
@@ -76,6 +77,7 @@ CHANGES: Final[Mapping[ActionType, Change]] = {
         autonomy.objection, autonomy.apply, recorded=autonomy.recorded, needs_second=autonomy.needs_second
     ),
     ActionType.SET_LIMIT: Change(set_limit.objection, set_limit.apply, recorded=set_limit.recorded),
+    ActionType.DECIDE_ALERT: Change(pending_decisions.objection, pending_decisions.apply),
 }
 """Changes that are made with the entry of the approval."""
 
@@ -84,5 +86,6 @@ OBJECTIONS: Final[Mapping[ActionType, Callable[[ProgramState, ActionEntry, Entry
     ActionType.ACTIVATE_RULE: objection_to_rule_change,
     ActionType.PAUSE_RULE: objection_to_rule_change,
     ActionType.ACTIVATE_SCORECARD: objection_to_scorecard,
+    ActionType.CLEAR_HOLD: objection_to_clearing,
 }
-"""Objections to the changes that the executor of actions makes, because they reach several shards."""
+"""Objections to actions that are carried out outside of the program: by the executor, or at the bank."""

@@ -25,12 +25,14 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     bank_response: dict[str, Any] | None = None
     error: str | None = None
+    released_alert_ids: tuple[str, ...] = ()
 
 
 class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The body that the link of a transition covers. ``id`` is the action's own for its request.
 
     ``disposition_id`` is the newest decision on the action's alert, which the action may follow from.
+    ``released_alert_ids`` are the alerts whose hold the transition ended.
     """
 
     id: str
@@ -52,6 +54,7 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     disposition_id: str | None
     alert_sha256: str | None
     policy_sha256: str
+    released_alert_ids: tuple[str, ...]
 
 
 def action_row(
@@ -59,6 +62,7 @@ def action_row(
 ) -> ActionRow:
     """The action after this entry."""
     response = None if step is None else step.bank_response
+    released = () if step is None else step.released_alert_ids
     is_executed = step is not None and step.status is ActionStatus.EXECUTED
     return ActionRow(
         tenant_id=program.tenant_id,
@@ -79,6 +83,7 @@ def action_row(
         executed_at=step.at if step is not None and is_executed else None,
         created_at=action.created_at,
         updated_at=position.appended_at,
+        released_alert_ids=canonical(released).decode() if released else None,
     )
 
 
@@ -114,6 +119,7 @@ def link_of_transition(
         disposition_id=None if alert is None else alert.newest_disposition_id,
         alert_sha256=action.alert_sha256,
         policy_sha256=policy_sha256,
+        released_alert_ids=step.released_alert_ids,
     )
     return ChainFactRow(
         tenant_id=program.tenant_id,

@@ -2,13 +2,16 @@
 
 request   one approver: requested and approved at once; two: requested. An objection leaves a result only
 approval  by another person: approved, and a change of a program or tenant is made at once; by the requester: refused
-outcome   approved becomes executed or failed
+outcome   approved becomes executed or failed; an executed clear_hold releases the held alerts on its transfer
 Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
 from typing import Any, Final
 
+import msgspec
+
 from clearhold.features.actions.changes import CHANGES, OBJECTIONS
+from clearhold.features.actions.holds import clears_hard, release_cleared
 from clearhold.features.actions.rows import Transition, action_row, link_of_transition
 from clearhold.features.alerts.rows import result_row
 from clearhold.features.core.entries.actions import (
@@ -17,6 +20,7 @@ from clearhold.features.core.entries.actions import (
     PLATFORM,
     ActionEntry,
     ActionStatus,
+    ActionType,
     ApprovalEntry,
     OutcomeEntry,
     same_person,
@@ -99,8 +103,11 @@ def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition
         return
     at = max(action.created_at, min(entry.at, position.appended_at))
     step = _outcome(action, at=at, bank_response=entry.bank_response, error=entry.error)
-    _record(program, action, step, position, emit)
     program.actions.put(action)
+    if action.type is ActionType.CLEAR_HOLD and step.status is ActionStatus.EXECUTED:
+        released = release_cleared(program, action, position, emit, at=at)
+        step = msgspec.structs.replace(step, released_alert_ids=released)
+    _record(program, action, step, position, emit)
     emit(action_row(program, action, position, step))
     emit(result_row(program, position, EntryResult.MADE, ResultKind.OUTCOME, entry.id))
 
@@ -119,7 +126,10 @@ def _needs_second(program: ProgramState, action: ActionState, position: EntryPos
     if action.type in ONE_IS_ENOUGH:
         return False
     policy = policy_in_force(program, position.appended_at).policy
-    return action.type in ALWAYS_TWO_APPROVERS or action.type in policy.two_approver_actions
+    if action.type in ALWAYS_TWO_APPROVERS or action.type in policy.two_approver_actions:
+        return True
+    is_of_hard = action.type is ActionType.CLEAR_HOLD and policy.hard_needs_second_person is True
+    return is_of_hard and clears_hard(program, action)
 
 
 def _changed(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit, *, at: int) -> Transition:

@@ -12,39 +12,33 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.evidence import appeal_evidence, text_of, with_totals
-from clearhold.features.alerts.evidence_bodies import AppealedAlert, Escalation
+from clearhold.features.alerts.evidence import appeal_evidence, text_of
+from clearhold.features.alerts.evidence_bodies import AppealedAlert
 from clearhold.features.alerts.labelling import note_label
 from clearhold.features.alerts.rows import (
-    SignedDecision,
     alert_body_row,
     alert_id_of,
     alert_row,
     alert_transfer_rows,
-    disposition_rows,
     result_row,
 )
+from clearhold.features.alerts.signing import sign, signer
 from clearhold.features.core.entries.commands import (
     AppealEntry,
     DecisionEntry,
     EntryResult,
     LabelEntry,
-    OperatorKind,
     ResultKind,
     needs_person,
 )
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.record import Emit
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
-from clearhold.features.detectors.amount import STRUCTURING
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SlaTier
 from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.policy.in_force import InForce, policy_in_force
-from clearhold.features.policy.routing import RouteReason, hours_us, tier_of
-from clearhold.features.state.alert_book import AlertBook
-from clearhold.features.state.alert_state import AlertState
+from clearhold.features.policy.routing import hours_us
+from clearhold.features.state.alert_state import NO_IDS, AlertState
 from clearhold.features.state.program import ProgramState
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
@@ -56,20 +50,6 @@ ALLOWED: Final[Mapping[AlertStatus, frozenset[AlertDecision]]] = {
     AlertStatus.AUTO_CLOSED: frozenset({_CLOSE, _HOLD, _ESCALATE, _NO_ACTION}),
     AlertStatus.CLOSED: frozenset(),
 }
-BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
-    _CLOSE: AlertStatus.CLOSED,
-    _NO_ACTION: AlertStatus.CLOSED,
-    _RELEASE: AlertStatus.CLOSED,
-    _HOLD: AlertStatus.HELD,
-    _ESCALATE: AlertStatus.ESCALATED,
-}
-_RECOMMENDATION_OF: Final = {
-    _CLOSE: "close",
-    _NO_ACTION: "close",
-    _RELEASE: "close",
-    _HOLD: "hold",
-    _ESCALATE: "escalate",
-}
 
 
 def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition, emit: Emit) -> None:
@@ -77,82 +57,32 @@ def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition,
     alert = program.alerts.get(entry.alert_id)
     if alert is not None and entry.id in alert.disposition_ids:
         return
-    result = _result_of(alert, entry)
+    result = result_of(program, alert, entry, position)
     if alert is None or result is not EntryResult.MADE:
         emit(result_row(program, position, result, ResultKind.DECISION, entry.id, alert_id=entry.alert_id))
         return
-    policies = policy_in_force(program, position.appended_at)
-    at = min(entry.at, position.appended_at)
-    decided_by = _signer(entry.operator)
-    signed = SignedDecision(
-        id=entry.id,
-        decided_by=decided_by,
-        decision=entry.decision,
-        narrative=entry.narrative,
-        overturns_draft=_overturns(alert.recommendation, entry.decision),
-        policy_version=policies.policy.version,
-        policy_sha256=policies.sha256,
-        at=at,
-    )
-    _tally(program, alert, entry, signed)
-    _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
-    alert.disposition_ids = (*alert.disposition_ids, entry.id)
-    if entry.operator_kind is OperatorKind.PERSON:
-        program.clearings.decide(alert.id, waits=alert.waits)
-        program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision in {_HOLD, _ESCALATE})
-    program.alerts.put(alert)
-    if alert.detector == STRUCTURING:
-        program.alerts.mark_decided(alert.detector, alert.subject_type, alert.subject_id)
-    emit(alert_row(program, alert, position))
-    for row in disposition_rows(program, alert, signed, position):
-        emit(row)
-    settle_clearings(program, position, emit)
+    sign(program, alert, entry, position, emit)
     kind = ResultKind.DECISION
-    emit(result_row(program, position, result, kind, entry.id, alert_id=alert.id, disposition_id=signed.id))
+    emit(result_row(program, position, result, kind, entry.id, alert_id=alert.id, disposition_id=entry.id))
 
 
-def _result_of(alert: AlertState | None, entry: DecisionEntry) -> EntryResult:
+def result_of(
+    program: ProgramState, alert: AlertState | None, entry: DecisionEntry, position: EntryPosition
+) -> EntryResult:
+    """``made`` for a decision that may be signed, or the reason why not."""
     if alert is None:
         return EntryResult.UNKNOWN
     if alert.status is AlertStatus.CLOSED:
         return EntryResult.FINAL
     if needs_person(entry.operator_kind, alert.status, alert.route):
         return EntryResult.NEEDS_PERSON
-    if entry.decision in ALLOWED[alert.status] or (entry.decision is _HOLD and not alert.disposition_ids):
-        return EntryResult.MADE
-    return EntryResult.NOT_HELD if entry.decision is _RELEASE else EntryResult.ALREADY
-
-
-def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
-    """Whether the decision contradicts the draft; None without a draft."""
-    return None if recommendation is None else _RECOMMENDATION_OF[decision] != recommendation
-
-
-def _tally(program: ProgramState, alert: AlertState, entry: DecisionEntry, signed: SignedDecision) -> None:
-    """Count the decision of a person; the first one on an alert also with the alert's waiting time."""
-    if entry.operator_kind is not OperatorKind.PERSON:
-        return
-    if alert.newest_disposition_id is None:
-        program.day_tallies.count_first_decision(signed.at, alert.opened_at)
-    if signed.overturns_draft is not None:
-        program.day_tallies.count_review(signed.at, overturned=signed.overturns_draft)
-
-
-def _apply(
-    book: AlertBook, alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str
-) -> None:
-    """Change the alert's status. An alert that the policy had closed waits again, on a person's clock."""
-    was_closed = alert.status is AlertStatus.AUTO_CLOSED
-    alert.status = BECOMES[decision]
-    alert.closed_at = None if alert.waits else at
-    if was_closed and alert.waits:
-        tier = tier_of(alert.severity, hard=alert.hard)
-        alert.sla_tier, alert.due_at = tier, at + hours_us(policies.clock, tier)
-        alert.route = Route.REVIEWED
-    escalation = Escalation(at=format_instant(at), by=decided_by) if decision is _ESCALATE else None
-    summary, evidence, draft = book.texts(alert)
-    reopened = RouteReason.REOPENED if was_closed and alert.waits else None
-    book.set_texts(alert, (summary, with_totals(evidence, alert, escalation, reopened), draft))
+    is_first_hold = entry.decision is _HOLD and alert.newest_disposition_id is None
+    if entry.decision not in ALLOWED[alert.status] and not is_first_hold:
+        return EntryResult.NOT_HELD if entry.decision is _RELEASE else EntryResult.ALREADY
+    policy = policy_in_force(program, position.appended_at).policy
+    if len(entry.narrative.strip()) < policy.least_narrative(alert.severity, hard=alert.hard):
+        return EntryResult.NARRATIVE_TOO_SHORT
+    return EntryResult.MADE
 
 
 def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, emit: Emit) -> None:
@@ -174,8 +104,8 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
         return
     policies = policy_in_force(program, position.appended_at)
     alert = _appeal_of(old, entry, policies, position.appended_at, program.id)
-    against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=_signer(entry.operator))
-    evidence = appeal_evidence(old, against, policies)
+    against = AppealedAlert(alert_id=old.id, status=old.status, reason=entry.reason, by=signer(entry.operator))
+    evidence = appeal_evidence(old, against, policies, auto_hold=alert.status is AlertStatus.HELD)
     about = f"{old.detector} on {old.subject_type} {old.subject_id}"
     book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
@@ -200,10 +130,11 @@ def appeal_key(alert_id: str) -> str:
 def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at: int, program_id: str) -> AlertState:
     """An alert of the same detector on the same subject, for a person to decide, without a draft."""
     key = appeal_key(old.id)
+    auto_hold = policies.policy.hold_band_auto_hold and old.band is Band.HOLD
     return msgspec.structs.replace(
         old,
         id=alert_id_of(program_id, key),
-        status=AlertStatus.OPEN,
+        status=AlertStatus.HELD if auto_hold else AlertStatus.OPEN,
         route=Route.REVIEWED,
         policy_version=policies.policy.version,
         opened_at=opened_at,
@@ -217,6 +148,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         alert_sha256="",
         recommendation=None,
         ends_at=opened_at,
+        packed_transfers=NO_IDS,  # a closed alert may have forgotten all but ``transfer_id``
         disposition_ids=(entry.id,),
         stored_texts=b"",
     )
@@ -249,8 +181,3 @@ def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emi
             )
         )
     emit(result_row(program, position, result, ResultKind.LABEL, entry.id, transfer_id=entry.transfer_id))
-
-
-def _signer(operator: str) -> str:
-    """The signer's name on the record; a key's name already has its prefix."""
-    return operator if is_key_operator(operator) else f"operator:{operator}"

@@ -167,10 +167,10 @@ def with_totals(
     return text_of(evidence)
 
 
-def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce) -> AppealEvidence:
+def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce, *, auto_hold: bool) -> AppealEvidence:
     return AppealEvidence(
         route_reason=RouteReason.APPEAL.value,
-        auto_hold=False,
+        auto_hold=auto_hold,
         transfer_ids=() if old.transfer_id is None else (old.transfer_id,),
         policy_version=policies.policy.version,
         clock_version=policies.clock_version,

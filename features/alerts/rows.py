@@ -7,7 +7,7 @@ import msgspec
 
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.canonical import Chain, canonical, digest_of
-from clearhold.features.core.entries.commands import EntryResult, ResultKind
+from clearhold.features.core.entries.commands import DecisionWarning, EntryResult, ResultKind
 from clearhold.features.core.ids import ALERT_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
@@ -73,6 +73,8 @@ class DispositionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     created_at: str
     alert_sha256: str
     policy_sha256: str
+    action_id: str | None
+    warnings: tuple[DecisionWarning, ...]
 
 
 def make_worse(book: AlertBook, alert: AlertState, grade: Grade, clock: ClockPolicy, at: int) -> None:
@@ -184,7 +186,10 @@ def alert_transfer_rows(
 
 
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision on an alert, with the operator, key or policy that signs it."""
+    """A decision on an alert, with the operator, key or policy that signs it.
+
+    ``action_id`` is the executed action that the decision follows from, ``warnings`` name those that it contradicts.
+    """
 
     id: str
     decided_by: str
@@ -194,6 +199,8 @@ class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
     policy_version: str
     policy_sha256: str
     at: int
+    action_id: str | None = None
+    warnings: tuple[DecisionWarning, ...] = ()
 
 
 def disposition_rows(
@@ -218,6 +225,8 @@ def disposition_rows(
         alert_sha256=alert.alert_sha256,
         policy_sha256=signed.policy_sha256,
         created_at=signed.at,
+        action_id=signed.action_id,
+        warnings=canonical(signed.warnings).decode() if signed.warnings else None,
     )
     fact = ChainFactRow(
         tenant_id=program.tenant_id,
@@ -249,6 +258,8 @@ def _disposition_body(program: ProgramState, alert: AlertState, signed: SignedDe
             created_at=format_instant(signed.at),
             alert_sha256=alert.alert_sha256,
             policy_sha256=signed.policy_sha256,
+            action_id=signed.action_id,
+            warnings=signed.warnings,
         )
     )
 

@@ -18,7 +18,7 @@ from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.core.scorecards import Scorecard
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.core.words import about
 
 POLICY: Final = "policy"
@@ -36,11 +36,21 @@ CHALLENGER: Final = "challenger"
 _UNIQUE: Final = {"uniqueItems": True}
 Cents = Annotated[str, Meta(pattern=r"^(0|[1-9][0-9]{0,17})$(?!\n)")]
 Hours = Annotated[float, Meta(ge=0, le=87_600)]
+Chars = Annotated[int, Meta(ge=0, le=8_000)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]
 Line = Annotated[float, Meta(ge=0, le=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Country = Annotated[str, Meta(pattern=r"^[^\x00]{2,32}$(?!\n)")]
 DetectorIds = Annotated[tuple[str, ...], Meta(max_length=200, extra_json_schema=_UNIQUE)]
+
+
+class NarrativeChars(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The least length of a person's narrative, without white space around it, by the alert's severity."""
+
+    hard: Annotated[Chars, about("Characters on an alert with a hard signal.")] = 20
+    high: Annotated[Chars, about("Characters on an alert of high severity.")] = 0
+    medium: Annotated[Chars, about("Characters on an alert of medium severity.")] = 0
+    low: Annotated[Chars, about("Characters on an alert of low severity.")] = 0
 
 
 class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -65,6 +75,23 @@ class PolicyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forb
         about("Actions that need a second person, beside the actions that always do."),
     ]
     hold_band_auto_hold: Annotated[bool, about("Whether an alert in the hold band is held before anyone decides.")]
+    min_narrative_chars: Annotated[
+        NarrativeChars | msgspec.UnsetType,
+        about("The least length of a person's narrative, by severity; 20 on hard alerts where it is left out."),
+    ] = msgspec.UNSET
+    hard_needs_second_person: Annotated[
+        bool | msgspec.UnsetType,
+        about("Whether closing or releasing a hard alert waits for a second person; not where it is left out."),
+    ] = msgspec.UNSET
+
+    def least_narrative(self, severity: Severity, *, hard: bool) -> int:
+        """The least number of characters of a person's narrative on an alert."""
+        chars = _NARRATIVE_CHARS if self.min_narrative_chars is msgspec.UNSET else self.min_narrative_chars
+        of_severity: int = getattr(chars, severity.value)
+        return max(of_severity, chars.hard) if hard else of_severity
+
+
+_NARRATIVE_CHARS: Final = NarrativeChars()
 
 
 class ClockPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

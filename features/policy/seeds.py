@@ -19,6 +19,7 @@ from clearhold.features.policy.bodies import (
     KriLine,
     Ladder,
     LimitLadder,
+    NarrativeChars,
     PolicyBody,
     PolicyVersion,
     RescreenDays,
@@ -56,6 +57,8 @@ POLICY_V1: Final = PolicyBody(
     ),
     two_approver_actions=(ActionType.FREEZE_ACCOUNT, ActionType.REQUEST_TO_PROGRAM, ActionType.SUSPEND_CARD_ACCOUNT),
     hold_band_auto_hold=True,
+    min_narrative_chars=NarrativeChars(hard=20, high=0, medium=0, low=0),
+    hard_needs_second_person=False,
 )
 CLOCK_V1: Final = ClockPolicy(auto_hours=1, standard_hours=24, complex_hours=72, appeal_hours=72)
 _NO_MORE_THAN_KNOWN: Final = BandCaps(per_transaction_cents="1000000", daily_cents="2500000", monthly_cents="25000000")

@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from clearhold.features.actions.decisions import decide_or_request
 from clearhold.features.actions.transitions import approve, conclude, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
-from clearhold.features.alerts.decisions import appeal, decide, label
+from clearhold.features.alerts.decisions import appeal, label
 from clearhold.features.bank.events import decode_event
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry
@@ -154,7 +155,7 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.PREFLIGHT.value: Applier(_decoder(PreflightRecord), record_preflight),
     EntryKind.PROGRAM.value: Applier(_decoder(Program), declare_program),
     EntryKind.TICK.value: Applier(lambda _: None, apply_tick, to_every_program=True),
-    EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide)),
+    EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide_or_request)),
     EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
     EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner_entry)),

@@ -1,8 +1,10 @@
 """The actions of one program, or of one tenant, that are not final yet, and the ids of the final ones.
 
-A final action is only an id here: readers use its rows.
+A final action is only an id here: readers use its rows. Of executed actions at the bank, the newest of each type on a
+target is known.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -31,6 +33,7 @@ class ActionBook:
     def __init__(self) -> None:
         self._waiting: dict[str, ActionState] = {}
         self._known = IdIndex()
+        self._executed: dict[str, dict[ActionType, str]] = {}  # by target: the newest executed action of each type
 
     def is_known(self, action_id: str) -> bool:
         return self._known.get(key_of(action_id)) is not None
@@ -45,15 +48,32 @@ class ActionBook:
     def put(self, action: ActionState) -> None:
         """Store a new or changed action; a final one is forgotten, except for its id."""
         self._known.put(key_of(action.id), 1)
+        if action.status is ActionStatus.EXECUTED and action.change is None:
+            executed = self._executed.setdefault(_target(action.target_type, action.target_id), {})
+            executed[action.type] = action.id
         if action.status in FINAL:
             self._waiting.pop(action.id, None)
         else:
             self._waiting[action.id] = action
 
+    @property
+    def has_executed(self) -> bool:
+        """Whether any action at the bank was executed."""
+        return bool(self._executed)
+
+    def executed_on(self, target_type: str, target_id: str) -> Mapping[ActionType, str]:
+        """The newest executed action at the bank of each type on a target, by its id."""
+        return self._executed.get(_target(target_type, target_id), {})
+
     def dump(self) -> Any:
-        return list(self._waiting.values()), self._known.dump()
+        return list(self._waiting.values()), self._known.dump(), self._executed
 
     def load(self, dumped: Any) -> None:
-        waiting, known = dumped
+        waiting, known, executed = dumped
+        self._executed = msgspec.convert(executed, dict[str, dict[ActionType, str]])
         self._waiting = {action.id: action for action in msgspec.convert(waiting, list[ActionState])}
         self._known.load(known)
+
+
+def _target(target_type: str, target_id: str) -> str:
+    return f"{target_type}:{target_id}"

@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 NEWEST_TRANSFERS: Final = 20
-INSTANT_BITS: Final = 53  # of the rank's lower part, enough until the year 2255
 _BY_SEVERITY: Final = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2}
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
 
@@ -68,7 +68,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     def queue_rank(self) -> int:
         """Its place in lists, the highest first: hard, then opened in hold, then by severity, then the newest."""
         weight = 6 * self.hard + 3 * (self.band is Band.HOLD) + _BY_SEVERITY[self.severity]
-        return (weight << INSTANT_BITS) + self.opened_at
+        return (weight << RANK_INSTANT_BITS) + self.opened_at
 
     @property
     def newest_disposition_id(self) -> str | None:
@@ -80,6 +80,12 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     def newest_transfers(self) -> tuple[str, ...]:
         """The ids of the transfers of its newest findings, the newest last."""
         return _IDS_DECODER.decode(self.packed_transfers)
+
+    @property
+    def transfers(self) -> tuple[str, ...]:
+        """The transfer that opened it, and those of its newest findings."""
+        first = () if self.transfer_id is None else (self.transfer_id,)
+        return tuple(dict.fromkeys((*first, *self.newest_transfers)))
 
     def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
         self.first_at = min(self.first_at, at)
@@ -117,6 +123,10 @@ class WaitingAlerts:
         self.review: array[int] = array("q")
         self.hold: array[int] = array("q")
         self._kinds: dict[str, int] = {}  # by alert: which of the two contain it
+
+    def in_hold(self) -> tuple[str, ...]:
+        """The alerts that are held, or opened in the hold band."""
+        return tuple(alert_id for alert_id, kinds in self._kinds.items() if kinds & _HOLD)
 
     def note(self, alert: AlertState) -> None:
         """Count an alert by its present state."""

@@ -53,6 +53,10 @@ class CardTable:
         """The card's number, -1 for none."""
         return -1 if card_id is None else self._numbers.setdefault(card_id, len(self._numbers))
 
+    def id_of(self, number: int) -> str | None:
+        """The id of a card by its number; None for -1."""
+        return next((card_id for card_id, each in self._numbers.items() if each == number), None)
+
     def enter(self, actor: int, key: int) -> None:
         """Count an attempt under the key as one of the actor's."""
         kind = key % _KINDS

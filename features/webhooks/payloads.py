@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.program import Simulated
 
@@ -59,7 +60,10 @@ class AlertOpened(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DispositionSigned(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A decision on an alert, by a person, a key or the policy."""
+    """A decision on an alert, by a person, a key or the policy.
+
+    ``action_id`` is the executed action that it follows from; ``warnings`` name the actions that it contradicts.
+    """
 
     disposition_id: str
     alert_id: str
@@ -68,6 +72,8 @@ class DispositionSigned(msgspec.Struct, frozen=True, kw_only=True, rename="camel
     policy_version: str
     overturns_draft: bool | None
     created_at: str
+    action_id: str | None
+    warnings: tuple[DecisionWarning, ...]
     simulated: Simulated = msgspec.UNSET
 
 

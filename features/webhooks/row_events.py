@@ -4,6 +4,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.ids import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
@@ -60,6 +61,7 @@ def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
         DispositionSigned,
         row,
         disposition_id=row.id,
+        warnings=msgspec.json.decode(row.warnings or "[]", type=tuple[DecisionWarning, ...]),
         decided_by_kind=next((kind for prefix, kind in _KINDS.items() if row.decided_by.startswith(prefix)), _PERSON),
         created_at=format_instant(row.created_at),
         simulated=mark,

@@ -160,6 +160,8 @@ MEANINGS: Final[Mapping[str, str]] = {
     "recommendation": "What the draft recommended; null for none.",
     "overturns_draft": "The person decided otherwise than the draft; null without one.",
     "policy_sha256": "Digest of the policy's body.",
+    "dispositions.action_id": "The executed action that it follows from; null for none.",
+    "warnings": "JSON: the executed actions that it contradicts; null for none.",
     "label": "bad or ok.",
     "source": "Where the label comes from: a person, a return or a dispute.",
     "recorded_by": "Who set it.",
@@ -171,6 +173,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "bank_response": "JSON: the bank's answer, without account numbers; null for none.",
     "error": "Why it failed; null when it did not.",
     "executed_at": "When it was carried out. UTC.",
+    "released_alert_ids": "JSON: the alerts whose hold it ended; null for none.",
     # Policies, rules, indicators
     "of_program": "It is the program's own, and stands above the tenant's.",
     "action_id": "The action that brought it into force; empty for none.",

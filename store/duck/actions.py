@@ -28,6 +28,9 @@ _LINKS: Final = f"""
     SELECT id, prev_hash, hash FROM record_chain
     WHERE tenant_id = ? AND chain = ? AND created_at BETWEEN make_timestamp(?) AND make_timestamp(?)
     AND id IN {TEXTS}"""
+# The text is a JSON list of ids, which ``list_has_any`` would decode for each row.
+_RELEASED: Final = f"""(released_alert_ids IS NOT NULL AND EXISTS (
+    SELECT 1 FROM {TEXTS} AS wanted(id) WHERE contains(released_alert_ids, wanted.id)))"""
 _READ: Final = f"""
     SELECT {select_list(ActionRow)} FROM actions WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
 _IN_STATUS: Final = """
@@ -62,7 +65,7 @@ class Actions(CommittedRows):
             return None if row is None else _linked(cursor, principal, [row])[0]
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
-        """The actions on one alert, in the order of their requests."""
+        """The actions on one alert, and those that released it, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
 
@@ -90,7 +93,9 @@ class ActionTable(CommittedRows):
 def _predicate(principal: Principal, wanted: ActionFilter) -> Predicate:
     predicate = Predicate(principal)
     predicate.among("program_id", wanted.program_ids)
-    predicate.among("alert_id", wanted.alert_ids)
+    if wanted.alert_ids is not None:
+        ids = listed(wanted.alert_ids)
+        predicate.add(f"(alert_id IN {TEXTS} OR {_RELEASED})", ids, ids)
     predicate.among("status", wanted.statuses)
     predicate.among("type", wanted.types)
     predicate.between("created_at", wanted.created_from, wanted.created_to)

@@ -9,9 +9,8 @@ from typing import Final
 import msgspec
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow
 from clearhold.features.core.vocabulary import WAITING
-from clearhold.features.state.alert_state import INSTANT_BITS
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
@@ -24,7 +23,7 @@ _OVERDUE: Final = f"""
     SELECT id, "offset", count(*) OVER () FROM alerts SEMI JOIN (
         SELECT id, max("offset") AS "offset" FROM alerts WHERE {{within}} GROUP BY id
     ) AS newest USING (id, "offset") WHERE {{matching}}
-    ORDER BY queue_rank >> {INSTANT_BITS} DESC, due_at, id LIMIT ?"""
+    ORDER BY queue_rank >> {RANK_INSTANT_BITS} DESC, due_at, id LIMIT ?"""
 _TRANSFERS_AT: Final = f"""
     SELECT program_id, "offset", id FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
     AND "offset" IN {NUMBERS} AND program_id IN {TEXTS}"""

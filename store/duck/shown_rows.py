@@ -34,6 +34,7 @@ _DISPOSITION_FIELDS: Final = {
     "policy_version": "policyVersion",
     "alert_sha256": "alertSha256",
     "policy_sha256": "policySha256",
+    "action_id": "actionId",
 }
 _ALERT_FIELDS: Final = {
     "detector": "detector",
@@ -57,6 +58,7 @@ def _same_texts(row: str, body: str, fields: Mapping[str, str]) -> dict[str, str
 
 _SAME_DISPOSITION: Final = _same_texts("d", "r.body", _DISPOSITION_FIELDS) | {
     "program_id": "d.program_id = r.program_id",
+    "warnings": "d.warnings IS NOT DISTINCT FROM nullif(json_extract(r.body, '$.warnings')::VARCHAR, '[]')",
     "overturns_draft": (
         "d.overturns_draft IS NOT DISTINCT FROM CAST(json_extract_string(r.body, '$.overturnsDraft') AS BOOLEAN)"
     ),
@@ -86,6 +88,9 @@ _SAME_ACTION: Final = _same_texts("a", "r.body", _ACTION_FIELDS) | {
     "status": "a.status = s.last OR "
     f"(s.last = 'requested' AND a.status = 'approved' AND a.type NOT IN ({_TWO_APPROVERS}))",
     "approved_by": "a.approved_by IS NOT DISTINCT FROM s.approved_by",
+    "released_alert_ids": (
+        "a.released_alert_ids IS NOT DISTINCT FROM nullif(json_extract(s.body, '$.releasedAlertIds')::VARCHAR, '[]')"
+    ),
     "error": "a.error IS NOT DISTINCT FROM json_extract_string(s.body, '$.error')",
     "bank_response": "sha256(a.bank_response) IS NOT DISTINCT FROM json_extract_string(s.body, '$.bankResponseSha256')",
     "executed_at": "epoch_ms(a.executed_at) IS NOT DISTINCT FROM epoch_ms(CAST(s.executed_at AS TIMESTAMP))",

@@ -27,7 +27,7 @@ _SAME_IN_DISPOSITION: Final = {
     name: name
     for name in (
         *("id", "tenantId", "alertId", "decidedBy", "decision", "narrative", "narrativeModel", "recommendation"),
-        *("policyVersion", "overturnsDraft", "createdAt", "alertSha256", "policySha256"),
+        *("policyVersion", "overturnsDraft", "createdAt", "alertSha256", "policySha256", "actionId"),
     )
 }
 _SAME_IN_ACTION: Final = {

@@ -10,7 +10,7 @@ from tests.support.running_app import RunningApp, content_of_201
 CANCEL: Final = {"type": "cancel_transfer", "targetType": "transfer", "targetId": "acht_1"}
 FREEZE: Final = {"type": "freeze_account", "targetType": "account", "targetId": "bacc_1"}
 EXECUTED_AT_ONCE: Final = {
-    "clear_hold": ("transfer", "book_1", "/transfers/book/book_1/clear"),
+    "clear_hold": ("transfer", "acht_held", "/transfers/ach/acht_held/clear"),
     "cancel_transfer": ("transfer", "acht_1", "/transfers/ach/acht_1/cancel"),
     "pause_card": ("card", "card_1", "/cards/card_1/pause"),
 }

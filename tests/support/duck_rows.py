@@ -182,6 +182,8 @@ def a_disposition(**over: Any) -> DispositionRow:
         "alert_sha256": "0" * 64,
         "policy_sha256": "1" * 64,
         "created_at": AT,
+        "action_id": None,
+        "warnings": None,
     }
     return DispositionRow(**_WRITTEN | usual | over)
 

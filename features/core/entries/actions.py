@@ -12,10 +12,11 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.entries.commands import OperatorKind
+from clearhold.features.core.vocabulary import AlertDecision
 
 
 class ActionType(StrEnum):
-    """The kind of action. The last six change what this platform may do, and have their own routes."""
+    """The kind of action. The last seven change what this platform does, and have their own routes."""
 
     CLEAR_HOLD = "clear_hold"
     CANCEL_TRANSFER = "cancel_transfer"
@@ -30,6 +31,7 @@ class ActionType(StrEnum):
     ACTIVATE_RULE = "activate_rule"
     PAUSE_RULE = "pause_rule"
     ACTIVATE_SCORECARD = "activate_scorecard"
+    DECIDE_ALERT = "decide_alert"
 
 
 class ActionStatus(StrEnum):
@@ -83,6 +85,13 @@ class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     principal_id: str
     change: dict[str, Any] | None
     at: int
+
+
+class DecisionChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The decision on an alert that an action waits with, and its narrative."""
+
+    decision: AlertDecision
+    narrative: str
 
 
 class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -9,10 +9,12 @@ Unit    instants in microseconds; ``after`` and ``upto`` of a loss are ``millise
 """
 
 from enum import StrEnum
+from typing import Annotated
 
 import msgspec
 
 from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route
+from clearhold.features.core.words import about
 
 
 class OperatorKind(StrEnum):
@@ -35,6 +37,17 @@ class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     operator: str
     operator_kind: OperatorKind
     at: int
+    principal_id: str = ""
+
+
+class DecisionWarning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An executed action on the same transfer, card or account, which a decision contradicts."""
+
+    action_id: Annotated[str, about("The executed action.")]
+    type: Annotated[str, about("Its type.")]
+    target_type: Annotated[str, about("What it was about.")]
+    target_id: str
+    sentence: Annotated[str, about("The contradiction in words, with ids only.")]
 
 
 class AppealEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -98,6 +111,7 @@ class EntryResult(StrEnum):
     TOO_EARLY = "too_early"  # autonomy was widened within the last week
     IN_FORCE = "in_force"  # the policy is in force already
     NEEDS_PERSON = "needs_person"  # a key may not decide an alert that waits for a person
+    NARRATIVE_TOO_SHORT = "narrative_too_short"  # for an alert of this severity
 
 
 class LossEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

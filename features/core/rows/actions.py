@@ -10,6 +10,7 @@ class ActionRow(msgspec.Struct, frozen=True, gc=False):
     """One version of an action; the one with the highest offset is the newest. Its hashes are in the record's chain.
 
     ``program_id`` is the tenant's id for an action on the whole tenant. ``change`` and ``bank_response`` are JSON.
+    ``released_alert_ids`` is a JSON list of the alerts whose hold it ended, None without.
     """
 
     tenant_id: str
@@ -30,6 +31,7 @@ class ActionRow(msgspec.Struct, frozen=True, gc=False):
     executed_at: int | None
     created_at: int
     updated_at: int
+    released_alert_ids: str | None
 
 
 class BackfillRow(msgspec.Struct, frozen=True, gc=False):

@@ -3,7 +3,12 @@
 Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
+from typing import Final
+
 import msgspec
+
+RANK_INSTANT_BITS: Final = 53
+"""The lower part of ``queue_rank``, the time of opening, which fits until the year 2255; above it is the weight."""
 
 
 class AlertRow(msgspec.Struct, frozen=True, gc=False):
@@ -70,7 +75,10 @@ class AlertTransferRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class DispositionRow(msgspec.Struct, frozen=True, gc=False):
-    """A decision on an alert. Its hashes are in the record's chain."""
+    """A decision on an alert. Its hashes are in the record's chain.
+
+    ``action_id`` is the executed action that it follows from; ``warnings`` is a JSON list, None without.
+    """
 
     tenant_id: str
     program_id: str
@@ -89,6 +97,8 @@ class DispositionRow(msgspec.Struct, frozen=True, gc=False):
     alert_sha256: str
     policy_sha256: str
     created_at: int
+    action_id: str | None
+    warnings: str | None
 
 
 class EntryResultRow(msgspec.Struct, frozen=True, gc=False):

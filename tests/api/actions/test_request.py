@@ -7,7 +7,7 @@ import pytest
 from clearhold.demo.bank_api import TEST_KEY
 from clearhold.features.core.entries.actions import PLATFORM
 from tests.support.acting import CANCEL, EXECUTED_AT_ONCE, FREEZE, OF_TWO, Acting
-from tests.support.alerting import an_alert, decide, read
+from tests.support.alerting import an_alert, decide, deliver, outgoing, read
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import assert_refused
 
@@ -32,6 +32,8 @@ def test_given_an_action_of_one_approver_when_requested_then_the_bank_carries_it
     acting: Acting, type_: str
 ) -> None:
     target = EXECUTED_AT_ONCE[type_]
+    if type_ == "clear_hold":
+        deliver(acting.api, acting.program, outgoing(target[1]))
 
     action = acting.request(of(type_, target))
 

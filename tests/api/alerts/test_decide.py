@@ -40,6 +40,8 @@ FIELDS: Final = [
     "prevHash",
     "hash",
     "createdAt",
+    "actionId",
+    "warnings",
 ]
 BECOMES: Final = {
     "close": "closed",
@@ -93,13 +95,13 @@ def test_given_a_decision_when_made_then_the_disposition_says_who_what_and_why(
     draft = read(api, tenant, alert["id"])["draft"]
 
     disposition = content_of_201(
-        decide(api, api.operator(tenant, "Ann  Lee"), alert["id"], "close", "Seen é \u2028 it.")
+        decide(api, api.operator(tenant, "Ann  Lee"), alert["id"], "close", "Seen é \u2028 it, with its papers.")
     )
 
     assert list(disposition) == FIELDS
     assert disposition["tenantId"] == tenant["id"]
     assert disposition["decidedBy"] == "operator:Ann Lee"
-    assert disposition["narrative"] == "Seen é \u2028 it."
+    assert disposition["narrative"] == "Seen é \u2028 it, with its papers."
     assert (disposition["narrativeModel"], disposition["confidence"]) == (None, None)
     assert disposition["recommendation"] == draft["recommendation"] == "escalate"
     assert disposition["overturnsDraft"] is True

@@ -135,11 +135,13 @@ def test_given_no_such_action_when_a_step_arrives_then_nothing_is_recorded_of_it
     assert [row.result for row in only(EntryResultRow, rows)] == ["unknown" if "approves" in step else "not_waiting"]
 
 
-@pytest.mark.parametrize("type_", sorted(set(ActionType) - CHANGES_OF_OURS))
+@pytest.mark.parametrize("type_", sorted(set(ActionType) - CHANGES_OF_OURS - {ActionType.DECIDE_ALERT}))
 def test_given_each_type_when_requested_then_it_waits_for_a_second_person_or_is_approved_at_once(
     type_: ActionType,
 ) -> None:
-    rows = detector_story().submit(a_request(type=type_))
+    story = detector_story()
+    story.wire("enti_1", "cpty_1", 10_00, 0)
+    rows = story.submit(a_request(type=type_, target_type="transfer", target_id=story.scoring.transfer_id))
 
     (row,) = only(ActionRow, rows)
     assert row.status == ("requested" if type_ in ALWAYS_TWO_APPROVERS else "approved")

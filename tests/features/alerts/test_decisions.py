@@ -95,6 +95,8 @@ def test_given_a_decision_then_the_record_holds_the_disposition_bound_to_what_wa
         "createdAt": format_instant(T0 + 2 * HOUR),
         "alertSha256": alert.alert_sha256,
         "policySha256": policy_sha256(POLICY_V1),
+        "actionId": None,
+        "warnings": [],
     }
 
 
@@ -234,4 +236,5 @@ OF_ACTIONS = {"not_waiting", "pending", "in_force", "unchanged", "same_cap", "no
 def test_given_the_results_then_every_word_is_one_that_can_come_of_an_entry() -> None:
     refusals = {word for outcomes in OUTCOMES.values() for word in outcomes.values()} - set(AlertStatus)
 
-    assert refusals | {"made", "unknown", "not_final", "appealed", "needs_person"} | OF_ACTIONS == set(EntryResult)
+    of_alerts = {"made", "unknown", "not_final", "appealed", "needs_person", "narrative_too_short"}
+    assert refusals | of_alerts | OF_ACTIONS == set(EntryResult)

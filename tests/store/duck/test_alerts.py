@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.errors import ForbiddenError
-from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow
-from clearhold.features.state.alert_state import INSTANT_BITS
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, AlertTransferRow
 from clearhold.store.duck import timeline
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.timeline import Place
@@ -138,7 +137,9 @@ def test_given_an_alert_that_becomes_worse_between_two_pages_then_it_moves_ahead
     rows = [an_alert(id=f"alr_{n}", offset=n, opened_at=AT + n, queue_rank=AT + n) for n in range(6)]
     commit(database, *rows)
     first = Alerts(database).list_page(OPERATOR, AlertFilter(), None, 2, now=AT)
-    worse = an_alert(id="alr_1", offset=9, opened_at=AT + 1, hard_signal=True, queue_rank=(6 << INSTANT_BITS) + AT + 1)
+    worse = an_alert(
+        id="alr_1", offset=9, opened_at=AT + 1, hard_signal=True, queue_rank=(6 << RANK_INSTANT_BITS) + AT + 1
+    )
     commit(database, worse)
     rest = Alerts(database).list_page(OPERATOR, AlertFilter(), (first[-1].queue_rank, first[-1].id), 9, now=AT)
 
@@ -207,7 +208,7 @@ def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it
             offset=offset,
             status=status,
             opened_at=AT + number // 3 * SECOND,
-            queue_rank=(offset // 5 << INSTANT_BITS) + AT + number // 3 * SECOND,
+            queue_rank=(offset // 5 << RANK_INSTANT_BITS) + AT + number // 3 * SECOND,
         )
         for offset, (number, status) in enumerate(versions, 1)
     ]
