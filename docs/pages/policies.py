@@ -31,7 +31,11 @@ _WHY: Final[Mapping[str, str]] = {
     "minProgramN": "Transfers in the program's baseline (`program.n90d`). Below, its median and p95 are not stable.",
     "alwaysReviewed": "Hard by nature, or a legal matter: never closed without a person, even if listed as closable.",
     "twoApproverActions": "An action that stops a customer or reaches the program needs a second person.",
-    "holdBandAutoHold": "An alert whose transfer is in the hold band opens as held, not as open.",
+    "holdBandAutoHold": "An alert whose transfer is in the hold band opens as held, not as open; its appeal too.",
+    "minNarrativeChars": "The least length of a person's narrative, without white space around it: that of the alert's "
+    "severity, and on a hard alert at least that of `hard`. Left out, as here.",
+    "hardNeedsSecondPerson": "Whether closing or releasing a hard alert waits for another person's approval. Left out, "
+    "it does not.",
 }
 _CLOCK_WHY: Final[Mapping[str, str]] = {
     "autoHours": "For an alert that the policy closed: how long the close counts as fresh.",
@@ -159,6 +163,8 @@ def _table(body: Mapping[str, object], why: Mapping[str, str]) -> str:
 def _cell(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(f"`{each}`" for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)
