@@ -4,7 +4,7 @@ An area is one folder and one line in ``api/areas.py``.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -62,11 +62,20 @@ class WebhookDispatch(Protocol):
 class Backtests(Protocol):
     """Evaluates rules over the stored transfers that the principal may read."""
 
-    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool) -> Backtest:
-        """Backtest a rule over the last ``days``; ``key`` identifies the result."""
+    async def run(
+        self, principal: Principal, rule: Rule, program_ids: Sequence[str] | None, *, key: str, days: int, full: bool
+    ) -> Backtest:
+        """Backtest a rule on these programs over the last ``days``; ``key`` identifies the result."""
 
     async def shadow(
-        self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int
+        self,
+        principal: Principal,
+        rule: Rule,
+        program_ids: Sequence[str] | None,
+        mode: RuleMode,
+        *,
+        version: str,
+        since: int,
     ) -> ShadowReport:
         """Live matches of a rule in a counting mode, in which ``version`` is since ``since``."""
 

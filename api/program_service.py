@@ -6,14 +6,16 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, NotFoundError
-from clearhold.features.core.principal import Principal
+from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, NotFoundError, invalid
+from clearhold.features.core.principal import KeyMode, Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.programs import UNKNOWN_PROGRAM
 from clearhold.store.control.tenancy import Tenancy
 
 UNKNOWN_SLUG: Final = "No program of this tenant has this programSlug. GET /api/programs lists the slugs."
+
+ONE_KIND: Final = "must name simulated programs or others, not both: their figures are never added up"
 
 Item = TypeVar("Item", bound=msgspec.Struct)
 
@@ -43,6 +45,23 @@ class ProgramService:
     def filter_by(self, principal: Principal, program_ids: Iterable[str] | None) -> tuple[str, ...] | None:
         """The programs of a list's filter, each of which must exist; None without a filter."""
         return None if program_ids is None else tuple(self.read(principal, each).id for each in program_ids)
+
+    def counted(self, principal: Principal, named: Iterable[str] | None) -> tuple[Program, ...]:
+        """The programs that a figure is over: the named ones; else all with real money, or for a test key all simulated
+        ones. Real and simulated money is never added up.
+        """
+        if named is None:
+            source = ProgramSource.SIMULATED if principal.mode is KeyMode.TEST else ProgramSource.BANK
+            return self.list(principal, source=source)
+        programs = {program.id: program for program in (self.read(principal, each) for each in named)}
+        if len({program.source for program in programs.values()}) > 1:
+            raise invalid("programId", ONE_KIND, FieldCode.CONFLICTING)
+        return tuple(programs.values())
+
+    def marked_of(self, item: Item, programs: Iterable[Program]) -> Item:
+        """A figure over programs of one kind, with ``simulated`` true when they are simulated."""
+        is_simulated = any(program.source is ProgramSource.SIMULATED for program in programs)
+        return replace(item, simulated=True) if is_simulated else item
 
     def marked(self, item: Item, program_id: str) -> Item:
         """The item, with ``simulated`` true when its program is simulated; for any thread."""

@@ -51,7 +51,7 @@ Vectors = Annotated[
     Path | None, typer.Option(help="Parquet file of scorings with labels, instead of --data.", dir_okay=False)
 ]
 Tenant = Annotated[str | None, typer.Option(help="Id of the tenant, if --data has several.")]
-Programs = Annotated[list[str] | None, typer.Option(help="Id of a program; may be repeated. Default: all.")]
+Programs = Annotated[list[str] | None, typer.Option(help="Id of a program; may be repeated. Default: all real ones.")]
 ChampionFile = Annotated[
     Path | None,
     typer.Option(help="Card file to compare with. Default: the one in force, of --data.", dir_okay=False),

@@ -9,7 +9,7 @@ Errors  UnavailableError when the turn did not come, or the reading did not end,
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
@@ -51,11 +51,13 @@ class BacktestRunner:
         self._turn = asyncio.Lock()
         self._turns_of_tenants = WeakValueDictionary[str, asyncio.Lock]()  # each as long as it is held or waited for
 
-    async def run(self, principal: Principal, rule: Rule, *, key: str, days: int, full: bool) -> Backtest:
-        """Over the transfers of the ``days`` before now, including this instant."""
+    async def run(
+        self, principal: Principal, rule: Rule, program_ids: Sequence[str] | None, *, key: str, days: int, full: bool
+    ) -> Backtest:
+        """Over the programs' transfers of the ``days`` before now, including this instant."""
         at = self._clock.now()
         span = Span(at - days * DAY_US, at + 1)
-        with RuleBacktest(self._database, principal, rule, span) as backtest:
+        with RuleBacktest(self._database, principal, rule, program_ids, span) as backtest:
             if full:
                 counts, sampled = await self._read(principal, backtest, backtest.over_all), False
             else:
@@ -63,12 +65,19 @@ class BacktestRunner:
         return to_backtest(rule, counts, key=key, at=at, days=days, sampled=sampled, full=full)
 
     async def shadow(
-        self, principal: Principal, rule: Rule, mode: RuleMode, *, version: str, since: int
+        self,
+        principal: Principal,
+        rule: Rule,
+        program_ids: Sequence[str] | None,
+        mode: RuleMode,
+        *,
+        version: str,
+        since: int,
     ) -> ShadowReport:
         """Since the rule has counted in its present form, at most the days of the longest backtest."""
         now = self._clock.now()
         span = Span(max(since, now - MOST_DAYS * DAY_US), now + 1)
-        with RuleShadow(self._database, principal, rule, mode, span) as reader:
+        with RuleShadow(self._database, principal, rule, program_ids, mode, span) as reader:
             counts = await self._read(principal, reader, reader.counts)
         return to_shadow_report(rule, counts, version=version, since=span.start)
 

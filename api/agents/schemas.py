@@ -60,6 +60,7 @@ class ImportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     transfers: Annotated[int, about("Settlements that are new, as transfers.")]
     counterparties: Annotated[int, about("Payers that are new, as counterparties.")]
     agent_counterparties: Annotated[int, about("Payers found to be agents' wallets that were not known as such.")]
+    simulated: Simulated = msgspec.UNSET
 
 
 class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -80,6 +81,7 @@ class ImportState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ]
     reason: Annotated[str | None, about("Why the import failed; null when it did not.")]
     updated_at: str | None
+    simulated: Simulated = msgspec.UNSET
 
 
 _SKIPPED = msgspec.json.Decoder(dict[str, int])

@@ -82,13 +82,13 @@ class AgentService:
     async def run_import(self, principal: Principal, request: ImportRequest) -> ImportResult:
         """Import now, or wait for the import under way; a full import waits for full ones only."""
         program = self._program(principal)
-        return to_result(await self._importer.run_import(program, full=request.full))
+        return self._programs.marked(to_result(await self._importer.run_import(program, full=request.full)), program.id)
 
     async def import_state(self, principal: Principal) -> ImportState:
         program = self._program(principal)
         progress = self._importer.progress_of(program.id)
         if progress is not None:
-            return ImportState(
+            state = ImportState(
                 program_id=program.id,
                 stage=ImportStage.BEGUN.value,
                 reading=progress.reading,
@@ -99,8 +99,9 @@ class AgentService:
                 reason=None,
                 updated_at=format_instant(progress.started_at),
             )
+            return self._programs.marked(state, program.id)
         row = await to_thread.run_sync(self._imports.newest, principal.tenant_id, program.id)
-        return _never(program.id) if row is None else to_state(row)
+        return self._programs.marked(_never(program.id) if row is None else to_state(row), program.id)
 
     def _program(self, principal: Principal) -> Program:
         program = self._programs.find_by_slug(principal, AGENTS_SLUG)

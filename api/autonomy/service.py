@@ -52,4 +52,4 @@ class AutonomyService:
 
     async def _of(self, program_id: str) -> ProgramAutonomy:
         answer = await self._owner.query(program_id, ReadAutonomy(self._clock.now()))
-        return answer.value
+        return self._programs.marked(answer.value, program_id)

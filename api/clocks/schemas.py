@@ -4,14 +4,18 @@ from typing import Annotated
 
 import msgspec
 
+from clearhold.api.http.fields import ProgramIds
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about, minted
 from clearhold.features.policy.bodies import ClockPolicy
 
 
 class OverdueQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``fromHistory`` false leaves out alerts on transfers that were delivered as history."""
+    """``fromHistory`` false leaves out alerts on transfers that were delivered as history. Without a program, alerts of
+    simulated ones are left out.
+    """
 
+    program_id: ProgramIds | None = None
     from_history: bool | None = None
 
 
@@ -38,3 +42,4 @@ class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     policy: Annotated[ClockPolicy, about("The decision clocks in force.")]
     count: Annotated[int, about("How many there are in all.")]
     alerts: Annotated[tuple[OverdueAlert, ...], about("The worst thousand of them, oldest due first.")]
+    simulated: Simulated = msgspec.UNSET

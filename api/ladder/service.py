@@ -46,7 +46,8 @@ class LadderService:
         """The limits in the transfer's pre-flight; nothing is recorded."""
         program = self._programs.read(principal, str(request.program_id))
         question = EvaluateLadder(proposed(request.transfer), self._clock.now())
-        return (await self._owner.query(program.id, question)).value
+        evaluation = (await self._owner.query(program.id, question)).value
+        return self._programs.marked(evaluation, program.id)
 
     async def due(self, principal: Principal, query: RescreenQuery) -> RescreenPage:
         """By program and entity; a programId of another tenant is a 404."""

@@ -27,6 +27,7 @@ from clearhold.features.core.entries.limits import (
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import parse_cents
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about
 
 _KINDS: Final = frozenset(CapKind)
@@ -117,6 +118,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         tuple[PendingLimit, ...],
         about("The changes that wait for an approver, in the order of request."),
     ]
+    simulated: Simulated = msgspec.UNSET
 
 
 class LimitHistoryQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -138,6 +140,7 @@ class ChangedLimit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     note: Annotated[str | None, _NOTE]
     at: Annotated[str, about("When it came into force.")]
     action_id: Annotated[str, about("The action, whose approval put the cap in force.")]
+    simulated: Simulated = msgspec.UNSET
 
 
 class LimitHistoryPage(ListPage[ChangedLimit], frozen=True, kw_only=True, rename="camel"):

@@ -68,12 +68,13 @@ class LimitService:
     async def read(self, principal: Principal, program_id: str) -> Limits:
         program, now = self._programs.read(principal, program_id), self._clock.now()
         limits = (await self._owner.query(program.id, ReadLimits(now))).value
-        return Limits(
+        shown = Limits(
             program_id=program.id,
             as_of=format_instant(now),
             limits=tuple(map(to_limit, limits.limits)),
             pending=tuple(map(to_pending, limits.pending)),
         )
+        return self._programs.marked(shown, program.id)
 
     async def history(self, principal: Principal, program_id: str, query: LimitHistoryQuery) -> LimitHistoryPage:
         """Newest first."""
@@ -85,7 +86,7 @@ class LimitService:
         rest = [each for each in changes if after is None or place_key(_place(each, program.id)) < place_key(after)]
         page = rest[: query.limit]
         cursor = cursor_for(_place(page[-1], program.id), filters) if len(rest) > query.limit else None
-        return LimitHistoryPage.of([*map(to_changed, page)], cursor)
+        return LimitHistoryPage.of([self._programs.marked(to_changed(each), program.id) for each in page], cursor)
 
 
 def _place(change: CapVersion, program_id: str) -> Place:

@@ -6,11 +6,9 @@ Errors  NotFoundError for a program that is not this tenant's; InvalidRequestErr
 """
 
 import asyncio
-from collections.abc import Sequence
 from typing import Final
 
 from anyio import to_thread
-from msgspec.structs import replace
 
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.api.lists.lists import days_between
@@ -18,19 +16,14 @@ from clearhold.api.metrics.figures import to_metrics
 from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from clearhold.api.program_service import ProgramService
 from clearhold.features.core.day_totals import DayTotals, sum_of
-from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.principal import KeyMode, Principal
-from clearhold.features.core.program import Program
-from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.core.principal import Principal
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock
 from clearhold.store.duck.reports.metrics_days import MetricsDays, StoredDay
 
 AT_A_TIME: Final = 32
 """Programs whose owners are asked together."""
-
-_ONE_KIND: Final = "must name simulated programs or others, not both: their figures are never added up"
 
 
 class MetricsService:
@@ -41,7 +34,7 @@ class MetricsService:
 
     async def read(self, principal: Principal, query: MetricsQuery) -> Metrics:
         """Of the last days, today included."""
-        programs = self._programs_of(principal, query.program_id)
+        programs = self._programs.counted(principal, query.program_id)
         now = self._clock.now()
         upto_day = now // DAY_US + 1
         question = ReadDays(upto_day - query.days, upto_day)
@@ -51,11 +44,11 @@ class MetricsService:
             answers = await asyncio.gather(*(self._owner.query(program.id, question) for program in batch))
             totals += [answer.value for answer in answers]
         metrics = to_metrics(sum_of(totals), days=query.days, to=upto_day * DAY_US, as_of=now)
-        return _marked(metrics, programs)
+        return self._programs.marked_of(metrics, programs)
 
     async def history(self, principal: Principal, query: MetricsHistoryQuery) -> MetricsPage:
         """The stored metrics of each past day, newest first."""
-        programs = self._programs_of(principal, query.program_id)
+        programs = self._programs.counted(principal, query.program_id)
         program_ids = tuple(program.id for program in programs)
         filters = {"programs": program_ids, "from": query.from_, "to": query.to}
         start, end = days_between(query.from_, query.to)
@@ -72,23 +65,7 @@ class MetricsService:
         )
         page = days[: query.limit]
         cursor = cursor_for(Place(page[-1].day_at, "", ""), filters) if len(days) > query.limit else None
-        return MetricsPage.of([_marked(_of_day(day), programs) for day in page], cursor)
-
-    def _programs_of(self, principal: Principal, named: tuple[str, ...] | None) -> tuple[Program, ...]:
-        """The named programs; else all with real events, or for a test key all simulated ones."""
-        if named is None:
-            source = ProgramSource.SIMULATED if principal.mode is KeyMode.TEST else ProgramSource.BANK
-            return self._programs.list(principal, source=source)
-        programs = {program.id: program for program in (self._programs.read(principal, each) for each in named)}
-        if len({program.source for program in programs.values()}) > 1:
-            raise invalid("programId", _ONE_KIND, FieldCode.CONFLICTING)
-        return tuple(programs.values())
-
-
-def _marked(metrics: Metrics, programs: Sequence[Program]) -> Metrics:
-    """Marks summed metrics as simulated if the programs are; they are all simulated, or all real."""
-    is_simulated = any(program.source is ProgramSource.SIMULATED for program in programs)
-    return replace(metrics, simulated=True) if is_simulated else metrics
+        return MetricsPage.of([self._programs.marked_of(_of_day(day), programs) for day in page], cursor)
 
 
 def _of_day(day: StoredDay) -> Metrics:

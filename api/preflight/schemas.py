@@ -26,6 +26,7 @@ from clearhold.api.http.validation import Failure
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.core.words import about
 
@@ -148,6 +149,7 @@ class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     matched: Annotated[Share, about("Share whose transfer landed as proposed.")]
     degraded: Annotated[Share, about("Share whose answer lacked facts.")]
     graded: Annotated[PreflightGrades, about("Decisions against the newest label of the transfer that landed.")]
+    simulated: Simulated = msgspec.UNSET
 
 
 def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:

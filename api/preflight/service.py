@@ -59,11 +59,12 @@ class PreflightStatistics:
         self._programs, self._preflights, self._clock = programs, preflights, clock
 
     async def read(self, principal: Principal, query: PreflightStatsQuery) -> PreflightStats:
-        """Of the programs that the principal reaches; a programId of another tenant is a 404."""
-        program_ids = self._programs.filter_by(principal, query.program_id)
+        """Of the bank's programs within reach, or of the named ones; a programId of another tenant is a 404."""
+        programs = self._programs.counted(principal, query.program_id)
+        program_ids = tuple(program.id for program in programs)
         since = self._clock.now() - query.days * DAY_US
         counts = await to_thread.run_sync(lambda: self._preflights.counts(principal, program_ids, since=since))
-        return to_stats(counts, days=query.days)
+        return self._programs.marked_of(to_stats(counts, days=query.days), programs)
 
 
 def to_stats(counts: PreflightCounts, *, days: int) -> PreflightStats:

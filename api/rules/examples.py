@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from clearhold.api.programs.examples import PROGRAM_ID
+
 NEW_RULE: Final[dict[str, Any]] = {
     "id": "large-wire-abroad",
     "name": "Large wires to a new payee abroad",
@@ -26,6 +28,7 @@ RULES_VERSION: Final[dict[str, Any]] = {
     "active": True,
     "note": CHANGE["note"],
 }
+NAMED: Final = {"programId": PROGRAM_ID, "transferId": "wire_2hFq8sN1"}
 BACKTEST_REQUEST: Final = {"days": 90, "full": False}
 BACKTEST: Final[dict[str, Any]] = {
     "key": "5e1b3c44-90ab-5c3e-8f21-7d6a2b9c0e18",
@@ -43,6 +46,7 @@ BACKTEST: Final[dict[str, Any]] = {
     "overlapWithExistingAlerts": 5,
     "byBand": {"clear": 3, "review": 7, "hold": 2, "unscored": 0},
     "sampleTransferIds": ["wire_2hFq8sN1"],
+    "sampleTransfers": [NAMED],
 }
 SHADOW: Final[dict[str, Any]] = {
     "ruleId": NEW_RULE["id"],
@@ -57,5 +61,7 @@ SHADOW: Final[dict[str, Any]] = {
     "overlapWithExistingAlerts": 4,
     "precision": {"value": None, "n": 0, "low": None, "high": None},
     "sampleTransferIds": ["wire_2hFq8sN1"],
+    "sampleTransfers": [NAMED],
     "falsePositiveTransferIds": [],
+    "falsePositiveTransfers": [],
 }

@@ -7,7 +7,7 @@ Errors  NotFoundError for a rule or program that is not this tenant's; Forbidden
         reach; ConflictError when the rule's state forbids the step; StaleError for a rule that was changed since
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +33,7 @@ from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.program import Program
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.rules.backtest import not_in_shadow
@@ -48,7 +49,19 @@ BACKTESTS_IN_ALL: Final = 32
 """Backtests at a time: one is read, the others wait."""
 
 TARGET: Final = "rule"
-FIGURES: Final = ("key", "at", "days", "scanned", "sampled", "matched", "wouldHold", "wouldAlert", "sampleTransferIds")
+FIGURES: Final = (
+    "key",
+    "at",
+    "days",
+    "scanned",
+    "sampled",
+    "matched",
+    "wouldHold",
+    "wouldAlert",
+    "sampleTransferIds",
+    "sampleTransfers",
+    "simulated",
+)
 """The fields of the backtest for the approver."""
 
 
@@ -128,8 +141,12 @@ class RuleService:
         known = self._registry.find_backtest(stored, key)
         if known is not None:
             return known
+        programs = self._counted(principal, stored.rule)
         with self._under_way.slot(principal):
-            result = await self._backtests.run(principal, stored.rule, key=key, days=request.days, full=request.full)
+            result = await self._backtests.run(
+                principal, stored.rule, _ids(programs), key=key, days=request.days, full=request.full
+            )
+        result = self._programs.marked_of(result, programs)
         log.info("rule_backtested", tenant_id=principal.tenant_id, rule_id=rule_id, matched=result.matched)
         return await self._registry.add_backtest(principal, result, effect_id)
 
@@ -142,10 +159,12 @@ class RuleService:
         counted = self._registry.counted(principal, stored)
         if counted is None:
             return not_in_shadow(stored.rule)
+        programs = self._counted(principal, stored.rule)
         with self._under_way.slot(principal):
-            return await self._backtests.shadow(
-                principal, stored.rule, counted.mode, version=counted.version, since=counted.since
+            report = await self._backtests.shadow(
+                principal, stored.rule, _ids(programs), counted.mode, version=counted.version, since=counted.since
             )
+        return self._programs.marked_of(report, programs)
 
     async def activate(self, principal: Principal, rule_id: str, request: RuleChange, effect_id: str | None) -> Action:
         """The action that activates the rule's newest text once another person approves it."""
@@ -177,12 +196,19 @@ class RuleService:
         log.info("rule_archived", tenant_id=principal.tenant_id, rule_id=rule_id, operator=principal.operator)
         return rule
 
+    def _counted(self, principal: Principal, rule: Rule) -> tuple[Program, ...]:
+        """The programs whose transfers the rule is held against."""
+        return self._programs.counted(principal, None if rule.program_id is None else [rule.program_id])
+
     async def _caught(self, principal: Principal, rule: Rule, tested: Backtest) -> dict[str, Any]:
         """All past transfers that the rule would have caught, read now unless the backtest was full."""
         full = tested.full
         if full is msgspec.UNSET:
             with self._under_way.slot(principal):
-                tested = await self._backtests.run(principal, rule, key=tested.key, days=MOST_DAYS, full=True)
+                program_ids = _ids(self._counted(principal, rule))
+                tested = await self._backtests.run(
+                    principal, rule, program_ids, key=tested.key, days=MOST_DAYS, full=True
+                )
             full = tested.full
         assert full is not msgspec.UNSET, "a full backtest was read"
         caught: dict[str, Any] = msgspec.to_builtins(full.caught)
@@ -218,7 +244,11 @@ def _change(rule: Rule, note: str | None) -> dict[str, Any]:
 
 def _figures(backtest: Backtest) -> dict[str, Any]:
     figures = msgspec.to_builtins(backtest)
-    return {name: figures[name] for name in FIGURES}
+    return {name: figures[name] for name in FIGURES if name in figures}
+
+
+def _ids(programs: Iterable[Program]) -> tuple[str, ...]:
+    return tuple(program.id for program in programs)
 
 
 def _place_of_rule(stored: StoredRule) -> Place:

@@ -115,13 +115,16 @@ class ScorecardService:
         if started is None:
             return to_comparison((), version=version, champions=(), since=None)
         since = max(started, now - MOST_DAYS * DAY_US)
+        programs = self._programs.counted(principal, None if policy.program_id is None else [policy.program_id])
+        program_ids = tuple(program.id for program in programs)
         with self._under_way.slot(principal):
             counts, champions = await to_thread.run_sync(
                 lambda: self._shadow_scores.counts(
-                    principal, score_version(SCORER, version), program_id=policy.program_id, since=since, now=now
+                    principal, score_version(SCORER, version), program_ids=program_ids, since=since, now=now
                 )
             )
-        return to_comparison(counts, version=version, champions=champions, since=format_instant(since))
+        comparison = to_comparison(counts, version=version, champions=champions, since=format_instant(since))
+        return self._programs.marked_of(comparison, programs)
 
     async def activate(
         self, principal: Principal, version: str, request: ScorecardActivation, effect_id: str | None

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import msgspec
 
 from clearhold.features.core.measured import Measured
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about, minted
 
 MOST_DAYS: Final = 90
@@ -26,6 +27,13 @@ _EXAMPLES: Final = about(f"The newest of them, at most {MOST_EXAMPLES}.")
 _FALSE_POSITIVES: Final = about(f"Matched, and labelled ok; the newest, at most {MOST_EXAMPLES}.")
 _MATCHED: Final = about("Transfers that it matched.")
 _PRECISION: Final = about("Bad among the labelled transfers that matched.")
+
+
+class NamedTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A transfer with its program: several programs may have one of the same id."""
+
+    program_id: str
+    transfer_id: Annotated[str, about("The bank's id of the transfer.")]
 
 
 class DailyVolume(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +59,7 @@ class CaughtTransfers(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     count: Annotated[int, about("How many.")]
     cents: Annotated[str, about("Their sum in US cents, those without an amount in US dollars left out.")]
     transfer_ids: Annotated[tuple[str, ...], about(f"The newest of them, at most {MOST_CAUGHT}.")]
+    transfers: Annotated[tuple[NamedTransfer, ...], about("The same, each with its program.")]
 
 
 class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -62,6 +71,7 @@ class FullBacktest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     precision: Annotated[Measured, _PRECISION]
     recall: Annotated[Measured, about("Matched among the transfers labelled bad.")]
     false_positive_transfer_ids: Annotated[tuple[str, ...], _FALSE_POSITIVES]
+    false_positive_transfers: Annotated[tuple[NamedTransfer, ...], about("The same, each with its program.")]
     volume_a_day: Annotated[DailyVolume, about("Matches a day.")]
     by_week: Annotated[tuple[BacktestWeek, ...], about("By ISO week, the oldest first.")]
     preflights_held: Annotated[
@@ -90,9 +100,11 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     overlap_with_existing_alerts: int
     by_band: dict[str, int]
     sample_transfer_ids: Annotated[tuple[str, ...], _EXAMPLES]
+    sample_transfers: Annotated[tuple[NamedTransfer, ...], about("The same, each with its program.")]
     full: Annotated[
         FullBacktest | msgspec.UnsetType, about("Figures that only a backtest of every transfer in its window has.")
     ] = msgspec.UNSET
+    simulated: Simulated = msgspec.UNSET
 
 
 class ShadowDay(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,4 +132,7 @@ class ShadowReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     overlap_with_existing_alerts: int | None
     precision: Annotated[Measured, _PRECISION]
     sample_transfer_ids: Annotated[tuple[str, ...], _EXAMPLES]
+    sample_transfers: Annotated[tuple[NamedTransfer, ...], about("The same, each with its program.")]
     false_positive_transfer_ids: Annotated[tuple[str, ...], _FALSE_POSITIVES]
+    false_positive_transfers: Annotated[tuple[NamedTransfer, ...], about("The same, each with its program.")]
+    simulated: Simulated = msgspec.UNSET

@@ -15,6 +15,7 @@ from typing import Annotated, Final
 import msgspec
 
 from clearhold.features.core.measured import Measured
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about
 
 
@@ -71,6 +72,7 @@ class ShadowComparison(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     provisional_bad: Annotated[int, about("Younger transfers labelled bad; they count for recall alone.")]
     provisional_ok: Annotated[int, about("Younger transfers labelled ok, which may still turn bad: not counted yet.")]
     mc_nemar: Annotated[PairedTest, about("McNemar's test: whether one card is right more often than the other.")]
+    simulated: Simulated = msgspec.UNSET
 
 
 ADDED: Final = 0.5

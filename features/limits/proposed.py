@@ -10,6 +10,7 @@ import msgspec
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.money import USD, usd_cents_of
 from clearhold.features.core.money_flow import class_of
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.core.words import about
@@ -112,6 +113,7 @@ class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     bands: LadderBands
     rescreen: Annotated[RescreenOfBoth, about("When each side is to be screened again; null for a side not named.")]
     ladder: LimitLadder
+    simulated: Simulated = msgspec.UNSET
 
 
 def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: int) -> LimitEvaluation:

@@ -7,6 +7,7 @@ import msgspec
 
 from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier, DetectorTally
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about
 from clearhold.features.policy.autonomy import AutonomyBook, as_left_by, closable_detectors
 from clearhold.features.policy.bodies import PolicyBody
@@ -75,6 +76,7 @@ class ProgramAutonomy(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     warnings: Annotated[
         tuple[str, ...], about("What the version in force no longer closes alone, and the way back, in sentences.")
     ]
+    simulated: Simulated = msgspec.UNSET
 
 
 _SUPERVISED: Final = (

@@ -4,7 +4,7 @@ Unit    a day is its first microsecond since the epoch, UTC; money is US cents
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from clearhold.features.core.backtests import (
     CaughtTransfers,
     DailyVolume,
     FullBacktest,
+    NamedTransfer,
     ShadowDay,
     ShadowReport,
 )
@@ -42,15 +43,15 @@ class MatchCount(NamedTuple):
 
 
 class BacktestCounts(NamedTuple):
-    """The counts of a backtest. Ids are of the newest matches, newest first.
+    """The counts of a backtest. Named are the newest matches, newest first.
 
     ``labelled_bad`` and ``landed`` are of all transfers that were read, whether the rule matches them or not.
     """
 
     scanned_by_day: Mapping[int, int]
     matches: tuple[MatchCount, ...]
-    newest_ids: tuple[str, ...]
-    false_positive_ids: tuple[str, ...]
+    newest: tuple[NamedTransfer, ...]
+    false_positives: tuple[NamedTransfer, ...]
     labelled_bad: int
     landed: int
 
@@ -109,7 +110,8 @@ def to_backtest(
         would_alert=0 if rule.action is RuleAction.LOG else counts.matched,
         overlap_with_existing_alerts=counts.alerted,
         by_band=_by_band(counts),
-        sample_transfer_ids=counts.newest_ids[:MOST_EXAMPLES],
+        sample_transfer_ids=_ids(counts.newest[:MOST_EXAMPLES]),
+        sample_transfers=counts.newest[:MOST_EXAMPLES],
         full=_full(rule, counts, upto_day=at - at % DAY_US) if full else msgspec.UNSET,
     )
 
@@ -129,8 +131,10 @@ def to_shadow_report(rule: Rule, counts: BacktestCounts, *, version: str, since:
         by_day=tuple(ShadowDay(day=_date(day), matched=by_day[day]) for day in sorted(by_day)),
         overlap_with_existing_alerts=counts.alerted,
         precision=counts.precision,
-        sample_transfer_ids=counts.newest_ids[:MOST_EXAMPLES],
-        false_positive_transfer_ids=counts.false_positive_ids,
+        sample_transfer_ids=_ids(counts.newest[:MOST_EXAMPLES]),
+        sample_transfers=counts.newest[:MOST_EXAMPLES],
+        false_positive_transfer_ids=_ids(counts.false_positives),
+        false_positive_transfers=counts.false_positives,
     )
 
 
@@ -149,8 +153,14 @@ def not_in_shadow(rule: Rule) -> ShadowReport:
         overlap_with_existing_alerts=None,
         precision=measured(0, 0),
         sample_transfer_ids=(),
+        sample_transfers=(),
         false_positive_transfer_ids=(),
+        false_positive_transfers=(),
     )
+
+
+def _ids(named: Sequence[NamedTransfer]) -> tuple[str, ...]:
+    return tuple(each.transfer_id for each in named)
 
 
 def _by_band(counts: BacktestCounts) -> dict[str, int]:
@@ -165,12 +175,16 @@ def _full(rule: Rule, counts: BacktestCounts, *, upto_day: int) -> FullBacktest:
     return FullBacktest(
         precision=counts.precision,
         recall=measured(counts.bad, counts.labelled_bad),
-        false_positive_transfer_ids=counts.false_positive_ids,
+        false_positive_transfer_ids=_ids(counts.false_positives),
+        false_positive_transfers=counts.false_positives,
         volume_a_day=_volume(counts, upto_day),
         by_week=_weeks(counts),
         preflights_held=measured(would_hold, counts.landed),
         caught=CaughtTransfers(
-            count=counts.matched, cents=str(sum(each.cents for each in counts.matches)), transfer_ids=counts.newest_ids
+            count=counts.matched,
+            cents=str(sum(each.cents for each in counts.matches)),
+            transfer_ids=_ids(counts.newest),
+            transfers=counts.newest,
         ),
     )
 

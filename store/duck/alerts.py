@@ -67,15 +67,12 @@ class Alerts(CommittedRows):
         """All of them in the order of pages, in the state at the first batch."""
         return BY_WEIGHT.export(self._connection, principal, _predicate(principal, wanted, now), batch)
 
-    def overdue(
-        self, principal: Principal, limit: int, *, now: int, from_history: bool | None = None
-    ) -> tuple[int, list[AlertRow]]:
-        """The number of overdue alerts, and the worst ``limit`` of them: oldest due first, then the worst."""
-        within = Predicate(principal)
-        wanted = _predicate(principal, AlertFilter(overdue=True, from_history=from_history), now)
-        sql = _OVERDUE.format(within=within.sql, matching=wanted.sql)
+    def overdue(self, principal: Principal, wanted: AlertFilter, limit: int, *, now: int) -> tuple[int, list[AlertRow]]:
+        """The number of alerts that match, and the worst ``limit`` of them: oldest due first, then the worst."""
+        within, matching = Predicate(principal), _predicate(principal, wanted, now)
+        sql = _OVERDUE.format(within=within.sql, matching=matching.sql)
         with self._connection.cursor() as cursor:
-            matches = cursor.execute(sql, [*within.values, *wanted.values, limit]).fetchall()
+            matches = cursor.execute(sql, [*within.values, *matching.values, limit]).fetchall()
             rows = BY_WEIGHT.rows_of(cursor, principal, [key[:2] for key in matches])
             rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
             return (matches[0][2] if matches else 0), rows

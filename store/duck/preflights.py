@@ -81,7 +81,7 @@ class Preflights(CommittedRows):
     def counts(self, principal: Principal, program_ids: Sequence[str] | None, *, since: int) -> PreflightCounts:
         """Over pre-flights since an instant, of these programs; None is all that the principal reaches."""
         within = Predicate(principal)
-        within.among("program_id", program_ids)
+        within.of_programs(program_ids)
         values = [*within.values, since, *within.values, *within.values]
         (counts,) = self._read(_COUNTS.format(within=within.sql, order=LABEL_ORDER), values)
         return PreflightCounts(*counts)

@@ -31,6 +31,11 @@ class Predicate:
         if wanted is not None:
             self.add(f"{column} IN {placeholders(wanted)}" if wanted else "false", *wanted)
 
+    def of_programs(self, program_ids: Sequence[str] | None) -> None:
+        """None is any. There may be hundreds."""
+        if program_ids is not None:
+            self.add(f"program_id IN {TEXTS}", listed(program_ids))
+
     def between(self, column: str, start: int | None, end: int | None) -> None:
         """Instants, half-open; None is no bound."""
         if start is not None:

@@ -37,7 +37,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> BacktestReadings:
 
 
 def a_backtest(runner: BacktestRunner, tenant_id: str = TENANT) -> asyncio.Task[Backtest]:
-    run = runner.run(an_operator(tenant_id), a_rule(), key="key_1", days=90, full=False)
+    run = runner.run(an_operator(tenant_id), a_rule(), None, key="key_1", days=90, full=False)
     return asyncio.ensure_future(run)
 
 

@@ -112,6 +112,8 @@ _TABLES: Final = f"""(
             arg_max(source, {LABEL_ORDER}) AS label_source
         FROM labels WHERE tenant_id = ? AND created_at <= make_timestamp(?) GROUP BY program_id, transfer_id
     ) AS label USING (program_id, transfer_id) WHERE scoring.tenant_id = ? AND NOT scoring.rescored)"""
+_REAL: Final = """
+    AND program_id NOT IN (SELECT id FROM programs WHERE json_extract_string(body, '$.source') = 'simulated')"""
 _VERSIONS: Final = "SELECT feature_version, count(*) FROM {source} WHERE {within} GROUP BY feature_version"
 _CUT: Final = f"""
     SELECT {{at}} AS instant FROM {{source}} WHERE {{within}} AND feature_version = '{FEATURE_VERSION}'
@@ -182,6 +184,8 @@ class LabelledScorings:
         if program_ids:
             within += f" AND program_id IN {TEXTS}"
             values.append(listed(program_ids))
+        elif source == _TABLES:
+            within += _REAL
         return cls(connection, {"source": source, "at": at, "label_source": label_source, "within": within}, values)
 
     def __iter__(self) -> Iterator[LabelledScoring]:

@@ -7,7 +7,7 @@ How     A whole span is read in stretches, each with separate statements: memory
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import duckdb
@@ -60,8 +60,15 @@ _KNOWN: Final = """
 class RuleBacktest(RuleReader):
     """One backtest of a rule over the transfers of a span."""
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, span: Span) -> None:
-        super().__init__(database, principal, rule)
+    def __init__(
+        self,
+        database: duckdb.DuckDBPyConnection,
+        principal: Principal,
+        rule: Rule,
+        program_ids: Sequence[str] | None,
+        span: Span,
+    ) -> None:
+        super().__init__(database, principal, rule, program_ids)
         self._span = span
 
     def over_newest(self) -> tuple[BacktestCounts, bool]:
@@ -139,9 +146,15 @@ class RuleShadow(RuleReader):
     """A rule's matches in a mode and a span of time, and the number of transfers scored in it."""
 
     def __init__(
-        self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, mode: RuleMode, span: Span
+        self,
+        database: duckdb.DuckDBPyConnection,
+        principal: Principal,
+        rule: Rule,
+        program_ids: Sequence[str] | None,
+        mode: RuleMode,
+        span: Span,
     ) -> None:
-        super().__init__(database, principal, rule)
+        super().__init__(database, principal, rule, program_ids)
         self._mode, self._span = mode, span
 
     def counts(self) -> BacktestCounts:

@@ -6,7 +6,7 @@ from typing import Any, Final, Self
 
 import duckdb
 
-from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES
+from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, NamedTransfer
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Rule
 from clearhold.features.policy.routing import RULE_PREFIX
@@ -35,9 +35,9 @@ _COUNTS: Final = """
         count(*) FILTER (landed)
     FROM matches LEFT JOIN facts USING (program_id, transfer_id) GROUP BY day, band ORDER BY day, band"""
 _NEWEST_MATCHES: Final = """
-    SELECT transfer_id FROM matches ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
+    SELECT program_id, transfer_id FROM matches ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
 _FALSE_POSITIVES: Final = """
-    SELECT transfer_id FROM matches JOIN facts USING (program_id, transfer_id) WHERE label = 'ok'
+    SELECT program_id, transfer_id FROM matches JOIN facts USING (program_id, transfer_id) WHERE label = 'ok'
     ORDER BY taken_at DESC, transfer_id, program_id LIMIT ?"""
 
 
@@ -46,8 +46,8 @@ class MatchTally:
 
     def __init__(self) -> None:
         self.matches: list[MatchCount] = []
-        self.newest: list[str] = []
-        self.false_positives: list[str] = []
+        self.newest: list[NamedTransfer] = []
+        self.false_positives: list[NamedTransfer] = []
 
     def counts(self, scanned: Mapping[int, int], *, labelled_bad: int, landed: int) -> BacktestCounts:
         return BacktestCounts(
@@ -67,10 +67,14 @@ class RuleReader:
             ``duckdb.InterruptException`` after ``interrupt``
     """
 
-    def __init__(self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule) -> None:
+    def __init__(
+        self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, program_ids: Sequence[str] | None
+    ) -> None:
+        """``program_ids`` are the programs that a rule without its own is held against; None is all within reach."""
         if rule.program_id is not None:
             principal.require_program(rule.program_id)
-        self._principal, self._rule = principal, rule
+            program_ids = (rule.program_id,)
+        self._principal, self._rule, self._program_ids = principal, rule, program_ids
         self._cursor, self._interrupted = database.cursor(), Event()
 
     def __enter__(self) -> Self:
@@ -85,10 +89,9 @@ class RuleReader:
         self._cursor.interrupt()
 
     def within(self, instant: str | None = None, start: int | None = None, end: int | None = None) -> Predicate:
-        """The programs of the rule that the principal reaches, and a half-open span of time."""
+        """The programs of the rule, and a half-open span of time."""
         predicate = Predicate(self._principal)
-        if self._rule.program_id is not None:
-            predicate.add("program_id = ?", self._rule.program_id)
+        predicate.of_programs(self._program_ids)
         if instant is not None:
             predicate.between(instant, start, end)
         return predicate
@@ -111,8 +114,9 @@ class RuleReader:
     def count_matches(self, tally: MatchTally) -> None:
         """Add the rows of ``matches``, which is older than those counted before."""
         tally.matches += [MatchCount(*row) for row in self.read(_COUNTS)]
-        tally.newest += self._ids(_NEWEST_MATCHES, MOST_CAUGHT - len(tally.newest))
-        tally.false_positives += self._ids(_FALSE_POSITIVES, MOST_EXAMPLES - len(tally.false_positives))
+        tally.newest += self._named(_NEWEST_MATCHES, MOST_CAUGHT - len(tally.newest))
+        tally.false_positives += self._named(_FALSE_POSITIVES, MOST_EXAMPLES - len(tally.false_positives))
 
-    def _ids(self, sql: str, missing: int) -> list[str]:
-        return [transfer_id for (transfer_id,) in self.read(sql, [missing])] if missing else []
+    def _named(self, sql: str, missing: int) -> list[NamedTransfer]:
+        rows = self.read(sql, [missing]) if missing else []
+        return [NamedTransfer(program_id=program_id, transfer_id=transfer_id) for program_id, transfer_id in rows]

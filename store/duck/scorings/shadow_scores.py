@@ -1,5 +1,6 @@
 """The scores of a challenger and the champion on the same transfers, counted from the rows of the shadow."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from clearhold.features.core.comparisons import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
@@ -51,14 +52,14 @@ class ShadowScores(CommittedRows):
     """
 
     def counts(
-        self, principal: Principal, version: str, *, program_id: str | None, since: int, now: int
+        self, principal: Principal, version: str, *, program_ids: Sequence[str] | None, since: int, now: int
     ) -> tuple[list[PairCount], list[str]]:
         """The counts of a version's scores since an instant, and the champions that it ran beside."""
         shadowed, labelled = Predicate(principal), Predicate(principal)
-        if program_id is not None:
+        for program_id in program_ids or ():
             principal.require_program(program_id)
-            shadowed.add("program_id = ?", program_id)
-            labelled.add("program_id = ?", program_id)
+        for predicate in (shadowed, labelled):
+            predicate.of_programs(program_ids)
         shadowed.add("version = ?", version)
         shadowed.between("scored_at", since, None)
         values = [*shadowed.values, *labelled.values, now - MATURES_AFTER_US]

@@ -97,8 +97,18 @@ def test_given_decisions_of_both_kinds_when_listed_and_exported_then_those_of_si
     }
 
 
-def test_given_overdue_alerts_of_both_kinds_when_read_then_simulated_ones_alone_are_marked(world: World) -> None:
-    assert marks(read(world, "/api/clocks/overdue").json()["alerts"]) == all_marks(world)
+def test_given_overdue_alerts_of_both_kinds_when_read_then_simulated_ones_are_counted_where_they_are_named(
+    world: World,
+) -> None:
+    real = read(world, "/api/clocks/overdue").json()
+    named = read(world, f"/api/clocks/overdue?programId={world.simulated['id']}").json()
+
+    assert marks(real["alerts"]) == {(program["id"], "absent") for program in (world.payroll, world.lending)}
+    assert (real["count"], "simulated" in real) == (len(real["alerts"]), False)
+    assert marks(named["alerts"]) == {(world.simulated["id"], True)}
+    assert (named["count"], named["simulated"]) == (len(named["alerts"]), True)
+    both = f"/api/clocks/overdue?programId={world.simulated['id']},{world.payroll['id']}"
+    assert world.send("GET", both, world.callers["operator"].headers).status_code == 400
 
 
 @pytest.mark.parametrize("kind", ["bank", "simulated"])

@@ -125,7 +125,8 @@ def test_given_a_backtest_when_activation_is_requested_then_the_action_reports_e
     change = rules.activate("over-500").json()["change"]
 
     ids = [f"acht_{place}" for place in (9, 6, 3, 0)]
-    assert change["caught"] == {"count": 4, "cents": "360000", "transferIds": ids}
+    named = [{"programId": program["id"], "transferId": transfer_id} for transfer_id in ids]
+    assert change["caught"] == {"count": 4, "cents": "360000", "transferIds": ids, "transfers": named}
 
 
 def test_given_backtests_over_other_programs_when_a_key_of_one_lists_them_then_it_sees_its_own(

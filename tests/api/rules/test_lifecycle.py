@@ -71,6 +71,7 @@ def test_given_a_tested_rule_when_another_person_approves_then_it_is_in_force_in
         "wouldHold": 0,
         "wouldAlert": 0,
         "sampleTransferIds": [],
+        "sampleTransfers": [],
     }
     assert rules.of_program(program["id"]) == (None, [])
 

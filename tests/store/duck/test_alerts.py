@@ -20,6 +20,7 @@ from tests.support.principals import a_key, an_operator
 
 SECOND = 1_000_000
 OPERATOR = an_operator(TENANT)
+OVERDUE = AlertFilter(overdue=True)
 
 
 def commit(database: duckdb.DuckDBPyConnection, *rows: msgspec.Struct) -> None:
@@ -124,9 +125,9 @@ def test_given_a_key_when_it_reads_then_what_is_out_of_its_reach_is_refused_by_n
 
     assert [row.id for row in reader.list_page(key, AlertFilter(), None, 9, now=AT)] == ["alr_1"]
     assert reader.list_page(nowhere, AlertFilter(), None, 9, now=AT) == []
-    assert reader.overdue(nowhere, 9, now=AT + 1) == (0, [])
+    assert reader.overdue(nowhere, OVERDUE, 9, now=AT + 1) == (0, [])
     assert [len(batch) for batch in reader.export(key, AlertFilter(), 9, now=AT)] == [1]
-    assert reader.overdue(key, 9, now=AT + 1)[0] == 1
+    assert reader.overdue(key, OVERDUE, 9, now=AT + 1)[0] == 1
     with pytest.raises(ForbiddenError):
         reader.find(key, "alr_2")
 
@@ -162,7 +163,7 @@ def test_given_waiting_alerts_when_their_time_ran_out_then_they_come_oldest_due_
         an_alert(id="without a clock", due_at=None),
     )
 
-    count, rows = Alerts(database).overdue(OPERATOR, 2, now=AT)
+    count, rows = Alerts(database).overdue(OPERATOR, OVERDUE, 2, now=AT)
 
     assert (count, [row.id for row in rows]) == (3, ["escalated", "open"])
 

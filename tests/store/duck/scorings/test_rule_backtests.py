@@ -67,7 +67,7 @@ class Tables:
         BatchWriter(self.database).commit(row_tables(given), {}, AT)
 
     def backtest(self, rule: Rule, *, full: bool, by: Principal | None = None) -> Backtest:
-        with RuleBacktest(self.database, by or an_operator(TENANT), rule, Span(START, AT + 1)) as backtest:
+        with RuleBacktest(self.database, by or an_operator(TENANT), rule, None, Span(START, AT + 1)) as backtest:
             counts, sampled = (backtest.over_all(), False) if full else backtest.over_newest()
         return to_backtest(rule, counts, key="key_1", at=AT, days=DAYS, sampled=sampled, full=full)
 
@@ -306,7 +306,7 @@ def test_given_programs_out_of_reach_when_backtested_then_their_transfers_are_no
 
 
 def test_given_an_interrupted_backtest_when_it_reads_on_then_it_ends(tables: Tables) -> None:
-    with RuleBacktest(tables.database, an_operator(TENANT), EVERYTHING, Span(START, AT + 1)) as backtest:
+    with RuleBacktest(tables.database, an_operator(TENANT), EVERYTHING, None, Span(START, AT + 1)) as backtest:
         backtest.interrupt()
 
         with pytest.raises(duckdb.InterruptException):

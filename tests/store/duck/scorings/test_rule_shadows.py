@@ -34,7 +34,7 @@ def report(
     by: Principal | None = None,
     mode: RuleMode = RuleMode.SHADOW,
 ) -> ShadowReport:
-    with RuleShadow(database, by or an_operator(TENANT), rule, mode, Span(SINCE, AT + 1)) as shadow:
+    with RuleShadow(database, by or an_operator(TENANT), rule, None, mode, Span(SINCE, AT + 1)) as shadow:
         return to_shadow_report(rule, shadow.counts(), version="shadow-v1", since=SINCE)
 
 

@@ -81,7 +81,7 @@ def test_given_streams_with_rules_in_shadow_when_backtested_then_each_rule_match
 def backtested(
     database: duckdb.DuckDBPyConnection, rule: Rule, span: Span
 ) -> tuple[set[tuple[str, str]], dict[str, int]]:
-    with RuleBacktest(database, an_operator(TENANT), rule, span) as backtest:
+    with RuleBacktest(database, an_operator(TENANT), rule, None, span) as backtest:
         counts = backtest.over_all()
         found = set(backtest.read("SELECT program_id, transfer_id FROM matches"))
     result = to_backtest(rule, counts, key="key_1", at=span.end - 1, days=90, sampled=False, full=True)

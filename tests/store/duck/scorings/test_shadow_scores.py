@@ -29,7 +29,7 @@ def stored(database: duckdb.DuckDBPyConnection, scores: list[ShadowScoreRow], la
 
 
 def counted(table: ShadowScores, **over: Any) -> tuple[list[PairCount], list[str]]:
-    usual: dict[str, Any] = {"program_id": None, "since": SINCE, "now": AT}
+    usual: dict[str, Any] = {"program_ids": None, "since": SINCE, "now": AT}
     return table.counts(over.pop("by", an_operator(TENANT)), OWN, **usual | over)
 
 
@@ -93,7 +93,7 @@ def test_given_a_key_of_one_program_when_counted_then_no_other_program_is_seen(
     table = stored(database, [a_shadow_score("trf_1"), a_shadow_score("trf_2", program_id="prg_2")], [])
 
     assert sum(each.transfers for each in counted(table)[0]) == 2
-    assert sum(each.transfers for each in counted(table, program_id="prg_2")[0]) == 1
+    assert sum(each.transfers for each in counted(table, program_ids=("prg_2",))[0]) == 1
     assert sum(each.transfers for each in counted(table, by=a_key(TENANT, PROGRAM))[0]) == 1
     with pytest.raises(ForbiddenError):
-        counted(table, by=a_key(TENANT, PROGRAM), program_id="prg_2")
+        counted(table, by=a_key(TENANT, PROGRAM), program_ids=("prg_2",))
