@@ -35,7 +35,7 @@ def seven_day_cents(context: DetectionContext) -> int:
 DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="kyc_denied_moving",
-        opens_when="A denied entity moves money.",
+        opens_when="A denied entity moves money, or the bank denies an entity that moved some in the 90 days before.",
         triggers=(Trigger(rules.DENIED.id, actor_subject, HARD, DAYS_7),),
         features=("entity_verification_status",),
         thresholds={},
@@ -60,7 +60,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id=SCREENING,
         opens_when=(
             "A politically exposed, high-risk, unscreened or long unscreened entity, or one that the bank's review "
-            "calls a fraud risk; a wallet on a sanctions list: of an agent, or of a counterparty that pays one."
+            "calls a fraud risk, with its next transfer; if it moved money in the 90 days before, with the bank's "
+            "statement. A wallet on a sanctions list: of an agent, or of a counterparty that pays one."
         ),
         hard_when="for a listed wallet",
         severities=(HARD.severity,),

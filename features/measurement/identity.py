@@ -6,8 +6,10 @@ Errors  none: None for an unknown actor, or one without a report of the bank
 from typing import Final
 
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
 from clearhold.features.measurement.groups import Identity
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.scorers.trs_v1 import identity as rules
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.parties import Actor
 
 FRAUD_RISK: Final = "fraud_risk"
@@ -38,4 +40,21 @@ def has_fraud_risk(actor: Actor | None, at: int) -> bool | None:
     profile = UNKNOWN_PROFILE if actor is None else actor.profile_at(at)
     if profile is UNKNOWN_PROFILE:
         return None
+    return _names_fraud_risk(profile)
+
+
+def outcomes_of(profile: EntityProfile) -> frozenset[str]:
+    """The outcomes of the bank's screening in a profile, by the ids of their reasons."""
+    words = profile.words
+    stated = (
+        (words.verification_status == VerificationStatus.DENIED.value, rules.DENIED),
+        (words.pep_status == PepStatus.YES.value, rules.PEP),
+        (words.pep_status == PepStatus.POTENTIAL.value, rules.PEP_POTENTIAL),
+        (words.is_high_risk, rules.HIGH_RISK),
+        (_names_fraud_risk(profile), rules.FRAUD_RISK),
+    )
+    return frozenset(signal.id for is_stated, signal in stated if is_stated)
+
+
+def _names_fraud_risk(profile: EntityProfile) -> bool:
     return any(reason.casefold() == FRAUD_RISK for reason in profile.words.review_reasons)

@@ -18,7 +18,7 @@ from clearhold.features.core.rows.agents import AgentRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, VerificationStatus
 from clearhold.features.parties.actor_scores import emit_entity_score
-from clearhold.features.parties.party_rows import counterparty_row, entity_row
+from clearhold.features.parties.party_rows import counterparty_row, entity_row, note_outcomes
 from clearhold.features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, stated_by
 from clearhold.features.state.parties import Actor, KnownCounterparty
@@ -61,7 +61,7 @@ def apply_agent(program: ProgramState, item: AgentItem, entry: LogEntry, emit: E
     for name in _FACTS:
         setattr(facts, name, getattr(item, name))
     since = item.registered_at if is_new and item.registered_at is not None else position.event_at
-    _merge(actor, _stated(actor, name=item.name, created_at=item.registered_at), min(since, position.event_at))
+    _merge(program, actor, _stated(actor, name=item.name, created_at=item.registered_at), min(since, position.event_at))
     if is_new or item.wallet != facts.wallet:
         _change_wallet(program, actor, item, position, is_new=is_new)
     emit(entity_row(program, actor, entry.body.decode(), position))
@@ -140,7 +140,7 @@ def _change_wallet(
         facts.screening, facts.screened_at = screened.screening, screened.day * DAY_US or None
     if screened is not None or not is_new:
         verification = None if screened is None else screened.verification
-        _merge(actor, _screened_as(actor, facts.screening, verification, facts.screened_at), position.event_at)
+        _merge(program, actor, _screened_as(actor, facts.screening, verification, facts.screened_at), position.event_at)
     party = None if item.wallet is None else program.counterparties.get(counterparty_id_of(item.wallet))
     if party is not None and link_payer(program, party, actor.index):
         book.new_agent_counterparties += 1
@@ -151,7 +151,7 @@ def _screen_agent(program: ProgramState, actor: Actor, item: ProfileItem, positi
     is_changed = (facts.screening, facts.screened_at) != (item.screening, item.screened_at)
     facts.screening, facts.screened_at = item.screening, item.screened_at
     snapshot = _screened_as(actor, item.screening, item.verification_status, item.screened_at)
-    if not _merge(actor, snapshot, position.event_at) and not is_changed:
+    if not _merge(program, actor, snapshot, position.event_at) and not is_changed:
         return
     program.kri_facts.screen(actor.index, actor.profile)
     emit(entity_row(program, actor, _NO_OBJECT, position))
@@ -203,13 +203,15 @@ def _screened_as(
     )
 
 
-def _merge(actor: Actor, snapshot: EntitySnapshot, known_at: int) -> bool:
+def _merge(program: ProgramState, actor: Actor, snapshot: EntitySnapshot, known_at: int) -> bool:
     """Merge new facts; False when all of them are known."""
     known = actor.profile
     stated = zip(stated_by(snapshot), known.stated(), strict=True)
     if known is not UNKNOWN_PROFILE and all(new is None or new == old for new, old in stated):
         return False
-    return actor.merge(snapshot, known_at=max(known_at, known.known_at)) is not None
+    is_merged = actor.merge(snapshot, known_at=max(known_at, known.known_at)) is not None
+    note_outcomes(program, actor, known)
+    return is_merged
 
 
 def _emit_agent(

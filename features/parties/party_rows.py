@@ -21,8 +21,10 @@ from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, En
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.identity import outcomes_of
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.scorers.trs_v1.identity import HIGH_RISK
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.owner_merge import OwnerLearnt, set_first_owner
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
@@ -48,14 +50,15 @@ def apply_entity_event(
     if suffix == "created" and snapshot.verification_status is None and actor.profile is UNKNOWN_PROFILE:
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
-    former_status = actor.profile.words.verification_status
+    former = actor.profile
     rank = entity_rank(snapshot.verification_status)
     profile = actor.merge(snapshot, known_at=position.event_at, rank=rank)
     if profile is None:
         return EventOutcome(EventResult.STALE, subject)
     program.kri_facts.screen(actor.index, profile)
+    note_outcomes(program, actor, former)
     status = profile.words.verification_status
-    if status in _DECISIONS and status != former_status:
+    if status in _DECISIONS and status != former.words.verification_status:
         is_denied = status == VerificationStatus.DENIED
         known_at = profile.known_at  # of the directory's answer: an object is at least as old as its decision
         at = known_at if suffix or snapshot.updated_at is None else min(snapshot.updated_at, known_at)
@@ -63,6 +66,17 @@ def apply_entity_event(
     emit(entity_row(program, actor, masked_text(bytes(raw)), position))
     emit_entity_score(program, actor, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
+
+
+def note_outcomes(program: ProgramState, actor: Actor, former: EntityProfile) -> None:
+    """Remember the outcomes of screening that the former profile lacked, for their alerts.
+
+    An agent is high risk when its wallet is on a sanctions list, which has an alert by itself.
+    """
+    outcomes = outcomes_of(actor.profile) - outcomes_of(former)
+    news = outcomes - {HIGH_RISK.id} if program.holds_agents else outcomes
+    if news:
+        program.screening_news.append((actor, news))
 
 
 def apply_counterparty_event(
@@ -166,6 +180,7 @@ def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: Entr
     if program.introduced:
         emit_introduced(program, position, emit)
     if learnt.given_history is not None:
+        note_outcomes(program, learnt.given_history, UNKNOWN_PROFILE)
         emit_entity_score(program, learnt.given_history, position, emit)
 
 

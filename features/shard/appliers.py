@@ -12,6 +12,7 @@ from clearhold.features.actions.decisions import decide_or_request
 from clearhold.features.actions.transitions import approve, conclude, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.alerts.decisions import appeal, label
+from clearhold.features.alerts.screening import open_for_outcomes
 from clearhold.features.bank.events import decode_event
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry
@@ -57,6 +58,18 @@ class Applier(NamedTuple):
     decode: Callable[[bytes], Any]
     apply: Callable[[ProgramState, Any, LogEntry, Emit], None]
     to_every_program: bool = False  # else only to the program that the entry names
+
+
+def apply_owner(program: ProgramState, entry: OwnerEntry, position: EntryPosition, emit: Emit) -> None:
+    """Store an account's owner; its screening counts for the history that it takes over."""
+    apply_owner_entry(program, entry, position, emit)
+    open_for_outcomes(program, position, emit)
+
+
+def apply_fetched(program: ProgramState, entry: DirectoryEntry, logged: LogEntry, emit: Emit) -> None:
+    """Apply an answer of the bank's directory, and open the alerts of a screening's outcome in it."""
+    apply_directory_entry(program, entry, logged, emit)
+    open_for_outcomes(program, position_of(logged), emit)
 
 
 def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogEntry, emit: Emit) -> None:
@@ -158,8 +171,8 @@ APPLIERS: Final[dict[str, Applier]] = {
     EntryKind.DECISION.value: Applier(_decoder(DecisionEntry), _at_position(decide_or_request)),
     EntryKind.APPEAL.value: Applier(_decoder(AppealEntry), _at_position(appeal)),
     EntryKind.LABEL.value: Applier(_decoder(LabelEntry), _at_position(label)),
-    EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner_entry)),
-    EntryKind.DIRECTORY.value: Applier(_decoder(DirectoryEntry), apply_directory_entry),
+    EntryKind.OWNER.value: Applier(_decoder(OwnerEntry), _at_position(apply_owner)),
+    EntryKind.DIRECTORY.value: Applier(_decoder(DirectoryEntry), apply_fetched),
     EntryKind.ACTION.value: Applier(_decoder(ActionEntry), _at_position(request)),
     EntryKind.APPROVAL.value: Applier(_decoder(ApprovalEntry), _at_position(approve)),
     EntryKind.OUTCOME.value: Applier(_decoder(OutcomeEntry), _at_position(conclude)),

@@ -19,6 +19,7 @@ import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
 from clearhold.features.alerts.opening import run_detectors
+from clearhold.features.alerts.screening import open_for_outcomes
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
@@ -160,6 +161,7 @@ def _apply_other(
     if apply_other is None:
         return EventOutcome(EventResult.STORED)
     outcome = apply_other(program, kind.suffix, data, raw, position, emit)
+    open_for_outcomes(program, position, emit)
     settle_clearings(program, position, emit)
     return outcome
 

@@ -12,6 +12,7 @@ import msgspec
 
 from clearhold.features.agents.reading import AgentItem, ProfileItem, SettlementItem, address_of, counterparty_id_of
 from clearhold.features.alerts.listing import open_for_listed
+from clearhold.features.alerts.screening import open_for_outcomes
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
@@ -41,6 +42,7 @@ def apply_agent_item(program: ProgramState, item: AgentItem | SkipReason, entry:
         return
     for listed in apply_agent(program, item, entry, emit):
         open_for_listed(program, listed, position_of(entry), emit)
+    open_for_outcomes(program, position_of(entry), emit)
 
 
 def apply_profile_item(program: ProgramState, item: ProfileItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
@@ -49,6 +51,7 @@ def apply_profile_item(program: ProgramState, item: ProfileItem | SkipReason, en
         return
     for listed in apply_profile(program, item, entry, emit):
         open_for_listed(program, listed, position_of(entry), emit)
+    open_for_outcomes(program, position_of(entry), emit)
 
 
 def apply_settlement(program: ProgramState, item: SettlementItem | SkipReason, entry: LogEntry, emit: Emit) -> None:

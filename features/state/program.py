@@ -94,6 +94,7 @@ class ProgramState:
         self.agents = AgentBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
+        self.screening_news: list[tuple[Actor, frozenset[str]]] = []  # outcomes since ``open_for_outcomes`` last ran
         self._entities: dict[str, Actor] = {}
         self._account_actors: dict[str, Actor] = {}
         self.merged: dict[int, int] = {}  # see ``ProgramSeries``

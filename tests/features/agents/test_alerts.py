@@ -147,3 +147,16 @@ def replayed(entries: list[LogEntry]) -> tuple[ShardState, list[object]]:
             state = ShardState.loaded(iter([*state.dump()]))
         state.apply(entry, rows.append)
     return state, rows
+
+
+def test_given_an_agent_that_was_paid_when_its_profile_denies_it_then_a_hard_alert_opens_at_once() -> None:
+    story = AgentStory()
+    story.agents(an_agent())
+    story.settle(a_settlement(1, T0), at=T0)
+
+    story.profiles(a_profile(wallet_of(22), verificationStatus="DENIED", screenedAt=format_instant(T0 + 1)), at=T0 + 2)
+
+    (alert,) = story.last(AlertRow)
+    assert (alert.detector, alert.subject_id, alert.hard_signal) == ("kyc_denied_moving", entity_of(22), True)
+    story.profiles(a_profile(wallet_of(22), verificationStatus="DENIED", screenedAt=format_instant(T0 + 3)), at=T0 + 4)
+    assert story.last(AlertRow) == []
