@@ -42,10 +42,29 @@ the webhooks of Column (column.com), a bank with an API. Made from `features/ban
 An envelope that cannot be used is answered 400 and not stored. Every other event is durable before it is answered
 `{"received": true, "duplicate": false}`. A field of `data` that cannot be used is read as absent; the others still
 count. `duplicate` is true when the same event was received before, or a different event took effect under the same id.
-Events may arrive out of order: the newest snapshot of an object counts, by `data.updated_at`, else by the event's
-`created_at`.
 
-**Money** is whole cents as a JSON integer: 9,850.00 USD is `985000`. **Times** are RFC 3339 with an offset.
+**Order.** Events may arrive in any order: the newest snapshot of an object counts, by `data.updated_at`, then by the
+event's `created_at`, which also replaces an absent `data.updated_at`. Of two snapshots of one instant, the one with the
+later state counts, whatever came first: `RETURNED` over `SETTLED`, `REJECTED` over `INITIATED`, `DENIED` over `PENDING`
+([all ranks](decisions/0077-order-of-snapshots.md)).
+
+**Money** is whole cents: 9,850.00 USD is `985000`. A JSON number of whole value, such as `985000.0`, is read exactly;
+one with a fraction is not read. **Currency**: an absent code is USD. A code that cannot be read is not: the transfer is
+stored in `XXX`, and counts with the US dollars that the bank states beside it, else with none and without a score.
+
+**Times** are RFC 3339 with an offset. In `data`, a time without an offset, one before 1990 and one that is more than a
+day later than the event's arrival are read as absent and named: programs in Go write the year 1 where there is no time.
+An update may be five minutes ahead, an effective date a year. A leap second is read as the second after it.
+
+**A name twice.** An object that names a field twice cannot be used, because readers disagree on which of the two
+counts. In transfers this is looked for when `amount`, `status` or `currency_code` occurs twice in the event, in checks
+also `deposited_amount` and `positive_pay_amount`; in other objects always.
+
+**One id, one transfer.** An event of another rail or direction under the id of a known transfer cannot be used
+(`data.id`). A card refund that comes under its purchase's id is a transfer: incoming, with the id
+`<purchase>:refund:<its created_at>`, such as `ctxn_1:refund:2026-03-05T20:15:00.000Z`. The purchase stays unchanged. A
+second refund has another `created_at`; a later snapshot of the same `created_at` corrects the refund. A refund that
+comes before its purchase has the purchase's id until the purchase comes.
 
 ### The signature
 
@@ -91,7 +110,8 @@ _STATES: Final = """
 Where `data.status` is absent, a state that names a status replaces it. `check.incoming_debit` is an issued check:
 money leaves.
 `check.outgoing_debit` is a deposited check. `check.incoming_debit.delivery.*` tracks a check in the mail. A type of a
-rail's family that is not listed is read as a transfer when its object has an amount, and an id that begins with
+rail's family that is not listed is read as a transfer when it is known who originated it, by its type or `is_incoming`,
+and its object has an amount; unless the type reports on one, as `check.positive_pay.exception` does. Its id begins with
 """
 _KEPT: Final = "stored, without an effect"
 _PARTIES: Final = {"identity": "an entity", "account": "a bank account", "counterparty": "a counterparty"}

@@ -114,7 +114,7 @@ TRANSFER_FIELDS: Final = (
         rails=_on(_CHECK),
         needed=FOR_ITS_AMOUNT,
     ),
-    EventField("currency_code", CURRENCY, "USD where it is absent."),
+    EventField("currency_code", CURRENCY, "USD where it is absent, and not known where it cannot be read."),
     EventField("settled_amount", CENTS, "With `settled_currency_code` USD: the amount in US cents."),
     EventField("settled_currency_code", CURRENCY, "The currency of `settled_amount`."),
     EventField("instructed_amount", CENTS, "The amount in US cents, used where the settled one is not USD."),
