@@ -121,7 +121,7 @@ def test_given_an_event_that_is_delivered_twice_then_no_vector_needs_a_replay() 
     assert stream.changes() == {}
 
 
-OWNED: Final = {"entity_id": None, "bank_account_id": "bacc_1"}
+OWNED: Final[dict[str, Any]] = {"entity_id": None, "bank_account_id": "bacc_1"}
 
 
 @pytest.mark.parametrize("stated_by", ["operator", "bank"])
