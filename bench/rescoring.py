@@ -1,8 +1,9 @@
-"""How many transfers a second get their score again, from stored vectors and by a replay of the log?
+"""How many transfers a second get their score again, from stored vectors and by a replay of the facts?
 
 The engine has scored and recorded one program's transfers and runs on. First nothing differs; beside that stand the
 same vectors scored in memory by one thread and nothing else. Then every stored score is wrong, so that each is written
-to the log, applied and committed again; then every vector is of another version, so that the log is replayed.
+to the log, applied and committed again; then every vector is of another version, so that the log is replayed. Last, one
+transfer comes that is older than all others, so that the log is replayed in the order of own time.
 """
 
 import asyncio
@@ -11,10 +12,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from bench.harness import Figure, Promise, Run
-from bench.log_feed import append_all, interleaved
-from bench.stream_events import YEAR_START
+from bench.log_feed import Feed, append_all, interleaved
+from bench.stream_events import YEAR_START, ach_payment
 from bench.workbench import TENANT, Workbench, programs, wait_until_caught_up
 from clearhold.features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
@@ -35,6 +37,7 @@ _EVENTS_A_TRANSFER: Final = 2
 _PAGE: Final = 16_384
 _WITHIN_S: Final = 600
 _STOP_WITHIN_S: Final = 60
+_POLL_S: Final = 0.01
 _WRONG: Final = "UPDATE transfer_features SET score = 1, confidence = 0.01"
 _OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0'"
 
@@ -42,7 +45,14 @@ _OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0'"
 def run(run: Run) -> Iterator[Figure]:
     transfers = run.size(200_000, 30_000)
     with Workbench() as bench:
-        (feed,) = programs(1, entities=ENTITIES, counterparties=COUNTERPARTIES, start_at=YEAR_START, step_us=60_000_000)
+        (feed,) = programs(
+            1,
+            entities=ENTITIES,
+            counterparties=COUNTERPARTIES,
+            start_at=YEAR_START,
+            step_us=60_000_000,
+            in_order=True,
+        )
         appended_at = time.time_ns() // 1_000
         bench.declare([feed], appended_at=appended_at)
         events = transfers * _EVENTS_A_TRANSFER
@@ -53,12 +63,13 @@ def run(run: Run) -> Iterator[Figure]:
         engine.start()
         try:
             wait_until_caught_up(engine, within_s=_WITHIN_S)
-            yield from _figures(run, bench, engine, feed.program_id)
+            yield from _figures(run, bench, engine, feed)
         finally:
             engine.stop(_STOP_WITHIN_S)
 
 
-def _figures(run: Run, bench: Workbench, engine: Engine, program_id: str) -> Iterator[Figure]:
+def _figures(run: Run, bench: Workbench, engine: Engine, feed: Feed) -> Iterator[Figure]:
+    program_id = feed.program_id
     alone = _scored_alone(bench, program_id)
     run.say("the same scores again")
     stored = _rescored(bench, engine, program_id)
@@ -75,6 +86,14 @@ def _figures(run: Run, bench: Workbench, engine: Engine, program_id: str) -> Ite
         bench.database.execute(statement)
         bench.database.execute("CHECKPOINT")
         yield Figure(name=name, value=_rescored(bench, engine, program_id), unit="transfers/s", note="each recorded")
+    run.say("a fact that came late")
+    oldest = ach_payment(1, entity="oldest", counterparty="oldest", cents=100_00, at=YEAR_START - DAY_US)
+    committed = engine.progress.committed_offset(feed.shard)
+    append_all(bench.redis, [(feed, oldest)], appended_at=time.time_ns() // 1_000, done=lambda _: None)
+    while engine.progress.committed_offset(feed.shard) == committed:
+        time.sleep(_POLL_S)
+    late = _rescored(bench, engine, program_id)
+    yield Figure(name="by a replay, after a late fact", value=late, unit="transfers/s", note="changes recorded")
 
 
 def _rescored(bench: Workbench, engine: Engine, program_id: str) -> float:

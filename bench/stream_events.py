@@ -152,12 +152,22 @@ class Made(msgspec.Struct, frozen=True, gc=False):
 
 
 class Traffic:
-    """The events of one program. Times go up by ``step_us`` a transfer on average, from ``start_at`` on."""
+    """The events of one program. Times go up by ``step_us`` a transfer on average, from ``start_at`` on.
+
+    ``in_order`` is without disorder: no event comes behind a younger one.
+    """
 
     def __init__(
-        self, name: str, *, entities: int, counterparties: int, start_at: int = YEAR_START, step_us: int = 1_000_000
+        self,
+        name: str,
+        *,
+        entities: int,
+        counterparties: int,
+        start_at: int = YEAR_START,
+        step_us: int = 1_000_000,
+        in_order: bool = False,
     ) -> None:
-        self.name, self.entities, self.counterparties = name, entities, counterparties
+        self.name, self.entities, self.counterparties, self._in_order = name, entities, counterparties, in_order
         self.start_at, self._step_us = start_at, step_us
         self._random = Random(name)
         self._usual_cents = [int(self._random.lognormvariate(10, 1)) + 1 for _ in range(entities)]
@@ -192,10 +202,11 @@ class Traffic:
         transfer = 0
         while True:
             for due, event in self._life_of(transfer):
-                heapq.heappush(later, (due, made, event))
+                heapq.heappush(later, (event.at if self._in_order else due, made, event))
                 made += 1
             transfer += 1
-            while later and later[0][0] <= transfer:
+            upto = self.start_at + transfer * self._step_us if self._in_order else transfer
+            while later and later[0][0] <= upto:
                 yield heapq.heappop(later)[2]
 
     def _payee_of(self, entity: int, pick: int) -> int:

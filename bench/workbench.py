@@ -139,12 +139,19 @@ class Workbench:
         )
 
 
-def programs(count: int, *, entities: int, counterparties: int, start_at: int, step_us: int) -> list[Feed]:
+def programs(
+    count: int, *, entities: int, counterparties: int, start_at: int, step_us: int, in_order: bool = False
+) -> list[Feed]:
     """``count`` programs, each in a separate shard as long as there are shards."""
     taken: dict[int, Feed] = {}
     for number in range(DEFAULT_SHARDS * 64):
         traffic = Traffic(
-            f"p{number}", entities=entities, counterparties=counterparties, start_at=start_at, step_us=step_us
+            f"p{number}",
+            entities=entities,
+            counterparties=counterparties,
+            start_at=start_at,
+            step_us=step_us,
+            in_order=in_order,
         )
         feed = feed_of(f"program-{number}", traffic, shards=DEFAULT_SHARDS)
         taken.setdefault(feed.shard, feed)
