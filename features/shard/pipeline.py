@@ -191,6 +191,10 @@ def emit_landed_rows(
     program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
+    if program.to_scorings is not None and landed.assessment is not None:
+        program.to_scorings(
+            features_row(program, snapshot.id, landed.assessment, landed.taken_at, position, rescored=not landed.is_new)
+        )
     if emit is no_rows:
         program.introduced.clear()
         program.accounts.introduced.clear()

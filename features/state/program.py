@@ -93,6 +93,7 @@ class ProgramState:
         self.counted_lines = CountedLines(self.policies.thresholds(ALWAYS).lines.cents)
         self.agents = AgentBook()
         self.runs_detectors = True  # False where the log is replayed for the scores alone
+        self.to_scorings: Callable[[Any], None] | None = None  # gets each scoring, where no other row is of use
         self.introduced: list[Actor] = []  # entities first named since ``emit_introduced`` last ran
         self.screening_news: list[tuple[Actor, frozenset[str]]] = []  # outcomes since ``open_for_outcomes`` last ran
         self._entities: dict[str, Actor] = {}

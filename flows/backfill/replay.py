@@ -8,7 +8,7 @@ second time. Only the scorings that differ from the stored ones are results.
 
 import struct
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from threading import Event
 from typing import IO, Final
@@ -17,6 +17,7 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.entries.backfill import Rescored
+from clearhold.features.core.rows.record import no_rows
 from clearhold.features.measurement.rescored import replayed, rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.shard import ShardState
@@ -55,19 +56,21 @@ class LogReplay:
     def __init__(self, shard: int, program_id: str, log: OrderedLog, scorings: IO[bytes]) -> None:
         self._state = ShardState(shard)
         self._program = self._state.program(program_id)
-        self._program.runs_detectors = False
+        self._program.runs_detectors, self._program.to_scorings = False, self._store
+        self._program.kri_history.is_over = True  # no snapshots of past days
         self._log, self._scorings = log, scorings
         self._stored = bytearray()  # the digest of the stored scoring of each transfer; zero without one
 
-    def run(self, *, stopping: Event) -> None:
-        """Apply the log."""
+    def run(self, *, stopping: Event, progressed: Callable[[int], None]) -> None:
+        """Apply the log; ``progressed`` gets the number of applied entries every now and then."""
         giving_way = Throttle()
         self._log.own_times.declare_owners(self._program)
         for number, entry in enumerate(self._log.entries()):
             if stopping.is_set():
                 return
-            self._state.apply(entry, self._store)
+            self._state.apply(entry, no_rows)
             if number % _SLICE_ENTRIES == 0:
+                progressed(number)
                 giving_way.rest()
         self._stored = bytearray(len(self._program.transfers) * _DIGEST_BYTES)
 
@@ -102,12 +105,11 @@ class LogReplay:
             if any(stored):
                 yield number, None if stored == digest else result
 
-    def _store(self, row: msgspec.Struct) -> None:
-        if isinstance(row, TransferFeaturesRow):
-            if row.paths is not None:
-                row = msgspec.structs.replace(row, paths=self._in_log(row.paths))
-            encoded = msgspec.msgpack.encode(replayed(row))
-            self._scorings.write(_FRAME.pack(row.offset, _digest_of(row), len(encoded)) + encoded)
+    def _store(self, row: TransferFeaturesRow) -> None:
+        if row.paths is not None:
+            row = msgspec.structs.replace(row, paths=self._in_log(row.paths))
+        encoded = msgspec.msgpack.encode(replayed(row))
+        self._scorings.write(_FRAME.pack(row.offset, _digest_of(row), len(encoded)) + encoded)
 
     def _in_log(self, paths: str) -> str:
         """The same paths, as offsets of the log."""

@@ -123,14 +123,17 @@ class BackfillSteps:
             await self._log.settled(self.program_id, self._under_way.popleft())
         step = BackfillStep(progress=self.progress, rescored=rescored, evaluate=evaluate)
         self._under_way.append(await self._log.append(self.program_id, step))
-        if monotonic() - self._logged_at > _LOG_EVERY_S:
-            self.log_progress("backfill_progress")
+        self.log_if_due()
 
     async def finish(self) -> None:
         """Return when all results are in the tables."""
         self.note(stage=Stage.DONE)
         offset = await self._log.append(self.program_id, BackfillStep(progress=self.progress))
         await self._log.settled(self.program_id, offset)
+
+    def log_if_due(self, **more: Any) -> None:
+        if monotonic() - self._logged_at > _LOG_EVERY_S:
+            self.log_progress("backfill_progress", **more)
 
     def log_progress(self, event: str, **more: Any) -> None:
         self._logged_at = monotonic()

@@ -115,7 +115,12 @@ class TransferBackfill:
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
             await run(lambda: ordered.read(history, stopping=stopping))
             replay = LogReplay(self._log.shard_of(steps.program_id), steps.program_id, ordered, scorings)
-            await run(lambda: replay.run(stopping=stopping))
+            await run(
+                lambda: replay.run(
+                    stopping=stopping,
+                    progressed=lambda applied: steps.log_if_due(applied=applied, entries=len(ordered)),
+                )
+            )
             await self._compare(newest, replay)
             results = replay.results(steps.progress.position)
             while some := await run(lambda: _next_of(results)):

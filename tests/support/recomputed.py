@@ -46,7 +46,7 @@ class Streamed:
             log, never = OrderedLog(file), Event()
             log.read(self.entries, stopping=never)
             replay = LogReplay(0, self.program.id, log, scorings)
-            replay.run(stopping=never)
+            replay.run(stopping=never, progressed=lambda _: None)
             unknown, _ = replay.compare(self.rows.values(), self.program.scorecards.champion)
             assert not unknown
             results = list(replay.results(0))
