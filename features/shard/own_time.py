@@ -25,6 +25,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.policy.bodies import prefix_of
 from clearhold.features.policy.card_book import CARD_PREFIXES
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.snapshot_order import NEVER_STATED
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.series import ALWAYS
 
@@ -69,8 +70,8 @@ class OwnTimes:
     def declare_owners(self, program: ProgramState) -> None:
         """Give each account its first owner, before any entry is applied."""
         for account_id, (_, entity_id) in self.first_owners.items():
-            program.accounts.note(account_id, (ALWAYS, ALWAYS))
-            program.set_owner(account_id, entity_id, (ALWAYS, ALWAYS))
+            program.accounts.note(account_id, NEVER_STATED)
+            program.set_owner(account_id, entity_id, NEVER_STATED)
 
     def _stated(self, entry: LogEntry) -> int | None:
         match entry.kind:
@@ -88,7 +89,7 @@ class OwnTimes:
                 fetched = _DIRECTORY.decode(entry.body)
                 if fetched.kind is DirectoryKind.ACCOUNT:
                     fetched_at = event_time(fetched.fetched_at, appended_at=entry.appended_at)
-                    self._note_account("", fetched.data, fetched_at)
+                    self._note_account("", fetched.data, fetched_at, appended_at=entry.appended_at)
         return ALWAYS if entry.kind in _KNOWN_ALWAYS else None
 
     def _of_event(self, entry: LogEntry) -> int | None:
@@ -98,7 +99,8 @@ class OwnTimes:
             return None
         own_at, kind = event_time(created_at, appended_at=entry.appended_at), event_type(envelope.type)
         if kind.family == _ACCOUNT:
-            self._note_account(kind.suffix, EVENT_DECODER.decode(entry.body).data, own_at)
+            raw = EVENT_DECODER.decode(entry.body).data
+            self._note_account(kind.suffix, raw, own_at, appended_at=entry.appended_at)
         return own_at
 
     def _of_settlement(self, entry: LogEntry) -> int | None:
@@ -111,9 +113,9 @@ class OwnTimes:
         self._settled.put(key, 0)
         return event_time(item.settled_at, appended_at=entry.appended_at)
 
-    def _note_account(self, suffix: str, raw: msgspec.Raw, own_at: int) -> None:
+    def _note_account(self, suffix: str, raw: msgspec.Raw, own_at: int, *, appended_at: int) -> None:
         data: Any = ANY_DECODER.decode(raw)
-        account = read_account(suffix, data) if isinstance(data, dict) else None
+        account = read_account(suffix, data, appended_at=appended_at) if isinstance(data, dict) else None
         if account is not None and account.owner_id is not None:
             self._note_owner(account.id, account.owner_id, own_at)
 

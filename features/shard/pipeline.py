@@ -191,10 +191,8 @@ def emit_landed_rows(
     program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
-    if program.to_scorings is not None and landed.assessment is not None:
-        program.to_scorings(
-            features_row(program, snapshot.id, landed.assessment, landed.taken_at, position, rescored=not landed.is_new)
-        )
+    if program.to_scorings is not None:
+        _emit_scorings(program, landed, position, program.to_scorings)
     if emit is no_rows:
         program.introduced.clear()
         program.accounts.introduced.clear()
@@ -206,15 +204,28 @@ def emit_landed_rows(
         raw = wallet_object(program, updated) if program.holds_agents else None
         emit(counterparty_row(program, updated, raw, position))
     if landed.renamed is not None:
-        renamed_id, renamed, assessment = landed.renamed
+        renamed_id, renamed, _ = landed.renamed
         emit(renamed.row(renamed_id, position))
-        emit(features_row(program, renamed_id, assessment, renamed.record.at, position, rescored=True))
-    transfer_id = landed.transfer_id
     if landed.transfer is not None:
-        emit(landed.transfer.row(transfer_id, position))
+        emit(landed.transfer.row(landed.transfer_id, position))
+    _emit_scorings(program, landed, position, emit)
+
+
+def _emit_scorings(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
+    """The features of the transfer that was renamed, and of the transfer itself."""
+    if landed.renamed is not None:
+        renamed_id, renamed, assessment = landed.renamed
+        emit(features_row(program, renamed_id, assessment, renamed.record.at, position, rescored=True))
     if landed.assessment is not None:
         emit(
-            features_row(program, transfer_id, landed.assessment, landed.taken_at, position, rescored=not landed.is_new)
+            features_row(
+                program,
+                landed.transfer_id,
+                landed.assessment,
+                landed.taken_at,
+                position,
+                rescored=not landed.is_new,
+            )
         )
 
 

@@ -211,10 +211,14 @@ class ReadCard(msgspec.Struct, frozen=True, tag=True):
 
 
 class Arrived(msgspec.Struct, frozen=True):
-    """The offset of the program's newest entry, and whether its vectors may differ from those of facts in order."""
+    """The offset of the program's newest entry, and whether its vectors may differ from those of facts in order.
+
+    ``reads_scores`` says that vectors depend on scores: how often an entity must be screened depends on its band.
+    """
 
     newest_offset: int
     needs_replay: bool
+    reads_scores: bool
 
 
 class ReadArrivals(msgspec.Struct, frozen=True, tag=True):
@@ -222,10 +226,9 @@ class ReadArrivals(msgspec.Struct, frozen=True, tag=True):
 
     def answer(self, program: ProgramState) -> Arrived:
         arrivals = program.arrivals
-        depends_on_scores = arrivals.scores_changed and any(
-            actor.profile.words.requires_screening is not None for actor in program.actors
-        )
-        return Arrived(arrivals.newest_offset, arrivals.is_late or depends_on_scores)
+        reads_scores = any(actor.profile.words.requires_screening is not None for actor in program.actors)
+        needs_replay = arrivals.is_late or (arrivals.scores_changed and reads_scores)
+        return Arrived(arrivals.newest_offset, needs_replay, reads_scores)
 
 
 class ReadDays(msgspec.Struct, frozen=True, tag=True):

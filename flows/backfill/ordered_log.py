@@ -16,6 +16,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.own_time import OwnTimes
 
 _BACKFILL: Final = EntryKind.BACKFILL.value
+_DECISIONS: Final = frozenset({EntryKind.DECISION.value, EntryKind.ACTION.value})
 
 
 class OrderedLog:
@@ -27,6 +28,7 @@ class OrderedLog:
 
     def __init__(self, file: IO[bytes]) -> None:
         self.own_times = OwnTimes()
+        self.has_decisions = False  # of persons, on alerts or by actions
         self._file = file
         self._keys, self._ends, self._offsets = array("q"), array("q", [0]), array("q")
         self._order = np.zeros(0, np.int64)
@@ -42,6 +44,7 @@ class OrderedLog:
                 return
             if entry.kind == _BACKFILL:
                 continue
+            self.has_decisions |= entry.kind in _DECISIONS
             encoded = encode(entry)
             self._file.write(encoded)
             self._keys.append(self.own_times.of(entry))

@@ -53,10 +53,14 @@ _PATHS: Final = msgspec.json.Decoder(PathOffsets)
 class LogReplay:
     """One program's log, applied once. Used by one thread at a time; the caller closes the file."""
 
-    def __init__(self, shard: int, program_id: str, log: OrderedLog, scorings: IO[bytes]) -> None:
+    def __init__(
+        self, shard: int, program_id: str, log: OrderedLog, scorings: IO[bytes], *, reads_scores: bool
+    ) -> None:
+        """``reads_scores``: decisions on alerts end points of entities, and their bands count; so the alerts open."""
         self._state = ShardState(shard)
         self._program = self._state.program(program_id)
-        self._program.runs_detectors, self._program.to_scorings = False, self._store
+        self._program.runs_detectors = reads_scores and log.has_decisions
+        self._program.to_scorings = self._store
         self._program.kri_history.is_over = True  # no snapshots of past days
         self._log, self._scorings = log, scorings
         self._stored = bytearray()  # the digest of the stored scoring of each transfer; zero without one

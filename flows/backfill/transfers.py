@@ -73,7 +73,7 @@ class TransferBackfill:
             arrived = (await self._owner.query(steps.program_id, ReadArrivals())).value
             steps.note(total=newest.total)
             if newest.others or arrived.needs_replay or steps.progress.replaying:
-                await self._replay(newest)
+                await self._replay(newest, reads_scores=arrived.reads_scores)
             else:
                 await self._score_stored(newest)
 
@@ -105,7 +105,7 @@ class TransferBackfill:
         await steps.add(tuple(results[last:]), done=at.done + count, changed=changed, position=position)
         self._counts.note_transfers(count, changed=len(results))
 
-    async def _replay(self, newest: NewestScorings) -> None:
+    async def _replay(self, newest: NewestScorings, *, reads_scores: bool) -> None:
         steps, run, stopping = self._steps, self._workers.run, self._workers.stopping
         if not steps.progress.replaying:
             steps.note(replaying=True, position=0, done=0, changed=0)
@@ -114,7 +114,8 @@ class TransferBackfill:
             ordered = OrderedLog(file)
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
             await run(lambda: ordered.read(history, stopping=stopping))
-            replay = LogReplay(self._log.shard_of(steps.program_id), steps.program_id, ordered, scorings)
+            shard, program_id = self._log.shard_of(steps.program_id), steps.program_id
+            replay = LogReplay(shard, program_id, ordered, scorings, reads_scores=reads_scores)
             await run(
                 lambda: replay.run(
                     stopping=stopping,

@@ -45,7 +45,8 @@ class Streamed:
         with TemporaryFile() as file, TemporaryFile() as scorings:
             log, never = OrderedLog(file), Event()
             log.read(self.entries, stopping=never)
-            replay = LogReplay(0, self.program.id, log, scorings)
+            arrived = ReadArrivals().answer(self.program)
+            replay = LogReplay(0, self.program.id, log, scorings, reads_scores=arrived.reads_scores)
             replay.run(stopping=never, progressed=lambda _: None)
             unknown, _ = replay.compare(self.rows.values(), self.program.scorecards.champion)
             assert not unknown
