@@ -35,7 +35,7 @@ def test_given_hard_and_soft_alerts_when_listed_then_no_hard_or_held_one_is_behi
 def test_given_hard_and_soft_alerts_when_opened_then_hard_ones_are_due_by_the_standard_clock(feed: LiveFeed) -> None:
     many_alerts(feed)
 
-    tiers = {}
+    tiers: dict[tuple[bool, str], set[tuple[str, timedelta]]] = {}
     for alert in feed.alerts():
         if alert["status"] == "auto_closed":
             continue
