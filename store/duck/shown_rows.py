@@ -1,4 +1,5 @@
-"""Compares the rows that the interface shows with signed records: dispositions, alerts, actions, scores of transfers.
+"""Compares the rows that the interface shows with signed records: dispositions, alerts, actions, and transfers as the
+sealed bodies of alerts quote them.
 
 Links and sealed bodies are the standard. An intact chain proves nothing about the tables beside it, and people read the
 tables.
@@ -136,17 +137,44 @@ _ALERTS: Final = f"""
 _BODIES: Final = """
     SELECT alert_id, ['body'] FROM alert_bodies WHERE tenant_id = $tenant AND sha256(body) <> sha256 ORDER BY ALL
 """
-# The score that a sealed body quotes is that of the transfer's newest version when the alert was opened.
-_SCORES: Final = """
-    SELECT transfer_id, ['score', 'score_band'] FROM (
-        SELECT b.alert_id, json_extract_string(b.body, '$.transferId') AS transfer_id,
-            {'score': CAST(json_extract_string(b.body, '$.scoreAtAlert') AS BIGINT),
-             'band': json_extract_string(b.body, '$.bandAtAlert')} AS quoted,
-            arg_max({'score': CAST(t.score AS BIGINT), 'band': t.score_band}, t."offset") AS stored
-        FROM alert_bodies b JOIN transfers t ON t.tenant_id = b.tenant_id AND t.program_id = b.program_id
-            AND t.id = json_extract_string(b.body, '$.transferId') AND t."offset" <= b."offset"
-        WHERE b.tenant_id = $tenant GROUP BY ALL
-    ) WHERE quoted.band IS NOT NULL AND stored IS DISTINCT FROM quoted ORDER BY ALL
+_FEATURE: Final = "json_extract_string(q.evidence, '$.features.{}')"
+_SAME_QUOTED: Final = {
+    "amount_cents": "t.amount_cents = CAST(json_extract_string(q.evidence, '$.amountCents') AS BIGINT)",
+    "currency": "t.currency = json_extract_string(q.evidence, '$.currency')",
+    "rail": f"t.rail = {_FEATURE.format('rail')}",
+    "direction": f"t.direction = {_FEATURE.format('direction')}",
+    "type": f"t.type IS NOT DISTINCT FROM {_FEATURE.format('type')}",
+    "account_id": "t.account_id IS NOT DISTINCT FROM json_extract_string(q.evidence, '$.accountId')",
+    # A side may have become known between this version of the transfer and an alert that was opened later.
+    "counterparty_id": "t.counterparty_id IS NOT DISTINCT FROM json_extract_string(q.evidence, '$.counterpartyId') "
+    'OR (t.counterparty_id IS NULL AND p.version < q."offset")',
+    "entity_id": "t.entity_id IS NOT DISTINCT FROM json_extract_string(q.evidence, '$.entityId') "
+    "OR (t.entity_id IS NULL AND json_extract_string(q.evidence, '$.entityId') = o.entity_id)",
+    "score": "q.band IS NULL OR t.score IS NOT DISTINCT FROM q.score",
+    "score_band": "q.band IS NULL OR t.score_band = q.band",
+}
+# A sealed body quotes its transfer as of the newest version when the alert was opened; an appeal quotes none.
+_QUOTED: Final = f"""
+    WITH q AS MATERIALIZED (
+        SELECT program_id, "offset", json_extract_string(body, '$.evidence.transferIds[0]') AS transfer_id,
+            json_extract(body, '$.evidence') AS evidence,
+            CAST(json_extract_string(body, '$.scoreAtAlert') AS BIGINT) AS score,
+            json_extract_string(body, '$.bandAtAlert') AS band
+        FROM alert_bodies WHERE tenant_id = $tenant
+            AND json_extract_string(body, '$.evidence.amountCents') IS NOT NULL AND transfer_id IS NOT NULL
+    ), places AS (
+        SELECT q.program_id, q.transfer_id, q."offset", max(v."offset") AS version
+        FROM q LEFT JOIN transfers v ON v.tenant_id = $tenant AND v.program_id = q.program_id
+            AND v.id = q.transfer_id AND v."offset" <= q."offset" GROUP BY ALL
+    ), owners AS (
+        SELECT program_id, id, entity_id FROM accounts_latest WHERE tenant_id = $tenant
+    )
+    SELECT q.transfer_id, CASE WHEN t.id IS NULL THEN ['{MISSING}'] ELSE {_differing(_SAME_QUOTED)} END AS columns
+    FROM q JOIN places p USING (program_id, transfer_id, "offset")
+    LEFT JOIN transfers t ON t.tenant_id = $tenant AND t.program_id = p.program_id AND t.id = p.transfer_id
+        AND t."offset" = p.version
+    LEFT JOIN owners o ON o.program_id = t.program_id AND o.id = t.account_id
+    WHERE len(columns) > 0 GROUP BY ALL ORDER BY ALL
 """
 # An action that is approved without a link of it needed no approval; an approved internal change is executed at once.
 _ACTIONS: Final = f"""
@@ -173,7 +201,7 @@ _CHECKS: Final = (
     ("alert_bodies", _BODIES),
     ("alerts", _STATUS),
     ("alerts", _ALERTS),
-    ("transfers", _SCORES),
+    ("transfers", _QUOTED),
     ("actions", _ACTIONS),
 )
 _COUNT: Final = """

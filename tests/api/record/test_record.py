@@ -28,7 +28,7 @@ def decided(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) ->
     made = []
     for number, decision in enumerate(DECISIONS):
         alert = an_alert(api, tenant, program, f"acht_{number}")
-        answer = decide(api, api.operator(tenant), alert["id"], decision, f"Because of № {number}.")
+        answer = decide(api, api.operator(tenant), alert["id"], decision, f"Explained by letter № {number}.")
         assert answer.status_code == 201, answer.text
         made.append(answer.json())
         api.clock.advance(60_000_000)
@@ -78,7 +78,7 @@ def test_given_decisions_when_verified_then_every_link_of_both_chains_holds(
 def test_given_one_chain_when_verified_then_it_is_told_of_beside_how_both_stand(
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
-    api.database.execute("UPDATE record_chain SET body = replace(body, 'Because', 'BECAUSE') WHERE seq >= 2")
+    api.database.execute("UPDATE record_chain SET body = replace(body, 'Explained', 'EXPLAINED') WHERE seq >= 2")
 
     both = get(api, tenant, "verify").json()
     actions = get(api, tenant, "verify", chain="actions").json()
@@ -100,7 +100,7 @@ def test_given_a_broken_chain_when_the_other_is_verified_then_the_last_outcome_i
     last = api.stores.record.verifications.by_tenant
     get(api, tenant, "verify")
     before = dict(last)
-    api.database.execute("UPDATE record_chain SET body = replace(body, 'Because', 'BECAUSE') WHERE seq >= 2")
+    api.database.execute("UPDATE record_chain SET body = replace(body, 'Explained', 'EXPLAINED') WHERE seq >= 2")
     api.clock.advance(MINUTE_US)
 
     get(api, tenant, "verify", chain="actions")
@@ -128,7 +128,21 @@ def test_given_a_broken_chain_when_the_other_is_verified_then_the_last_outcome_i
         ("UPDATE alerts SET score_at_alert = 1 WHERE id = {alert}", "alerts", "score_at_alert"),
         ("UPDATE alert_bodies SET body = body || ' ' WHERE alert_id = {alert}", "alert_bodies", "body"),
         ("DELETE FROM alert_bodies WHERE alert_id = {alert}", "alerts", "unrecorded"),
-        ("UPDATE transfers SET score = 0 WHERE id = 'acht_1'", "transfers", "score score_band"),
+        ("UPDATE transfers SET score = 0 WHERE id = 'acht_1'", "transfers", "score"),
+        ("UPDATE transfers SET score_band = 'clear' WHERE id = 'acht_1'", "transfers", "score_band"),
+        ("UPDATE transfers SET amount_cents = 9999 WHERE id = 'acht_1'", "transfers", "amount_cents"),
+        ("UPDATE transfers SET currency = 'EUR' WHERE id = 'acht_1'", "transfers", "currency"),
+        ("UPDATE transfers SET entity_id = 'enti_x' WHERE id = 'acht_1'", "transfers", "entity_id"),
+        ("UPDATE transfers SET counterparty_id = 'cpty_x' WHERE id = 'acht_1'", "transfers", "counterparty_id"),
+        ("UPDATE transfers SET counterparty_id = NULL WHERE id = 'acht_1'", "transfers", "counterparty_id"),
+        ("UPDATE transfers SET account_id = 'bacc_x' WHERE id = 'acht_1'", "transfers", "account_id"),
+        (
+            "UPDATE transfers SET rail = 'wire', direction = 'incoming' WHERE id = 'acht_1'",
+            "transfers",
+            "rail direction",
+        ),
+        ("UPDATE transfers SET type = 'DEBIT' WHERE id = 'acht_1'", "transfers", "type"),
+        ("DELETE FROM transfers WHERE id = 'acht_1'", "transfers", "missing"),
     ],
 )
 def test_given_a_shown_row_that_was_changed_when_verified_then_it_is_named_with_its_columns(
@@ -163,11 +177,11 @@ def test_given_a_body_edited_in_the_database_when_verified_then_the_first_break_
     api: RunningApp, tenant: dict[str, Any]
 ) -> None:
     line = chained(exported(api, tenant))[2]
-    api.database.execute("UPDATE record_chain SET body = replace(body, 'Because', 'BECAUSE') WHERE seq >= 2")
+    api.database.execute("UPDATE record_chain SET body = replace(body, 'Explained', 'EXPLAINED') WHERE seq >= 2")
 
     answer = get(api, tenant, "verify")
 
-    edited = json.encode(line["body"], order="sorted").replace(b"Because", b"BECAUSE")
+    edited = json.encode(line["body"], order="sorted").replace(b"Explained", b"EXPLAINED")
     assert answer.status_code == 200
     assert answer.json()["ok"] is False
     assert answer.json()["checked"] == 2
