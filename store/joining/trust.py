@@ -91,7 +91,7 @@ def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, comm
                     noun = "a decision" if entry.kind == EntryKind.DECISION else "a step of an action"
                     raise StartupError(
                         f"The log holds {noun}, at {entry.offset} of shard {shard}, that database and record do not: "
-                        "rows were deleted. Run clearhold rebuild, which makes them again."
+                        "rows were deleted. Run clearhold rebuild --data DIR, which makes them again from the log."
                     )
             after = page[-1].offset
 

@@ -160,7 +160,7 @@ def stored_heads(cursor: duckdb.DuckDBPyConnection) -> dict[ChainKey, Head]:
         if count != last + 1:
             raise StartupError(
                 f"The chain {chain} of tenant {tenant_id} is not whole: {count} links in the database, the last at "
-                f"seq {last}. Run clearhold rebuild."
+                f"seq {last}. Run clearhold rebuild --data DIR, which makes it again from the log."
             )
         heads[tenant_id, chain] = Head(last + 1, hash_)
     return heads
@@ -188,7 +188,7 @@ def compare(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head, *, l
         if row is None:
             raise StartupError(
                 f"{file.path} is ahead of the database: it holds seq {line.seq}, the database ends before. "
-                "Run clearhold rebuild."
+                "Run clearhold rebuild --data DIR, which makes it again from the log."
             )
         if line_of(row) != raw:
             raise StartupError(
