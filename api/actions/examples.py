@@ -14,7 +14,9 @@ ACTION: Final[dict[str, Any]] = {
     "targetType": "transfer",
     "targetId": "acht_2zExample0001",
     "requestedBy": "ann",
+    "requestedIdentity": "person",
     "approvedBy": None,
+    "approvedIdentity": None,
     "status": "executed",
     "change": None,
     "bankResponse": {
@@ -39,6 +41,7 @@ APPROVED_ACTION: Final[dict[str, Any]] = ACTION | {
     "targetType": "account",
     "targetId": "bacc_2zExample0001",
     "approvedBy": "bob",
+    "approvedIdentity": "person",
     "bankResponse": {
         "dryRun": True,
         "reason": "no_bank_key",

@@ -17,6 +17,7 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import list_operation
+from clearhold.api.stores import Stores
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.actions import Actions
@@ -51,10 +52,12 @@ _APPROVE: Final = _operation(
     summary="Approves an action that waits for a second person, and has it carried out. The approver of record is "
     "`approverId`, else X-Operator; an API key has to name a person. The requester's own approval, however the name is "
     "spelt, refuses the action for good: 200 with status `refused`. An action that no longer waits is answered as it "
-    "is. Changes of limits, policies and autonomy need the operator token.",
+    "is. Changes of limits, policies and autonomy need the operator token. A request under a person's token is "
+    "approved under another person's token, and so is every request once two persons of the tenant have tokens.",
     answers={200: Action},
     refusals=(
         ErrorCode.PERSON_REQUIRED,
+        ErrorCode.PERSON_TOKEN_REQUIRED,
         ErrorCode.OPERATOR_TOKEN_REQUIRED,
         ErrorCode.ACTION_NOT_FOUND,
         ErrorCode.NOT_CONFIRMED,
@@ -115,7 +118,12 @@ def action_service(resources: Resources) -> ActionService:
         alerts=Alerts(resources.stores.database),
         command_log=resources.command_log,
         executor=resources.executor,
+        has_two_persons=partial(_has_two_persons, resources.stores),
     )
+
+
+def _has_two_persons(stores: Stores, tenant_id: str) -> bool:
+    return stores.registry.tenancy.has_two_persons(tenant_id, at=stores.clock.now())
 
 
 AREA: Final = Area(

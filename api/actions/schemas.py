@@ -13,6 +13,7 @@ from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.words import about
 from clearhold.store.duck.actions import StoredAction
@@ -76,7 +77,9 @@ class Action(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     target_type: Annotated[str, about("What the action is about.")]
     target_id: str
     requested_by: Annotated[str, about("Who requested it: the person of X-Operator, or a key.")]
+    requested_identity: OperatorIdentity | None
     approved_by: Annotated[str | None, about("The second person; null without one.")]
+    approved_identity: OperatorIdentity | None
     status: Annotated[
         ActionStatus, about("requested waits for a second person; approved is under way; the others are final.")
     ]

@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
 from clearhold.api.area import ActionConcluder
-from clearhold.api.http.auth import OPERATORS_ONLY, folded_name
+from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
 from clearhold.api.http.validation import Failure, refusal
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
@@ -35,7 +35,8 @@ from clearhold.features.core.entries.actions import (
 from clearhold.features.core.entries.commands import EntryResult, OperatorKind
 from clearhold.features.core.errors import ErrorCode, FieldCode, ForbiddenError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.principal import Principal, PrincipalKind, is_key_operator
+from clearhold.features.core.principal import OperatorIdentity, Principal, PrincipalKind, is_key_operator
+from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.store.duck.actions import ActionFilter, Actions, StoredAction
@@ -48,6 +49,14 @@ _UNDER_WAY: Final = (
     "Repeat a request only with its Idempotency-Key; without it, the repeat is a second action."
 )
 
+CLAIMED_APPROVAL: Final = (
+    "A name in X-Operator is a claim. This approval needs an operator token that was issued to a person, other than "
+    "the requester."
+)
+CLAIMED_REQUEST: Final = (
+    "The requester is a claim, and persons of this tenant have operator tokens: have one of them request it, and "
+    "another approve."
+)
 MOST_WAITING: Final = 1_000
 _WAITING: Final = (ActionStatus.REQUESTED, ActionStatus.APPROVED)
 
@@ -68,8 +77,11 @@ class ActionService:
         alerts: Alerts,
         command_log: CommandLog,
         executor: ActionConcluder,
+        has_two_persons: Callable[[str], bool],
     ) -> None:
+        """``has_two_persons`` is whether two persons of a tenant have operator tokens of their names."""
         self._programs, self._actions, self._alerts = programs, actions, alerts
+        self._has_two_persons = has_two_persons
         self._commands, self._executor = command_log, executor
         self._list = ListReader(
             read_page=actions.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=place_key
@@ -131,9 +143,13 @@ class ActionService:
         row = (await self._find(principal, action_id)).row
         if is_key_operator(principal.operator):
             raise approver_needed()
-        approver = principal.operator if request.approver_id is None else folded_name(request.approver_id)
+        approver = principal.operator
+        if request.approver_id is not None:
+            approver = confirmed_name(principal, folded_name(request.approver_id), "approverId")
         if ActionType(row.type) in CHANGES_OF_OURS and principal.kind is not PrincipalKind.OPERATOR:
             raise ForbiddenError(OPERATORS_ONLY, ErrorCode.OPERATOR_TOKEN_REQUIRED)
+        if row.status == ActionStatus.REQUESTED:
+            self._check_persons(principal, row)
 
         def approval(entry_id: str, at: int) -> ApprovalEntry:
             return ApprovalEntry(
@@ -142,6 +158,7 @@ class ActionService:
                 approver=approver,
                 operator=principal.operator,
                 principal_id=principal.id,
+                identity=principal.identity,
                 at=at,
             )
 
@@ -196,6 +213,7 @@ class ActionService:
                 operator=principal.operator,
                 operator_kind=OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON,
                 principal_id=principal.id,
+                identity=principal.identity,
                 change=known,
                 at=at,
             )
@@ -222,6 +240,19 @@ class ActionService:
         if stored.row.status == ActionStatus.APPROVED:
             raise UnavailableError(_UNDER_WAY.format(action_id=action_id), ErrorCode.NOT_CONFIRMED)
         return self._marked([stored])[0]
+
+    def _check_persons(self, principal: Principal, row: ActionRow) -> None:
+        """Refuse an approval that proves too little: a claim after a person's own token, and any claim of a person in
+        a tenant of which two persons have tokens. Each could be the same person under another name.
+        """
+        proves = principal.identity is OperatorIdentity.PERSON
+        if row.requested_identity == OperatorIdentity.PERSON and not proves:
+            raise ForbiddenError(CLAIMED_APPROVAL, ErrorCode.PERSON_TOKEN_REQUIRED)
+        if self._has_two_persons(principal.tenant_id):
+            if not proves:
+                raise ForbiddenError(CLAIMED_APPROVAL, ErrorCode.PERSON_TOKEN_REQUIRED)
+            if row.requested_identity == OperatorIdentity.CLAIMED:
+                raise ForbiddenError(CLAIMED_REQUEST, ErrorCode.PERSON_TOKEN_REQUIRED)
 
     async def _find(self, principal: Principal, action_id: str) -> StoredAction:
         stored = await to_thread.run_sync(self._actions.find, principal, action_id.lower())

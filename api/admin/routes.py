@@ -24,6 +24,7 @@ from clearhold.api.admin.schemas import (
     program_rules,
 )
 from clearhold.api.admin.service import AdminService
+from clearhold.api.admin.token_routes import TOKEN_ROUTES
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of
@@ -201,7 +202,8 @@ async def rotate_ingest_secret(
 
 
 def _admin(resources: Resources) -> AdminService:
-    return AdminService(resources.stores.registry, resources.stores.credentials, resources.command_log)
+    stores = resources.stores
+    return AdminService(stores.registry, stores.credentials, resources.command_log, stores.clock)
 
 
 AREA: Final = Area(
@@ -215,6 +217,7 @@ AREA: Final = Area(
         change_program,
         set_account_owner,
         rotate_ingest_secret,
+        *TOKEN_ROUTES,
     ),
     provide={"admin": _admin},
 )

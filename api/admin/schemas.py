@@ -10,23 +10,30 @@ from msgspec.structs import force_setattr
 
 from clearhold.api.http.fields import (
     LIST_LIMIT,
+    MOMENT,
+    RULE_OF_PATTERN,
     BankId,
     BankKeyText,
     BankSecretText,
     CentsText,
     CountryCode,
     HeaderName,
+    Moment,
     Name,
+    PersonName,
     Slug,
 )
 from clearhold.api.http.meant import country_failures
 from clearhold.api.http.validation import Failure
+from clearhold.api.lists.lists import instant_in
 from clearhold.features.core.countries import read_countries
 from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import SIGNATURE_HEADER, Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail
-from clearhold.features.core.words import about
+from clearhold.features.core.words import about, minted
 from clearhold.store.control.entries import Tenant
+from clearhold.store.control.person_tokens import PersonToken
 
 Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
 Countries = Annotated[tuple[CountryCode, ...], msgspec.Meta(max_length=LIST_LIMIT)]
@@ -135,6 +142,30 @@ class NewIngestSecret(Rotation, frozen=True, kw_only=True, rename="camel", forbi
         return "NewIngestSecret()"
 
 
+class NewPersonToken(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``name`` is the person's X-Operator, ``expiresAt`` is within a year."""
+
+    name: Annotated[PersonName, about("The person's name on the record, as X-Operator would have it.")]
+    expires_at: Annotated[Moment, about("Until when it is valid: in the future, and at most 366 days ahead.")]
+
+
+class OperatorToken(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An operator token that was issued to a person. A revoked or expired one stays listed."""
+
+    id: Annotated[str, minted("token")]
+    tenant_id: str
+    name: Annotated[str, about("The person's name on the record.")]
+    prefix: Annotated[str, about("The first 12 characters of the token, to know it by.")]
+    created_at: str
+    created_by: Annotated[str, about("The platform admin's X-Operator.")]
+    expires_at: Annotated[str, about("Until when it is valid.")]
+    revoked_at: Annotated[str | None, about("When it was revoked; null when it was not.")]
+
+
+class OperatorTokenCreated(OperatorToken, frozen=True, kw_only=True, rename="camel"):
+    token: Annotated[str | None, about("The token, shown this once; null in the answer to a repeat.")]
+
+
 class NewBankKey(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """A tenant's key to the bank's API."""
 
@@ -177,6 +208,26 @@ class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
         str | None,
         about("The new ingest secret, shown this once; null in the answer to a repeat, and where the bank made it."),
     ]
+
+
+def expiry_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:
+    expires_at = plain.get("expiresAt")
+    if isinstance(expires_at, str) and instant_in(expires_at) is None:
+        yield Failure("expiresAt", RULE_OF_PATTERN[MOMENT])
+
+
+def to_operator_token(token: PersonToken) -> OperatorToken:
+    entry = token.entry
+    return OperatorToken(
+        id=entry.id,
+        tenant_id=token.tenant_id,
+        name=entry.name,
+        prefix=entry.prefix,
+        created_at=entry.created_at,
+        created_by=entry.created_by,
+        expires_at=format_instant(entry.expires_at),
+        revoked_at=token.revoked_at,
+    )
 
 
 def is_test_key(plain: Mapping[str, Any]) -> Iterable[Failure]:

@@ -1,5 +1,7 @@
 """The platform's administration: tenants, programs with their accounts' owners, and their tokens and secrets."""
 
+from typing import Final
+
 import structlog
 from msgspec import UNSET, structs
 
@@ -8,33 +10,45 @@ from clearhold.api.admin.schemas import (
     NewBankKey,
     NewIngestSecret,
     NewOwner,
+    NewPersonToken,
     NewProgram,
     NewSecret,
     NewTenant,
     NewToken,
+    OperatorToken,
+    OperatorTokenCreated,
     ProgramChange,
     ProgramCreated,
     Rotation,
     TenantCreated,
+    to_operator_token,
 )
+from clearhold.api.http.auth import folded_name
 from clearhold.api.http.fields import ID_LIMIT
+from clearhold.api.lists.lists import instant_in
 from clearhold.api.log.commands import CommandLog
 from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
-from clearhold.features.core.instants import format_instant
+from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
+from clearhold.store.clock import Clock
 from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.registry import UNKNOWN_ANYWHERE, Registry
+
+LONGEST_TOKEN_DAYS: Final = 366
 
 log = structlog.get_logger()
 
 
 class AdminService:
-    def __init__(self, registry: Registry, credentials: CredentialRegistry, command_log: CommandLog) -> None:
+    def __init__(
+        self, registry: Registry, credentials: CredentialRegistry, command_log: CommandLog, clock: Clock
+    ) -> None:
         self._registry, self._credentials, self._commands = registry, credentials, command_log
+        self._clock = clock
 
     def tenants(self) -> tuple[Tenant, ...]:
         return self._registry.tenancy.tenants.list_all()
@@ -94,6 +108,34 @@ class AdminService:
         )
         log.info("operator_token_rotated", tenant_id=tenant_id, operator=principal.operator)
         return NewToken(token=token)
+
+    async def issue_person_token(
+        self, principal: Principal, tenant_id: str, request: NewPersonToken, effect_id: str | None
+    ) -> OperatorTokenCreated:
+        expires_at, now = instant_in(request.expires_at), self._clock.now()
+        assert expires_at is not None, "the body's rules were held"
+        if not now < expires_at <= now + LONGEST_TOKEN_DAYS * DAY_US:
+            rule = f"must be in the future, and at most {LONGEST_TOKEN_DAYS} days ahead"
+            raise invalid("expiresAt", rule, FieldCode.TOO_LARGE if expires_at > now else FieldCode.TOO_SMALL)
+        token, secret = await self._credentials.issue_person_token(
+            tenant_id,
+            name=folded_name(request.name),
+            expires_at=expires_at,
+            operator=principal.operator,
+            effect_id=effect_id,
+        )
+        log.info("operator_token_issued", token_id=token.entry.id, tenant_id=tenant_id, operator=principal.operator)
+        return OperatorTokenCreated(**structs.asdict(to_operator_token(token)), token=secret)
+
+    def person_tokens(self, tenant_id: str) -> tuple[OperatorToken, ...]:
+        tenant_id = tenant_id.lower()
+        self._registry.require_tenant(tenant_id)
+        return tuple(map(to_operator_token, self._registry.tenancy.person_tokens.of_tenant(tenant_id)))
+
+    async def revoke_person_token(self, principal: Principal, tenant_id: str, token_id: str) -> OperatorToken:
+        token = await self._credentials.revoke_person_token(tenant_id, token_id, operator=principal.operator)
+        log.info("operator_token_revoked", token_id=token.entry.id, tenant_id=tenant_id, operator=principal.operator)
+        return to_operator_token(token)
 
     async def set_bank_key(
         self, principal: Principal, tenant_id: str, request: NewBankKey, effect_id: str | None

@@ -59,6 +59,7 @@ class DecisionService:
                 decision=request.decision,
                 narrative=request.narrative,
                 operator=principal.operator,
+                identity=principal.identity,
                 operator_kind=kind,
                 at=at,
                 principal_id=principal.id,

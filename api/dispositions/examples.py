@@ -11,6 +11,7 @@ DISPOSITION: Final[dict[str, Any]] = {
     "tenantId": TENANT_ID,
     "alertId": ALERT_ID,
     "decidedBy": "operator:ann",
+    "identity": "person",
     "decision": "close",
     "narrative": "Three payments of one semi-monthly run to known counterparties.",
     "narrativeModel": None,

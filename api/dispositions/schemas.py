@@ -9,6 +9,7 @@ from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment,
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.entries.commands import DecisionWarning
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.core.words import about, minted
@@ -41,6 +42,7 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tenant_id: str
     alert_id: str
     decided_by: str
+    identity: OperatorIdentity | None
     decision: Annotated[AlertDecision, about("What was decided.")]
     narrative: str
     narrative_model: str | None

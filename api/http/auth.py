@@ -1,7 +1,8 @@
 """The caller: a bearer token proves a tenant or the platform, X-Operator names the person.
 
-X-Operator is asserted by the bank and not authenticated here. It is ASCII, because look-alike letters would defeat the
-two-person rule, and it must not have the form of another kind of actor.
+Under the tenant's shared token and under API keys X-Operator is a claim of the bank; under an operator token that was
+issued to a person it is that person, and any other name is refused. It is ASCII, because look-alike letters would
+defeat the two-person rule, and it must not have the form of another kind of actor.
 
 Errors  UnauthorizedError, which says whether the bearer is missing, unknown, revoked, replaced or of another kind;
         ForbiddenError for an operation that a known caller may not use; InvalidRequestError for X-Operator
@@ -16,6 +17,7 @@ import msgspec
 from clearhold.api.http.envelope import header_values
 from clearhold.api.http.fields import is_uuid
 from clearhold.api.http.operation import Access, Operation
+from clearhold.features.core.entries.actions import same_person
 from clearhold.features.core.errors import (
     ErrorCode,
     FieldCode,
@@ -37,6 +39,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.keys import StoredKey
+from clearhold.store.control.person_tokens import PersonToken
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.keys.secrets import token_digest
 
@@ -55,6 +58,9 @@ KEY_BEARER_FOR_OWNER: Final = (
     "The bearer token is an API key. This route takes the operator token of the tenant that owns the program."
 )
 REVOKED_BEARER: Final = "The bearer token is an API key that was revoked. POST /api/keys creates another."
+EXPIRED_BEARER: Final = "The bearer token was issued to a person and has expired."
+REVOKED_TOKEN: Final = "The bearer token was issued to a person and was revoked."  # noqa: S105 - a sentence
+ANOTHER_PERSON: Final = "The bearer token was issued to another person than {header} names."
 REPLACED_BEARER: Final = "The bearer token is an operator token that was replaced by a newer one."
 NOT_OWNED: Final = "The bearer token's tenant has no such program."
 OTHER_TENANT: Final = "The bearer token does not belong to the tenant that the parameter tenant names."
@@ -114,19 +120,45 @@ class Authenticator:
         if tenancy.keys.of_secret(token) is not None:
             sentence = KEY_BEARER_FOR_ADMIN if access is Access.ADMIN else KEY_BEARER_FOR_OWNER
             return UnauthorizedError(sentence, ErrorCode.TOKEN_OF_ANOTHER_KIND)
+        return self._ended(token) or UnauthorizedError(UNKNOWN_BEARER, ErrorCode.TOKEN_UNKNOWN)
+
+    def _ended(self, token: str) -> UnauthorizedError | None:
+        """The reason why a token that this service made opens nothing any more."""
+        tenancy, issued = self._tenancy, self._tenancy.person_tokens.of_secret(token)
+        if issued is not None and issued.revoked_at is None:
+            return UnauthorizedError(EXPIRED_BEARER, ErrorCode.TOKEN_EXPIRED)
+        if issued is not None:
+            return UnauthorizedError(REVOKED_TOKEN, ErrorCode.TOKEN_REVOKED)
         if tenancy.keys.is_revoked(token):
             return UnauthorizedError(REVOKED_BEARER, ErrorCode.KEY_REVOKED)
         if tenancy.operator_tokens.is_replaced(token):
             return UnauthorizedError(REPLACED_BEARER, ErrorCode.TOKEN_REPLACED)
-        return UnauthorizedError(UNKNOWN_BEARER, ErrorCode.TOKEN_UNKNOWN)
+        return None
 
     def _operator(self, token: str) -> Principal | None:
         if token.startswith(_KEY_PREFIXES):
             return None
-        tenant = self._tenancy.tenant_of_token(token, at=self._clock.now())
+        now = self._clock.now()
+        issued = self._tenancy.person_tokens.of_secret(token)
+        if issued is not None:
+            return self._person(issued) if issued.is_valid(now) else None
+        tenant = self._tenancy.tenant_of_token(token, at=now)
         if tenant is None:
             return None
         return Principal(kind=PrincipalKind.OPERATOR, id=OPERATOR_ID, tenant_id=tenant.id, tenant=tenant.slug)
+
+    def _person(self, issued: PersonToken) -> Principal | None:
+        tenant = self._tenancy.tenants.find(issued.tenant_id)
+        if tenant is None:
+            return None
+        return Principal(
+            kind=PrincipalKind.OPERATOR,
+            id=issued.entry.id,
+            tenant_id=tenant.id,
+            tenant=tenant.slug,
+            operator=issued.entry.name,
+            has_own_token=True,
+        )
 
     def _key(self, token: str) -> Principal | None:
         key = self._tenancy.keys.of_secret(token)
@@ -185,10 +217,13 @@ class Authenticator:
 
 
 def operator_of(scope: Any, principal: Principal) -> str:
-    """The X-Operator header, trimmed and with runs of spaces folded. A key without one is its own operator."""
+    """The X-Operator header, trimmed and with runs of spaces folded. A key without one is its own operator.
+
+    Under a person's token it is that person, whose name it may leave out.
+    """
     sent = header_values(scope, b"x-operator")
     if not sent:
-        if principal.kind is PrincipalKind.KEY:
+        if principal.operator:
             return principal.operator
         raise _bad_operator("is required: it names who is acting.", FieldCode.REQUIRED, ErrorCode.OPERATOR_REQUIRED)
     if len(sent) > 1:
@@ -204,7 +239,16 @@ def operator_of(scope: Any, principal: Principal) -> str:
         raise _bad_operator("must not be blank.", FieldCode.TOO_SHORT)
     if name.casefold().startswith(FORBIDDEN_PREFIXES):
         raise _bad_operator("must not start with " + ", ".join(FORBIDDEN_PREFIXES) + ".", FieldCode.MALFORMED)
-    return name
+    return confirmed_name(principal, name, "X-Operator")
+
+
+def confirmed_name(principal: Principal, name: str, place: str) -> str:
+    """A person's name for the record: under a person's own token only that name."""
+    if not principal.has_own_token:
+        return name
+    if not same_person(name, principal.operator):
+        raise ForbiddenError(ANOTHER_PERSON.format(header=place), ErrorCode.OPERATOR_MISMATCH)
+    return principal.operator
 
 
 def folded_name(name: str) -> str:

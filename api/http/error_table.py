@@ -68,6 +68,12 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         "The token is valid, but this route needs another kind.",
         "`error` names the kind: the admin token for `/api/admin/*`, else an operator token or an API key.",
     ),
+    ErrorCode.TOKEN_EXPIRED: ErrorEntry(
+        401, "The person's operator token has expired.", "The platform admin issues another."
+    ),
+    ErrorCode.TOKEN_REVOKED: ErrorEntry(
+        401, "The person's operator token was revoked.", "The platform admin issues another, if the person may act."
+    ),
     ErrorCode.KEY_REVOKED: ErrorEntry(401, "The API key was revoked.", "Create another with `POST /api/keys`."),
     ErrorCode.TENANT_MISMATCH: ErrorEntry(
         401, "The parameter `tenant` names another tenant than the token's.", "Leave it out, or correct it."
@@ -85,6 +91,16 @@ _REQUEST_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.OPERATOR_TOKEN_REQUIRED: ErrorEntry(
         403, "An API key calls a route for people.", "Use the tenant's operator token with X-Operator."
+    ),
+    ErrorCode.OPERATOR_MISMATCH: ErrorEntry(
+        403,
+        "The operator token was issued to a person, and X-Operator or approverId names another.",
+        "Leave X-Operator out, or send the name of the token; each person uses their token.",
+    ),
+    ErrorCode.PERSON_TOKEN_REQUIRED: ErrorEntry(
+        403,
+        "The approval must prove its person, and the request may have to as well: a name in X-Operator is a claim.",
+        "Approve with an operator token that was issued to another person than the requester.",
     ),
     ErrorCode.TENANT_WIDE_REQUIRED: ErrorEntry(
         403,

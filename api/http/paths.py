@@ -17,10 +17,9 @@ def split_as_sent(app: ASGIApp) -> ASGIApp:
     """The application, with the path of each request as its segments were sent."""
 
     async def handle(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            raw = scope["raw_path"].partition(b"?")[0]
-            if b"%" in raw or b"//" in raw:
-                scope["path"] = _routed(raw)
+        raw = scope["raw_path"].partition(b"?")[0]
+        if b"%" in raw or b"//" in raw:
+            scope["path"] = _routed(raw)
         await app(scope, receive, send)
 
     return handle

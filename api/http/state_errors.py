@@ -66,6 +66,11 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
         404, "The tenant has no such scorecard.", "`GET /api/scorecards` lists them."
     ),
     ErrorCode.KEY_NOT_FOUND: ErrorEntry(404, "The tenant has no such API key.", "`GET /api/keys` lists them."),
+    ErrorCode.TOKEN_NOT_FOUND: ErrorEntry(
+        404,
+        "The tenant has issued no such token to a person.",
+        "`GET /api/admin/tenants/{tenantId}/operator-tokens` lists them.",
+    ),
     ErrorCode.SIGNING_KEY_NOT_FOUND: ErrorEntry(
         404, "No signing key has this kid.", "`GET /api/admin/signing-keys` lists them."
     ),
@@ -80,7 +85,7 @@ STATE_ERRORS: Final[Mapping[ErrorCode, ErrorEntry]] = {
     ),
     ErrorCode.SLUG_TAKEN: ErrorEntry(409, "Another tenant, or program of the tenant, has the slug.", "Choose another."),
     ErrorCode.TOO_MANY_KEYS: ErrorEntry(
-        409, "The tenant has reached its limit of API keys.", "Revoke one with `DELETE /api/keys/{keyId}`."
+        409, "The tenant has reached its limit of API keys, or of persons' tokens.", "Revoke one that is not used."
     ),
     ErrorCode.TOO_MANY_WEBHOOKS: ErrorEntry(
         409,

@@ -115,6 +115,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "actionId": "The action's id.",
     "actorId": "The bank's id of the actor.",
     "actorType": "What the actor is: entity, counterparty or agent.",
+    "tokenId": "The token's id.",
     "tenantId": "The tenant's id.",
     "alertId": "The alert's id.",
     "dispositionId": "The disposition's id.",

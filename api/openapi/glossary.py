@@ -7,6 +7,10 @@ described beside its field (``features/core/words.py``). A test holds that every
 from collections.abc import Mapping
 from typing import Final
 
+_IDENTITY: Final = (
+    "claimed: X-Operator states the name, under a token or key of several; person: the token was issued to this "
+    "person; null: no person."
+)
 PROPERTIES: Final[Mapping[str, str]] = {
     "volumeCents": "US cents of the transfers that moved money, as a string of digits; returned ones moved.",
     "profiles": "Profiles of wallets read, each counted once.",
@@ -94,6 +98,9 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "narrativeModel": "Model that wrote the draft; null for a template or a person.",
     "recommendation": "What the draft recommends.",
     "decidedBy": "Who decided: the person of X-Operator, a key, or the policy.",
+    "identity": _IDENTITY,
+    "requestedIdentity": f"Of requestedBy: {_IDENTITY}",
+    "approvedIdentity": f"Of approvedBy: {_IDENTITY}",
     "overturnsDraft": "Whether it differs from the draft's recommendation; null without a draft.",
     "prevHash": "Hash of the link before; null for the first.",
     "hash": "sha256 over prevHash and the canonical body, in hex.",

@@ -41,5 +41,6 @@ def decide_or_request(program: ProgramState, entry: DecisionEntry, position: Ent
         principal_id=entry.principal_id,
         change=change,
         at=entry.at,
+        identity=entry.identity,
     )
     request(program, action, position, emit)

@@ -49,9 +49,9 @@ def release_cleared(
 ) -> tuple[str, ...]:
     """Release the alerts that the executed action clears, each with a disposition; their ids."""
     released = tuple(_released_by(program, action))
-    signer = action.requested_by
+    signer, identity = action.requested_by, action.requested_identity
     if is_key_operator(signer) and action.approved_by is not None:
-        signer = action.approved_by
+        signer, identity = action.approved_by, action.approved_identity
     narrative = _NARRATIVE.format(
         action_id=action.id,
         transfer_id=action.target_id,
@@ -67,6 +67,7 @@ def release_cleared(
             operator=signer,
             operator_kind=OperatorKind.KEY if is_key_operator(signer) else OperatorKind.PERSON,
             at=at,
+            identity=identity,
         )
         sign(program, alert, decision, position, emit, action_id=action.id)
     return tuple(alert.id for alert in released)

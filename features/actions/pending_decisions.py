@@ -46,6 +46,7 @@ def apply(program: ProgramState, action: ActionState, position: EntryPosition, e
         operator=action.requested_by,
         operator_kind=OperatorKind.PERSON,
         at=position.appended_at,
+        identity=action.requested_identity,
     )
     if alert is None or result_of(program, alert, entry, position) is not EntryResult.MADE:
         return _NOT_ALLOWED

@@ -9,6 +9,7 @@ from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.ids import derived_id
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.state.action_book import ActionState
@@ -23,6 +24,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     sent_by: str
     principal_id: str
     at: int
+    identity: OperatorIdentity | None = None
     bank_response: dict[str, Any] | None = None
     error: str | None = None
     released_alert_ids: tuple[str, ...] = ()
@@ -47,6 +49,7 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     actor: str
     sent_by: str
     principal_id: str
+    identity: OperatorIdentity | None
     change: Any
     bank_response_sha256: str | None
     error: str | None
@@ -84,6 +87,8 @@ def action_row(
         created_at=action.created_at,
         updated_at=position.appended_at,
         released_alert_ids=canonical(released).decode() if released else None,
+        requested_identity=action.requested_identity,
+        approved_identity=action.approved_identity,
     )
 
 
@@ -112,6 +117,7 @@ def link_of_transition(
         actor=step.actor,
         sent_by=step.sent_by,
         principal_id=step.principal_id,
+        identity=step.identity,
         change=action.change,
         bank_response_sha256=None if response is None else digest_of(canonical(response)),
         error=step.error,

@@ -52,6 +52,7 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
             target_type=entry.target_type,
             target_id=entry.target_id,
             requested_by=entry.operator,
+            requested_identity=entry.identity,
             approved_by=None,
             status=ActionStatus.REQUESTED,
             change=entry.change if change is None else change.recorded(program, entry, position),
@@ -79,11 +80,13 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
     is_own = same_person(entry.approver, action.requested_by)
     action.status = ActionStatus.REFUSED if is_own else ActionStatus.APPROVED
     action.approved_by = None if is_own else entry.approver
+    action.approved_identity = None if is_own else entry.identity
     step = Transition(
         status=action.status,
         actor=entry.approver,
         sent_by=entry.operator,
         principal_id=entry.principal_id,
+        identity=entry.identity,
         at=at,
         error=OWN_APPROVAL if is_own else None,
     )
@@ -155,7 +158,12 @@ def _outcome(action: ActionState, *, at: int, bank_response: dict[str, Any] | No
 
 def _step(entry: ActionEntry, status: ActionStatus, at: int) -> Transition:
     return Transition(
-        status=status, actor=entry.operator, sent_by=entry.operator, principal_id=entry.principal_id, at=at
+        status=status,
+        actor=entry.operator,
+        sent_by=entry.operator,
+        principal_id=entry.principal_id,
+        identity=entry.identity,
+        at=at,
     )
 
 

@@ -11,6 +11,7 @@ from clearhold.features.core.entries.commands import DecisionWarning, EntryResul
 from clearhold.features.core.ids import ALERT_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import (
     AlertBodyRow,
     AlertRow,
@@ -70,6 +71,7 @@ class DispositionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     confidence: float | None
     policy_version: str
     overturns_draft: bool | None
+    identity: OperatorIdentity | None
     created_at: str
     alert_sha256: str
     policy_sha256: str
@@ -201,6 +203,7 @@ class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
     at: int
     action_id: str | None = None
     warnings: tuple[DecisionWarning, ...] = ()
+    identity: OperatorIdentity | None = None
 
 
 def disposition_rows(
@@ -227,6 +230,7 @@ def disposition_rows(
         created_at=signed.at,
         action_id=signed.action_id,
         warnings=canonical(signed.warnings).decode() if signed.warnings else None,
+        identity=signed.identity,
     )
     fact = ChainFactRow(
         tenant_id=program.tenant_id,
@@ -255,6 +259,7 @@ def _disposition_body(program: ProgramState, alert: AlertState, signed: SignedDe
             confidence=None,
             policy_version=signed.policy_version,
             overturns_draft=signed.overturns_draft,
+            identity=signed.identity,
             created_at=format_instant(signed.at),
             alert_sha256=alert.alert_sha256,
             policy_sha256=signed.policy_sha256,

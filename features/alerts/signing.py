@@ -62,6 +62,7 @@ def sign(
         at=at,
         action_id=action_id,
         warnings=warnings_of(program, alert, entry.decision),
+        identity=entry.identity,
     )
     _tally(program, alert, entry, signed)
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)

@@ -32,6 +32,8 @@ class ErrorCode(StrEnum):
     TOKEN_UNKNOWN = "token_unknown"  # noqa: S105 - as above
     TOKEN_REPLACED = "token_replaced"  # noqa: S105 - as above
     TOKEN_OF_ANOTHER_KIND = "token_of_another_kind"  # noqa: S105 - as above
+    TOKEN_EXPIRED = "token_expired"  # noqa: S105 - as above
+    TOKEN_REVOKED = "token_revoked"  # noqa: S105 - as above
     KEY_REVOKED = "key_revoked"
     TENANT_MISMATCH = "tenant_mismatch"
     PROGRAM_NOT_OWNED = "program_not_owned"
@@ -39,6 +41,8 @@ class ErrorCode(StrEnum):
 
     SCOPE_MISSING = "scope_missing"
     OPERATOR_TOKEN_REQUIRED = "operator_token_required"  # noqa: S105 - as above
+    OPERATOR_MISMATCH = "operator_mismatch"
+    PERSON_TOKEN_REQUIRED = "person_token_required"  # noqa: S105 - as above
     TENANT_WIDE_REQUIRED = "tenant_wide_required"
     TEST_KEY_REQUIRED = "test_key_required"
     PROGRAM_OUT_OF_REACH = "program_out_of_reach"
@@ -62,6 +66,7 @@ class ErrorCode(StrEnum):
     RULE_NOT_FOUND = "rule_not_found"
     SCORECARD_NOT_FOUND = "scorecard_not_found"
     KEY_NOT_FOUND = "key_not_found"
+    TOKEN_NOT_FOUND = "token_not_found"  # noqa: S105 - as above
     SIGNING_KEY_NOT_FOUND = "signing_key_not_found"
     WEBHOOK_NOT_FOUND = "webhook_not_found"
     DELIVERY_NOT_FOUND = "delivery_not_found"

@@ -25,6 +25,13 @@ class PrincipalKind(StrEnum):
     ADMIN = "admin"  # the platform itself, which has no tenant
 
 
+class OperatorIdentity(StrEnum):
+    """How the name of a person on the record is known."""
+
+    CLAIMED = "claimed"  # the caller stated it, under a token or key that several may have
+    PERSON = "person"  # the token was issued to this person
+
+
 class KeyMode(StrEnum):
     TEST = "test"  # simulated programs and the sandbox only
     LIVE = "live"  # bank-sourced programs only
@@ -62,10 +69,18 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tenant_id: str
     tenant: str
     operator: str = ""
+    has_own_token: bool = False  # ``operator`` is the person to whom the token was issued
     mode: KeyMode | None = None
     program_ids: frozenset[str] | None = None
     tenant_wide: bool = True
     scopes: frozenset[KeyScope] = frozenset()
+
+    @property
+    def identity(self) -> OperatorIdentity | None:
+        """How its operator's name is known; None for a key that names no person."""
+        if is_key_operator(self.operator):
+            return None
+        return OperatorIdentity.PERSON if self.has_own_token else OperatorIdentity.CLAIMED
 
     def reaches(self, program_id: str) -> bool:
         return self.program_ids is None or program_id in self.program_ids

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from clearhold.features.core.entries.actions import FINAL, ActionStatus, ActionType
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.windows.id_index import IdIndex, key_of
 
 
@@ -27,6 +28,8 @@ class ActionState(msgspec.Struct, kw_only=True):
     status: ActionStatus
     change: dict[str, Any] | None
     created_at: int
+    requested_identity: OperatorIdentity | None = None
+    approved_identity: OperatorIdentity | None = None
 
 
 class ActionBook:

@@ -1,4 +1,5 @@
-"""Issues, replaces and revokes credentials: operator tokens, ingest secrets, API keys, and keys to the bank's API.
+"""Issues, replaces and revokes credentials: operator tokens, also of persons, ingest secrets, API keys, and keys to
+the bank's API.
 
 A secret of which only a digest is stored is returned once: a request whose effect is in the log gets None for it.
 
@@ -20,10 +21,13 @@ from clearhold.store.control.entries import (
     BankKeyEntry,
     BankKeyRemovedEntry,
     ControlKind,
+    PersonTokenEntry,
+    PersonTokenRevokedEntry,
     SecretEntry,
     TokenEntry,
 )
 from clearhold.store.control.keys import StoredKey
+from clearhold.store.control.person_tokens import PersonToken
 from clearhold.store.control.programs import UNKNOWN_PROGRAM
 from clearhold.store.control.registry import INGEST_SECRET_PREFIX, OPERATOR_TOKEN_PREFIX, Registry
 from clearhold.store.ids import IdFactory, new_token
@@ -34,6 +38,11 @@ KEY_PREFIX_LENGTH: Final = 12  # characters of an API key's secret that the key 
 MOST_KEYS: Final = 100
 """The most API keys of a tenant that are not revoked: each one has separate rate limits."""
 
+MOST_PERSON_TOKENS: Final = 1_000
+"""The most valid tokens of a tenant's persons."""
+
+TOO_MANY_TOKENS: Final = f"A tenant has at most {MOST_PERSON_TOKENS:,} valid tokens of persons. Revoke one first."
+UNKNOWN_TOKEN: Final = "Unknown token of a person on this tenant."  # noqa: S105 - a sentence
 TOO_MANY_KEYS: Final = f"A tenant has at most {MOST_KEYS} API keys that are not revoked. Revoke one first."
 UNKNOWN_KEY: Final = "Unknown API key on this tenant."
 
@@ -63,6 +72,47 @@ class CredentialRegistry:
                 effect_id=effect_id,
             )
             await self._registry.write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
+            return token
+
+    async def issue_person_token(
+        self, tenant_id: str, *, name: str, expires_at: int, operator: str, effect_id: str | None = None
+    ) -> tuple[PersonToken, str | None]:
+        """A token for one person, and its secret, which is stored only as a digest."""
+        tenant_id = tenant_id.lower()
+        async with self._registry.writing:
+            self._registry.require_tenant(tenant_id)
+            known = None if effect_id is None else self._tenancy.person_tokens.find(tenant_id, effect_id)
+            if known is not None:
+                return known, None
+            now = self._clock.now()
+            if len(self._tenancy.person_tokens.valid_of_tenant(tenant_id, at=now)) >= MOST_PERSON_TOKENS:
+                raise ConflictError(TOO_MANY_TOKENS, ErrorCode.TOO_MANY_KEYS)
+            secret = new_token(OPERATOR_TOKEN_PREFIX)
+            entry = PersonTokenEntry(
+                id=effect_id or self._new_id(),
+                name=name,
+                prefix=secret[:KEY_PREFIX_LENGTH],
+                created_at=format_instant(now),
+                created_by=operator,
+                expires_at=expires_at,
+                token_sha256=token_digest(secret),
+            )
+            await self._registry.write(tenant_id, ControlKind.PERSON_TOKEN, entry)
+            return PersonToken(tenant_id=tenant_id, entry=entry), secret
+
+    async def revoke_person_token(self, tenant_id: str, token_id: str, *, operator: str) -> PersonToken:
+        """The token, revoked now unless it was before."""
+        tenant_id = tenant_id.lower()
+        async with self._registry.writing:
+            self._registry.require_tenant(tenant_id)
+            token = self._tenancy.person_tokens.find(tenant_id, token_id.lower())
+            if token is None:
+                raise NotFoundError(UNKNOWN_TOKEN, ErrorCode.TOKEN_NOT_FOUND)
+            if token.revoked_at is None:
+                revoked_at = format_instant(self._clock.now())
+                entry = PersonTokenRevokedEntry(token_id=token.entry.id, revoked_at=revoked_at, revoked_by=operator)
+                await self._registry.write(tenant_id, ControlKind.PERSON_TOKEN_REVOKED, entry)
+                token = msgspec.structs.replace(token, revoked_at=revoked_at)
             return token
 
     async def rotate_ingest_secret(

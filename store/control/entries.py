@@ -21,6 +21,8 @@ class ControlKind(StrEnum):
     PROGRAM = "program"
     PROGRAM_CHANGED = "program_changed"
     OPERATOR_TOKEN = "operator_token"  # noqa: S105 - the name of an entry, not a token
+    PERSON_TOKEN = "person_token"  # noqa: S105 - as above
+    PERSON_TOKEN_REVOKED = "person_token_revoked"  # noqa: S105 - as above
     INGEST_SECRET = "ingest_secret"  # noqa: S105 - as above
     API_KEY = "api_key"
     API_KEY_REVOKED = "api_key_revoked"
@@ -80,6 +82,24 @@ class TokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     replaced_sha256: str
     others_until: int
     effect_id: str | None = None
+
+
+class PersonTokenEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An operator token as issued to one person, whose name is on the record; valid until ``expires_at``."""
+
+    id: str
+    name: str
+    prefix: str
+    created_at: str
+    created_by: str
+    expires_at: int
+    token_sha256: str
+
+
+class PersonTokenRevokedEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    token_id: str
+    revoked_at: str
+    revoked_by: str
 
 
 class SecretEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -23,6 +23,8 @@ from clearhold.store.control.entries import (
     ControlEntry,
     ControlKind,
     Effect,
+    PersonTokenEntry,
+    PersonTokenRevokedEntry,
     PolicyActivatedEntry,
     PolicyCreatedEntry,
     ProgramEntry,
@@ -37,6 +39,7 @@ from clearhold.store.control.entries import (
     WebhookSecretEntry,
 )
 from clearhold.store.control.keys import ApiKeys
+from clearhold.store.control.person_tokens import PersonTokens
 from clearhold.store.control.policies import Policies
 from clearhold.store.control.programs import Programs
 from clearhold.store.control.rules import Rules
@@ -67,6 +70,7 @@ class Tenancy:
         self.tenants = Tenants()
         self.programs = Programs()
         self.operator_tokens = OperatorTokens()
+        self.person_tokens = PersonTokens()
         self.ingest_targets = IngestTargets(box=box, shards=shards)
         self.keys = ApiKeys()
         self.bank_keys = BankKeys(box=box)
@@ -81,6 +85,8 @@ class Tenancy:
             ControlKind.PROGRAM: _Projected(ProgramEntry, self._add_program),
             ControlKind.PROGRAM_CHANGED: _Projected(Program, self._change_program),
             ControlKind.OPERATOR_TOKEN: _Projected(TokenEntry, self.operator_tokens.rotate),
+            ControlKind.PERSON_TOKEN: _Projected(PersonTokenEntry, self.person_tokens.add),
+            ControlKind.PERSON_TOKEN_REVOKED: _Projected(PersonTokenRevokedEntry, self.person_tokens.revoke),
             ControlKind.INGEST_SECRET: _Projected(SecretEntry, self._rotate_secret),
             ControlKind.API_KEY: _Projected(ApiKeyEntry, self.keys.add),
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
@@ -124,6 +130,11 @@ class Tenancy:
         """The tenant of this operator token, if it is valid at that instant."""
         tenant_id = self.operator_tokens.tenant_of(token, at=at)
         return None if tenant_id is None else self.tenants.find(tenant_id)
+
+    def has_two_persons(self, tenant_id: str, *, at: int) -> bool:
+        """Whether two persons of the tenant have valid tokens, so that dual control can count those alone."""
+        valid = self.person_tokens.valid_of_tenant(tenant_id, at=at)
+        return len({token.entry.name.casefold() for token in valid}) > 1
 
     def _add_tenant(self, _tenant_id: str, entry: TenantEntry) -> None:
         unconfirmed = self.tenants.add(entry)

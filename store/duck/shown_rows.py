@@ -36,6 +36,7 @@ _DISPOSITION_FIELDS: Final = {
     "alert_sha256": "alertSha256",
     "policy_sha256": "policySha256",
     "action_id": "actionId",
+    "identity": "identity",
 }
 _ALERT_FIELDS: Final = {
     "detector": "detector",
@@ -80,6 +81,7 @@ _ACTION_FIELDS: Final = {
     "target_type": "targetType",
     "target_id": "targetId",
     "requested_by": "actor",
+    "requested_identity": "identity",
 }
 _TWO_APPROVERS: Final = ", ".join(f"'{each.value}'" for each in sorted(ALWAYS_TWO_APPROVERS))
 _SAME_ACTION: Final = _same_texts("a", "r.body", _ACTION_FIELDS) | {
@@ -92,6 +94,7 @@ _SAME_ACTION: Final = _same_texts("a", "r.body", _ACTION_FIELDS) | {
     "released_alert_ids": (
         "a.released_alert_ids IS NOT DISTINCT FROM nullif(json_extract(s.body, '$.releasedAlertIds')::VARCHAR, '[]')"
     ),
+    "approved_identity": "a.approved_identity IS NOT DISTINCT FROM s.approved_identity",
     "error": "a.error IS NOT DISTINCT FROM json_extract_string(s.body, '$.error')",
     "bank_response": "sha256(a.bank_response) IS NOT DISTINCT FROM json_extract_string(s.body, '$.bankResponseSha256')",
     "executed_at": "epoch_ms(a.executed_at) IS NOT DISTINCT FROM epoch_ms(CAST(s.executed_at AS TIMESTAMP))",
@@ -185,6 +188,7 @@ _ACTIONS: Final = f"""
     ), steps AS (
         SELECT action_id, arg_max(transition, seq) AS last, arg_max(body, seq) AS body,
             max(json_extract_string(body, '$.actor')) FILTER (transition = 'approved') AS approved_by,
+            max(json_extract_string(body, '$.identity')) FILTER (transition = 'approved') AS approved_identity,
             max(json_extract_string(body, '$.createdAt')) FILTER (transition = 'executed') AS executed_at
         FROM links GROUP BY action_id
     )

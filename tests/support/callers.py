@@ -178,6 +178,12 @@ class World:
         body = {"name": self.fresh(), "mode": "live"} | over
         return content_of_201(self.send("POST", "/api/keys", bearer(tenant["operatorToken"], "ann"), json=body))
 
+    def person_token(self, tenant: dict[str, Any], name: str) -> dict[str, Any]:
+        """Issue an operator token to a person; with the token."""
+        body = {"name": name, "expiresAt": "2026-06-01"}
+        path = f"/api/admin/tenants/{tenant['id']}/operator-tokens"
+        return content_of_201(self.send("POST", path, list(self.api.admin.items()), json=body))
+
     def revoke(self, key: dict[str, Any]) -> None:
         answer = self.send("DELETE", f"/api/keys/{key['id']}", bearer(self.tenant["operatorToken"], "ann"))
         assert answer.status_code == 200, answer.text

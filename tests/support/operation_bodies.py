@@ -109,6 +109,10 @@ def overlap(_: World, __: Ids) -> dict[str, Any]:
     return {"overlapHours": 24}
 
 
+def person_token(_: World, __: Ids) -> dict[str, Any]:
+    return {"name": "ann", "expiresAt": "2026-06-01"}
+
+
 def bank_key(world: World, _: Ids) -> dict[str, Any]:
     return {"key": f"test_{world.fresh()}"}
 

@@ -36,12 +36,17 @@ def ids_for(world: World, operation: Operation) -> Ids:
         fresh["signing key"] = world.api.stores.record.signing_keys.published()[0].kid
     if "closed alert" in operation.fills:
         fresh["closed alert"] = world.closed_alert(world.payroll)
-    needed = {**RULES_THAT_ARE_NEEDED, **SCORECARDS_THAT_ARE_NEEDED}
+    needed = {**RULES_THAT_ARE_NEEDED, **SCORECARDS_THAT_ARE_NEEDED, "person token": _person_token}
     for name in needed.keys() & set(operation.fills):
         fresh[name] = needed[name](world)
     if "returnable transfer" in operation.body_ids:
         fresh["returnable transfer"] = world.returnable_transfer(world.simulated)
     return world.mine | fresh
+
+
+def _person_token(world: World) -> str:
+    token_id: str = world.person_token(world.spare, "ann")["id"]
+    return token_id
 
 
 def call(world: World, operation: Operation, headers: Headers, ids: Ids | None = None, **sent: Any) -> httpx.Response:
@@ -363,6 +368,9 @@ OPERATIONS: Final = (
     _admin("POST", "tenants", success=201, body=bodies.tenant),
     _admin("GET", "tenants"),
     _admin("POST", "tenants/{}/operator-token", success=201, fills=("tenant",), body=bodies.overlap),
+    _admin("POST", "tenants/{}/operator-tokens", success=201, fills=("tenant",), body=bodies.person_token),
+    _admin("GET", "tenants/{}/operator-tokens", fills=("tenant",)),
+    _admin("DELETE", "tenants/{}/operator-tokens/{}", fills=("tenant", "person token")),
     _admin("PUT", "tenants/{}/bank-key", success=204, fills=("tenant",), body=bodies.bank_key),
     _admin("DELETE", "tenants/{}/bank-key", success=204, fills=("tenant",)),
     _admin("POST", "programs", success=201, body=bodies.program, body_ids=("tenant",)),

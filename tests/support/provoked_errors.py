@@ -24,7 +24,7 @@ from clearhold.store.control import credential_registry, rule_registry, webhook_
 from clearhold.store.idempotency import IdempotencyClaims, InFlight
 from clearhold.store.record.checkpoints import INCONSISTENT, InconsistentChainError, RecordCheckpoints
 from clearhold.store.redis_log import appender
-from tests.support import rule_operations, scorecard_operations
+from tests.support import person_tokens, rule_operations, scorecard_operations
 from tests.support.callers import TRANSFER, UNKNOWN_ID, UNSENT, WEBHOOK_URL, Headers, World
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import SHARDS
@@ -273,6 +273,11 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.TOKEN_UNKNOWN: sent("GET", "/api/programs", "forged"),
     ErrorCode.TOKEN_REPLACED: replaced_token,
     ErrorCode.TOKEN_OF_ANOTHER_KIND: sent("GET", "/api/programs", "admin"),
+    ErrorCode.TOKEN_EXPIRED: person_tokens.expired,
+    ErrorCode.TOKEN_REVOKED: person_tokens.revoked,
+    ErrorCode.OPERATOR_MISMATCH: person_tokens.of_another,
+    ErrorCode.PERSON_TOKEN_REQUIRED: person_tokens.approved_by_claim,
+    ErrorCode.TOKEN_NOT_FOUND: sent("DELETE", f"/api/admin/tenants/{{tenant}}/operator-tokens/{UNKNOWN_ID}", "admin"),
     ErrorCode.KEY_REVOKED: sent("GET", "/api/programs", "revoked key"),
     ErrorCode.TENANT_MISMATCH: sent("GET", "/api/programs?tenant=second-bank"),
     ErrorCode.PROGRAM_NOT_OWNED: sent("POST", f"/api/skoor/backfill/{UNKNOWN_ID}"),

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.entries.commands import OperatorKind
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.vocabulary import AlertDecision
 
 
@@ -85,6 +86,7 @@ class ActionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     principal_id: str
     change: dict[str, Any] | None
     at: int
+    identity: OperatorIdentity | None = None
 
 
 class DecisionChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +105,7 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     operator: str
     principal_id: str
     at: int
+    identity: OperatorIdentity | None = None
 
 
 class OutcomeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 
+from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route
 from clearhold.features.core.words import about
 
@@ -38,6 +39,7 @@ class DecisionEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     operator_kind: OperatorKind
     at: int
     principal_id: str = ""
+    identity: OperatorIdentity | None = None
 
 
 class DecisionWarning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -32,6 +32,8 @@ class ActionRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
     updated_at: int
     released_alert_ids: str | None
+    requested_identity: str | None = None  # of an OperatorIdentity
+    approved_identity: str | None = None  # as above
 
 
 class BackfillRow(msgspec.Struct, frozen=True, gc=False):

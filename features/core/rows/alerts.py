@@ -99,6 +99,7 @@ class DispositionRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
     action_id: str | None
     warnings: str | None
+    identity: str | None = None  # of an OperatorIdentity
 
 
 class EntryResultRow(msgspec.Struct, frozen=True, gc=False):

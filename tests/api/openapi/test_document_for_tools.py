@@ -50,7 +50,8 @@ def properties(read: Node) -> Iterator[tuple[str, str, Node]]:
 
 
 def kind_of(schema: Node) -> str:
-    return str(schema.get("format", schema.get("type")))
+    first = schema.get("anyOf", [schema])[0]  # a date, of the bounds of whole days; a date-time, of instants
+    return str(first.get("format", first.get("type")))
 
 
 def requests(read: Node) -> Iterator[tuple[str, Node]]:

@@ -92,6 +92,7 @@ def test_given_a_decision_then_the_record_holds_the_disposition_bound_to_what_wa
         "confidence": None,
         "policyVersion": "policy-v1",
         "overturnsDraft": True,
+        "identity": None,
         "createdAt": format_instant(T0 + 2 * HOUR),
         "alertSha256": alert.alert_sha256,
         "policySha256": policy_sha256(POLICY_V1),
