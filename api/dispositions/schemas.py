@@ -42,7 +42,6 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tenant_id: str
     alert_id: str
     decided_by: str
-    identity: OperatorIdentity | None
     decision: Annotated[AlertDecision, about("What was decided.")]
     narrative: str
     narrative_model: str | None
@@ -60,6 +59,7 @@ class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         tuple[DecisionWarning, ...],
         about("The executed actions on the same transfer, card or account that it contradicts."),
     ]
+    identity: OperatorIdentity | None
     simulated: Simulated = msgspec.UNSET
 
 

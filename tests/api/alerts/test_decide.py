@@ -42,6 +42,7 @@ FIELDS: Final = [
     "createdAt",
     "actionId",
     "warnings",
+    "identity",
 ]
 BECOMES: Final = {
     "close": "closed",
