@@ -75,7 +75,7 @@ def release_cleared(
 
 def _released_by(program: ProgramState, action: ActionEntry | ActionState) -> Iterator[AlertState]:
     """The held alerts that a ``clear_hold`` releases once it is executed."""
-    for alert in program.alerts.held():
+    for alert in program.alerts.held_alerts():
         if alert.id == action.alert_id or (
             action.target_id in alert.transfers and not _is_held_by_another(program, alert, action.target_id)
         ):

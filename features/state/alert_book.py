@@ -95,7 +95,7 @@ class AlertBook:
             return texts
         return self._resting.texts(stored) if isinstance(stored, int) else stored
 
-    def held(self) -> list[AlertState]:
+    def held_alerts(self) -> list[AlertState]:
         """The held alerts, in the order of opening."""
         in_hold = (self._unpacked[alert_id] for alert_id in self.waiting.in_hold())
         alerts = [alert for alert in in_hold if alert.status is AlertStatus.HELD]
