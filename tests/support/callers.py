@@ -221,7 +221,7 @@ class World:
     def decided(self, program: dict[str, Any], alert_id: str | None = None) -> str:
         """Close an alert, a fresh one unless it is named; the id of the disposition."""
         alert_id = alert_id or self.waiting_alert(program)
-        body = {"decision": "close", "narrative": "It was explained."}
+        body = {"decision": "close", "narrative": "It was explained to us."}
         answer = self.send("POST", f"/api/alerts/{alert_id}/decide", self.operator_of(program), json=body)
         disposition_id: str = content_of_201(answer)["id"]
         return disposition_id

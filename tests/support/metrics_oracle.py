@@ -192,7 +192,7 @@ class _People:
             id=cause,
             alert_id=alert.id,
             decision=decision,
-            narrative="It was looked into.",
+            narrative="It was looked into by us.",
             operator="j.lee" if kind is OperatorKind.PERSON else "key:live_12345678",
             operator_kind=kind,
             at=at,

@@ -52,7 +52,7 @@ def program(world: World, ids: Ids) -> dict[str, Any]:
 
 
 def decision(_: World, __: Ids) -> dict[str, Any]:
-    return {"decision": "close", "narrative": "It was explained."}
+    return {"decision": "close", "narrative": "It was explained to us."}
 
 
 def narrow_tier(_: World, __: Ids) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def sent(method: str, path: str, caller: str = "operator", *more: tuple[str, str
 def decided(decision: str, caller: str = "operator", *, closed: bool = False) -> Provoke:
     def provoke(world: World, _: pytest.MonkeyPatch) -> Answer:
         alert = world.closed_alert(world.payroll) if closed else world.waiting_alert(world.payroll)
-        body = {"decision": decision, "narrative": "It was explained."}
+        body = {"decision": decision, "narrative": "It was explained to us."}
         return of(world.send("POST", f"/api/alerts/{alert}/decide", world.callers[caller].headers, json=body))
 
     return provoke
@@ -59,7 +59,7 @@ def decided(decision: str, caller: str = "operator", *, closed: bool = False) ->
 def released_after_escalation(world: World, _: pytest.MonkeyPatch) -> Answer:
     headers, path = world.callers["operator"].headers, f"/api/alerts/{world.waiting_alert(world.payroll)}/decide"
     for decision in ("escalate", "release"):
-        answer = world.send("POST", path, headers, json={"decision": decision, "narrative": "It was explained."})
+        answer = world.send("POST", path, headers, json={"decision": decision, "narrative": "It was explained to us."})
     return of(answer)
 
 
@@ -340,7 +340,7 @@ CASES: Final[dict[ErrorCode, Provoke]] = {
     ErrorCode.ALREADY_DECIDED: twice(
         lambda world: (
             f"/api/alerts/{world.waiting_alert(world.payroll)}/decide",
-            {"decision": "hold", "narrative": "Not yet explained."},
+            {"decision": "hold", "narrative": "Not explained to us so far."},
         )
     ),
     ErrorCode.ALREADY_APPEALED: twice(lambda world: appeal_of(world.closed_alert(world.payroll))),

@@ -31,7 +31,7 @@ class Bank:
             post_until_taken(service, self.program, self.bodies, within_s=60)
             wait_until_committed(service, tenant["operatorToken"], f"acht_{TRANSFERS - 1}")
             (alert,) = self.get(service, f"/api/alerts?transferId=acht_0&detector={DETECTOR}")["data"]
-            decision = msgspec.json.encode({"decision": "close", "narrative": "It was right."})
+            decision = msgspec.json.encode({"decision": "close", "narrative": "It was right, as they said."})
             headers = self.headers | {"Content-Type": "application/json"}
             service.ask("POST", f"/api/alerts/{alert['id']}/decide", headers, decision, expect=201)
 

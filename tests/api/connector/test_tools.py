@@ -306,7 +306,9 @@ def test_given_words_of_outsiders_everywhere_when_tools_are_called_then_they_sta
         "an alert": assistant.call("get_alert", alertId=alert["id"]),
         "a decided one": assistant.call("get_alert", alertId=closed["id"]),
         "an appeal": assistant.call("get_alert", alertId=appealed["id"]),
-        "a decision": assistant.call("decide_alert", alertId=alert["id"], decision="hold", narrative=f"{injected:x<20}"),
+        "a decision": assistant.call(
+            "decide_alert", alertId=alert["id"], decision="hold", narrative=f"{injected:x<20}"
+        ),
         "a pre-flight": assistant.call("skoor_preflight", transfer=transfer, **about),
         "a program": assistant.call("program_report", **about),
         "an entity": assistant.call("actor_report", type="entity", id="enti_1"),

@@ -166,7 +166,7 @@ def test_given_a_decision_when_another_person_repeats_it_under_the_key_then_the_
     world: World,
 ) -> None:
     path, key = f"/api/alerts/{world.waiting_alert(world.payroll)}/decide", world.fresh()
-    decision = {"decision": "close", "narrative": "It was explained."}
+    decision = {"decision": "close", "narrative": "It was explained to us."}
     first = sent(world, key, decision, path=path)
 
     again = sent(world, key, decision, path=path, headers=bearer(world.tenant["operatorToken"], "bob"))
@@ -216,7 +216,7 @@ def test_given_a_route_by_another_spelling_when_the_key_is_used_then_it_is_the_s
 
 def test_given_an_id_in_upper_case_when_the_key_is_used_then_it_is_the_same_route(world: World) -> None:
     alert_id, key = world.waiting_alert(world.payroll), world.fresh()
-    decision = {"decision": "close", "narrative": "It was explained."}
+    decision = {"decision": "close", "narrative": "It was explained to us."}
     first = sent(world, key, decision, path=f"/api/alerts/{alert_id}/decide")
 
     again = sent(world, key, decision, path=f"/api/alerts/{alert_id.upper()}/decide")

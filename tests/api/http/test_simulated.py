@@ -180,7 +180,10 @@ def test_given_an_alert_when_decided_and_appealed_then_only_that_of_a_simulated_
     alert_id, headers = world.waiting_alert(program), world.operator_of(program)
 
     decided = world.send(
-        "POST", f"/api/alerts/{alert_id}/decide", headers, json={"decision": "close", "narrative": "It was explained."}
+        "POST",
+        f"/api/alerts/{alert_id}/decide",
+        headers,
+        json={"decision": "close", "narrative": "It was explained to us."},
     )
     appealed = world.send("POST", f"/api/alerts/{alert_id}/appeal", headers, json={"reason": "It was not."})
 

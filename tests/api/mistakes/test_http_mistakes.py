@@ -312,7 +312,7 @@ class Beginner:
             "open": self.alert_on("acht_open"),
             "closed": self.alert_on("acht_closed"),
         }
-        decision = {"decision": "close", "narrative": "It was explained."}
+        decision = {"decision": "close", "narrative": "It was explained to us."}
         answer = client.post(f"/api/alerts/{self.names['closed']}/decide", json=decision, headers=self.operator)
         assert answer.status_code == 201, answer.text
         used = self.operator | {"Idempotency-Key": "used"}
