@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.log_entry import LogEntry
+from tests.oracle.status_order import life_of, place
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -38,8 +39,8 @@ DECIDED: Final = ("VERIFIED", "DENIED")
 VERIFICATIONS: Final = ("PENDING", "MANUAL_REVIEW", *DECIDED)
 
 Data = dict[str, Any]
-Version = tuple[int, int]
-NEVER: Final[Version] = (-(2**62), -(2**62))
+Version = tuple[int, ...]
+NEVER: Final[Version] = (-(2**62), -(2**62), 0)
 
 
 class Return(NamedTuple):
@@ -140,7 +141,7 @@ class Feed:
                 self.freezes.append((at, account))
             self._account(account, data, at)
         elif kind.startswith("counterparty."):
-            self._counterparty(data, at)
+            self._counterparty(data, at, kind.rpartition(".")[2])
 
     def _answer(self, answer: Data, arrived_at: int) -> None:
         if answer["result"] != "found":
@@ -155,7 +156,7 @@ class Feed:
 
     def _transfer(self, kind: str, data: Data, at: int, arrived_at: int) -> None:
         """The newest snapshot counts, by ``updated_at``, then by the event's time; a return is kept from older ones."""
-        known, version = self.transfers.get(data["id"]), _version(data, at)
+        known = self.transfers.get(data["id"])
         if known is None:
             own = instant(data.get("created_at") or data.get("initiated_at"), at)
             rail = RAILS[".".join(kind.split(".")[:2])]
@@ -164,11 +165,14 @@ class Feed:
             )
             self.transfers[known.id] = known
         told = return_told(data) if known.rail == "ach" else None
-        if version < known.version:
+        life = life_of(known.rail, known.direction)
+        version = _version(data, at, place(life, str(data.get("status") or "").upper()))
+        if _is_older(version, known.version):
             if known.returned is None and told is not None:
-                known.returned = Return(told[0], max(at, known.own), told[1])
+                undone = told[1] or known.status in RETURN_UNDONE
+                known.returned = Return(told[0], max(at, known.own), undone)
             return
-        known.version = version
+        known.version = max(version, known.version)
         if told is not None:
             same = known.returned is not None and (known.returned.code, known.returned.undone) == told
             if not same:
@@ -196,11 +200,11 @@ class Feed:
 
     def _entity(self, kind: str, data: Data, at: int) -> None:
         entity = self.entities.setdefault(data.get("id") or data["entity_id"], Entity())
-        version = _version(data, at)
-        if version < entity.version:
-            return
-        entity.version = version
         word = str(data.get("verification_status") or kind.rpartition(".")[2]).upper()
+        version = _version(data, at, place("entity", word))
+        if _is_older(version, entity.version):
+            return
+        entity.version = max(version, entity.version)
         if word in VERIFICATIONS or data.get("verification_status"):
             if word in DECIDED and word != entity.verification:
                 entity.decision, entity.decided_at = word, at
@@ -216,16 +220,17 @@ class Feed:
         for owner in (data.get("owners") or [])[:1]:
             self.entities.setdefault(owner, Entity())
         said = data.get("balances") or {}
-        version = _version(data, at)
-        if said and version >= self.balances.get(account, (NEVER, 0))[0]:
+        version = _version(data, at, place("account", str(data.get("status")).upper()))
+        if said and not _is_older(version, self.balances.get(account, (NEVER, 0))[0]):
             named = [_balance(said, name) for name in ("available", "locked")]
             if named[0] is not None:
                 self.balances[account] = (version, named[0] + (named[1] or 0))
 
-    def _counterparty(self, data: Data, at: int) -> None:
-        version, party = _version(data, at), ("id", data["id"])
-        if version >= self.counterparty_versions.get(data["id"], NEVER):
-            self.counterparty_versions[data["id"]] = version
+    def _counterparty(self, data: Data, at: int, word: str = "") -> None:
+        version, party = _version(data, at, place("counterparty", word)), ("id", data["id"])
+        newest = self.counterparty_versions.get(data["id"], NEVER)
+        if not _is_older(version, newest):
+            self.counterparty_versions[data["id"]] = max(version, newest)
             addresses = (data.get("address"), (data.get("wire") or {}).get("beneficiary_address"))
             stated = [(address or {}).get("country_code") for address in addresses]
             country = stated[0] or data.get("local_bank_country_code") or stated[1]
@@ -246,8 +251,14 @@ def instant(text: str | None, otherwise: int = 0) -> int:
     return (stated - _EPOCH) // timedelta(microseconds=1)
 
 
-def _version(data: Data, at: int) -> Version:
-    return (instant(data.get("updated_at"), at), at)
+def _version(data: Data, at: int, state: int) -> Version:
+    """The last is the place of the state in the object's life, 0 when none is told."""
+    return (instant(data.get("updated_at"), at), at, state)
+
+
+def _is_older(version: Version, newest: Version) -> bool:
+    """Of two snapshots of one instant the one with the later state is the newer."""
+    return 0 < version[2] < newest[2] if version[:2] == newest[:2] else version < newest
 
 
 def _balance(said: Data, name: str) -> int | None:

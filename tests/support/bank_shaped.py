@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
+from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory
 
 _PAYMENT_FAMILIES: Final = frozenset({"ach", "wire", "realtime"})
@@ -28,7 +29,7 @@ class BankShapedStory(ShardStory):
         self._met: dict[str, str] = {}
         self._told: set[str] = set()
 
-    def deliver(self, kind: str, data: Any, *, at: int = 0, appended_at: int | None = None) -> "BankShapedStory":
+    def deliver(self, kind: str, data: Any, *, at: int = T0, appended_at: int | None = None) -> "BankShapedStory":
         family = kind.partition(".")[0]
         if family in _PAYMENT_FAMILIES and data.get("entity_id") is not None:
             data = dict(data)

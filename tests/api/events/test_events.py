@@ -47,7 +47,7 @@ def test_given_an_event_that_opened_an_alert_when_read_then_it_names_its_transfe
 def test_given_an_unusable_event_and_its_correction_when_read_then_the_one_that_took_effect_counts_and_both_are_there(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]
 ) -> None:
-    deliver(api, program, a_wire("evnt_1", amount=9850.0))
+    deliver(api, program, a_wire("evnt_1", amount=9850.5))
     wrong = read(api, tenant, "evnt_1").json()
     deliver(api, program, a_wire("evnt_1", amount=985000))
     deliver(api, program, a_wire("evnt_1", amount=7))
