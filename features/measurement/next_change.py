@@ -96,18 +96,17 @@ def _of_entity(program: ProgramState, actor: Actor, inputs: EntityInputs, value:
 
 def _fading(inputs: EntityInputs, value: int, day: int, at: int) -> int:
     """The first midnight at which the points of the strongest transfer may have faded to another band."""
-    points = decayed(inputs.transfer_score, inputs.transfer_score_days)
-    if not points:
+    days, is_shared = inputs.transfer_score_days, inputs.transfer_identity_points or inputs.transfer_returns_points
+    if not inputs.transfer_score or (value < REVIEW_FROM and not is_shared):
         return FOREVER
-    shared = decayed(inputs.transfer_identity_points, inputs.transfer_score_days) + decayed(
-        inputs.transfer_returns_points, inputs.transfer_score_days
-    )
+    points = decayed(inputs.transfer_score, days)
+    shared = decayed(inputs.transfer_identity_points, days) + decayed(inputs.transfer_returns_points, days)
     above = next((edge for edge in (REVIEW_FROM, HOLD_FROM) if edge > value), None)
     if shared and above is not None and value + max(0, shared - points) + _ROUNDING >= above:
         return (max(at // DAY_US, day) + 1) * DAY_US  # points that count once fade, too, and more points count
     edge = HOLD_FROM if value >= HOLD_FROM else REVIEW_FROM
     left = points - (value - edge + 1)
-    if value < edge or left < 0:
+    if value < edge or left < 0 or not points:
         return FOREVER
     return (day + (LIVES[inputs.transfer_score - 1] - LIVES[left]) // DAY + 1) * DAY_US
 
