@@ -65,9 +65,9 @@ _TAG: Final = "agents"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.REPORTS)
 _LIST: Final = _operation(
     id="listAgents",
-    summary="The agents of the program `agents`, by entity id, each with its newest score; empty without that program. "
+    summary="The agents of the program `agents`, by entity id, each with its score of now; empty without that program. "
     "`band` narrows to those "
-    "whose newest score has one of these, `unscored` to those without a score too. A list of more than `limit`, or "
+    "whose score has one of these, `unscored` to those without a score too. A list of more than `limit`, or "
     '1,000, goes on behind `Link: rel="next"`.',
     answers={200: tuple[Agent, ...]},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
@@ -77,7 +77,7 @@ _LIST: Final = _operation(
 )
 _READ: Final = _operation(
     id="getAgent",
-    summary="One agent with its newest score.",
+    summary="One agent with its score of now.",
     answers={200: Agent},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND, ErrorCode.UNAVAILABLE, ErrorCode.STARTING),
     answer_example=AGENT,

@@ -41,7 +41,7 @@ class NewProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class ProofClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """The signed claims: the actor's newest score when the token was made."""
+    """The signed claims: the actor's score when the token was made."""
 
     iss: Annotated[str, about("The platform's public address; its keys are at /.well-known/jwks.json.")]
     sub: Annotated[str, about("The actor: its type, a colon, and the bank's id of it.")]
@@ -56,7 +56,7 @@ class ProofClaims(msgspec.Struct, frozen=True, kw_only=True):
     simulated: Simulated = msgspec.UNSET
     iat: Annotated[int, about("When the token was made, in seconds since 1970.")]
     exp: Annotated[int, about("When it ends, in seconds since 1970: 24 hours after iat.")]
-    jti: Annotated[str, about("Id of the score record. Proofs of the same record share it.")]
+    jti: Annotated[str, about("Id of the proof.")]
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):

@@ -53,8 +53,8 @@ _TRANSFERS: Final = Operation(
 _ACTORS: Final = Operation(
     id="rescoreActors",
     tag="rescoring",
-    summary="Rescores every entity, counterparty and agent of the program. The scores are as of the program's newest "
-    "transfer, and the detectors run on their newest transfers again. Agents are counted among the entities as well.",
+    summary="Rescores every entity, counterparty and agent of the program as of now, and runs the detectors on their "
+    "newest transfers again. Agents are counted among the entities as well.",
     access=Access.OWNER,
     answers={200: ActorsRescored},
     refusals=(ErrorCode.STARTING,),

@@ -148,7 +148,7 @@ class StrongestTransfers:
         return entry > max(stored)
 
     def _keep(self, index: int, entry: int, shares: int, day: int) -> None:
-        """Store one of the others; when their number has doubled, those that have faded by ``day`` are dropped."""
+        """Store one of the others; when their number has doubled, the faded ones (by ``day``) are dropped."""
         others = self._others.setdefault(index, array("q"))
         others.extend((entry, shares))
         count = len(others) >> 1

@@ -1,7 +1,8 @@
 """The entities due for screening: never screened although it is required, or longer ago than their band's
 cadence.
 
-The band is that of the newest score; an entity without a score is unscored. Ages are in whole days, as in the score's
+The band is that of the newest score record, to which ticks add the bands that time has changed; an entity without one
+is unscored. Ages are in whole days, as in the score's
 signals of screening.
 """
 
