@@ -11,11 +11,14 @@ from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
+from tests.features.parties.test_clearings import ENTITY, decide_all, hot_wire
 from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
+from tests.support.builders import a_program
 from tests.support.clock import T0
 from tests.support.recomputed import Streamed, in_own_order, renumbered, shuffled
 from tests.support.scan_items import AgentStory, a_settlement, an_agent
+from tests.support.stories import ShardStory
 
 LOADED_AT: Final = T0 + 400 * DAY_US
 COMPLETED: Final = "wire.outgoing_transfer.completed"
@@ -269,3 +272,25 @@ def test_given_settlements_of_agents_in_any_order_when_rescored_then_all_is_as_i
     assert (expected.needs_replay, late.needs_replay) == (False, True)
     assert late.newest != expected.newest
     assert late.recomputed() == expected.newest
+
+
+def of_released(*, is_released: bool) -> Streamed:
+    """An entity with a duty to be screened, a transfer in the hold band, a decision on it, and a later transfer."""
+    story = ShardStory(a_program())
+    story.introduce(ENTITY, requires_screening=True, last_screened_at=bank.rfc3339(T0 - 50 * DAY_US))
+    for day in range(40, 4, -1):
+        story.wire(ENTITY, "cpty_usual", 10_000 + day, -day * DAY_US)
+    wire = hot_wire(story, 1, 0)
+    if is_released:
+        decide_all(story, wire, "release", HOUR_US)
+    story.wire(ENTITY, "cpty_usual", 10_000, DAY_US)
+    return Streamed(story.entries, runs_detectors=True)
+
+
+def test_given_a_release_that_ends_an_entitys_points_when_recomputed_in_full_then_it_counts_as_it_did() -> None:
+    """How often the entity must be screened depends on its band, and that on the release."""
+    held, released = of_released(is_released=False), of_released(is_released=True)
+    days = [[*each.rows.values()][-1].vector.entity_rescreen_days for each in (held, released)]
+
+    assert days == [30, 365]
+    assert [each.changes() for each in (held, released)] == [{}, {}]
