@@ -1,4 +1,4 @@
-"""Whether a program's facts arrived in the order of their own time, so that its stored vectors need no recomputing.
+"""Whether a program's facts arrived in the order of event time, so that its stored vectors need no recomputing.
 
 Exact   A vector is a function of the facts applied before it. While every fact arrives at or after the newest own time,
         the order of arrival is the order of own time, and a replay in that order is the stream itself, entry by entry.

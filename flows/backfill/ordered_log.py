@@ -1,6 +1,6 @@
 """One program's log in the order of its facts' own time: read once from segments and Redis, then handed out sorted.
 
-Entries lie in an unnamed temporary file; memory has their own times and places, 16 bytes an entry.
+Entries lie in an unnamed temporary file; memory has their own times, places and offsets, 32 bytes an entry.
 """
 
 import os

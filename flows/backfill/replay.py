@@ -79,7 +79,7 @@ class LogReplay:
         self._stored = bytearray(len(self._program.transfers) * _DIGEST_BYTES)
 
     def compare(self, stored: Iterable[TransferFeaturesRow], card: TransferCard) -> tuple[int, list[Rescored]]:
-        """Note the stored scorings; returns how many are of no transfer in the log, and those that a card changes."""
+        """Note the stored scorings; returns how many are of no transfer in the log, and their scores that change."""
         unknown, results = 0, list[Rescored]()
         for row in stored:
             index = self._program.transfers.row_of(row.transfer_id)
