@@ -25,6 +25,7 @@ COUNTERPARTY: Final[dict[str, Any]] = {
     "routingNumber": "121145307",
     "accountLast4": "6789",
     "countryCode": "US",
+    "earlierAccounts": [{"routingNumber": "121145307", "accountLast4": "4471"}],
     "raw": {"id": "cpty_2zExample0001", "name": "Example Supplies", "account_number": "6789"},
     "firstSeenAt": "2026-03-02T15:04:05.000Z",
 }

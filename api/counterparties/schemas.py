@@ -16,7 +16,7 @@ from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.parties import CounterpartyRow
+from clearhold.features.core.rows.parties import CounterpartyRow, EarlierAccount
 from clearhold.features.core.words import about
 from clearhold.store.duck.parties import Counterparties
 
@@ -40,13 +40,17 @@ class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     routing_number: Annotated[str | None, about("Routing number of the counterparty's bank; null when unknown.")]
     account_last4: Annotated[str | None, about("Last four of the account number; null when unknown.")]
     country_code: str | None
+    earlier_accounts: Annotated[
+        tuple[EarlierAccount, ...], about("Other accounts that it had before, the oldest first; at most 15.")
+    ]
     raw: dict[str, Any]
     first_seen_at: Annotated[str | None, about("Time of the program's first transfer with it; null before that.")]
     simulated: Simulated = msgspec.UNSET
 
 
 def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
-    return to_answer(row, Counterparty, raw=masked_raw(raw.encode()))
+    earlier = msgspec.json.decode(row.earlier_accounts or "[]", type=tuple[EarlierAccount, ...])
+    return to_answer(row, Counterparty, raw=masked_raw(raw.encode()), earlier_accounts=earlier)
 
 
 UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."

@@ -44,7 +44,7 @@ FURTHER_FIELDS: Final = (
         "counterparty_account_changed",
         "",
         ALL_HISTORY,
-        "A first transfer to a name with earlier transfers under other account details.",
+        "The first transfer to an account, after transfers to the same id or name under other account details.",
     ),
     Feature("entity.returns30d", "entity_returns_30d", "count", "30 days", "Returns of its ACH debits."),
     Feature("entity.achDebits30d", "entity_ach_debits_30d", "count", "30 days", "As entity.achDebits60d."),

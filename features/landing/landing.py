@@ -24,7 +24,12 @@ from clearhold.features.landing.refunds import REFUND_CLASS, is_other_refund, re
 from clearhold.features.landing.rescoring import known_from, record_change, score_again
 from clearhold.features.landing.returns import change_return, first_return, merged_return
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from clearhold.features.landing.subject_builder import country_of_transfer, subject_of_snapshot
+from clearhold.features.landing.subject_builder import (
+    country_of_transfer,
+    note_account,
+    paid_by,
+    subject_of_snapshot,
+)
 from clearhold.features.landing.transfer_records import first_record, merged_record
 from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import Subject
@@ -122,6 +127,7 @@ def _land_first(
     )
     transfer = StoredTransfer(program, program.transfers.add(snapshot.id, record), record)
     _enter_windows(transfer, subject, assessment, snapshot, position)
+    note_account(program, counterparty, paid_by(snapshot, counterparty), at=at, row=transfer.row_index)
     program.day_tallies.add_transfer(record, transfer.returned())
     return LandingResult(
         _APPLIED,
@@ -172,6 +178,8 @@ def _land_newer(
             program, record, snapshot, position, updated_at=updated_at, actor=actor, counterparty=counterparty
         ),
     )
+    if snapshot.counterparty_routing is not None or snapshot.counterparty_last4 is not None:
+        note_account(program, counterparty, paid_by(snapshot, counterparty), at=record.at, row=row_index)
     assessment = None
     if _may_count_otherwise(stored, transfer, snapshot):
         known_at = known_from(program, row_index, position.event_at)

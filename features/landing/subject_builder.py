@@ -10,6 +10,7 @@ from clearhold.features.landing.transfer_records import has_moved
 from clearhold.features.measurement.actor_evaluation import rescreen_days
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
 from clearhold.features.state.card_table import card_key
+from clearhold.features.state.known_accounts import KnownAccount, place_of, with_use
 from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
@@ -47,6 +48,7 @@ def subject_of_snapshot(
         else card_key(program.card_table.number(snapshot.card_id), account, -1 if actor is None else actor.index),
         at=at,
         moved=has_moved(snapshot.status),
+        paid=paid_by(snapshot, counterparty),
     )
 
 
@@ -69,13 +71,14 @@ def build_subject(
     moved: bool,
     counterparty_named: bool | None = None,
     details: PartyDetails | None = None,
+    paid: PartyDetails | None = None,
     own: OwnContribution = NO_CONTRIBUTION,
 ) -> Subject:
     """The transfer to be measured at ``at``, in the order of the Struct's fields: one is built an event.
 
-    ``cents`` are US cents, and ``card`` is the key that a card attempt is counted under. ``details`` are the known
-    details of the counterparty with those of a pre-flight; ``counterparty_named`` is given for a named counterparty
-    that may not be on file. ``moved`` is False for an attempt.
+    ``cents`` are US cents, and ``card`` is the key of card attempts. ``details`` are the known ones of the counterparty
+    with those of a pre-flight; ``counterparty_named`` is given for one that may not be on file; ``paid`` is the account
+    that is paid, of several of one counterparty. ``moved`` is False for an attempt.
     """
     is_named = counterparty is not None if counterparty_named is None else counterparty_named
     leaves = money_leaves(rail, direction, ach_type)
@@ -91,7 +94,7 @@ def build_subject(
         actor,
         counterparty,
         is_named,
-        _account_changed(program, counterparty, details, at, own),
+        _account_changed(program, counterparty, details or paid, at, own),
         *_sides(actor, counterparty_node, leaves=leaves, is_named=is_named),
         kinds_of(rail, direction, ach_type, cents) if moved else (),
         card,
@@ -124,15 +127,71 @@ def _account_changed(
     at: int,
     own: OwnContribution,
 ) -> bool:
-    """True for a first transfer to a name with earlier transfers under another account (ruling 10)."""
+    """True for a first transfer to a name, or to an account of a counterparty, with earlier transfers under another
+    account (rulings 10 and 74).
+    """
     book = program.counterparties
     if counterparty is None:
         return details is not None and book.has_other_account(*details, at=at)
+    if (counterparty.accounts or details is not None) and _pays_new_account(program, counterparty, details, at, own):
+        return True
     counted = own.counterparty if own.moved else None
     if counterparty.times.count_upto(at) > (1 if counterparty is counted else 0):
         return False
     name, routing, last4 = details or (counterparty.name, counterparty.routing, counterparty.last4)
     return book.has_other_account(name, routing, last4, at=at, counted=counted)
+
+
+def _pays_new_account(
+    program: ProgramState,
+    counterparty: KnownCounterparty,
+    details: PartyDetails | None,
+    at: int,
+    own: OwnContribution,
+) -> bool:
+    """Whether the transfer is the first to its account, and others of the counterparty were paid before."""
+    _, routing, last4 = details or (None, counterparty.routing, counterparty.last4)
+    accounts = counterparty.accounts
+    if not accounts:
+        return counterparty.differs(routing, last4) and counterparty.times.count_upto(at) > 0
+    place = place_of(accounts, routing, last4)
+    if own.row != NOBODY:  # measured again: the account is not stored with the transfer, but with the account its first
+        place = next((place for place, each in enumerate(accounts) if each.row == own.row), None)
+        if place is None:
+            return False
+    elif place is not None and _was_used(program, accounts[place], at):
+        return False
+    return any(_was_used(program, each, at) for other, each in enumerate(accounts) if other != place)
+
+
+def _was_used(program: ProgramState, account: KnownAccount, at: int) -> bool:
+    """Whether money moved under an account until ``at``."""
+    if account.used_at is None or account.used_at > at:
+        return False
+    return account.row == NOBODY or program.transfers.glance(account.row).moved
+
+
+def paid_account(counterparty: KnownCounterparty | None, routing: str | None, last4: str | None) -> PartyDetails | None:
+    """The account that a transfer with these details pays, of a counterparty that has several."""
+    if counterparty is None or not counterparty.accounts:
+        return None
+    return PartyDetails(counterparty.name, *counterparty.account_after(routing, last4))
+
+
+def paid_by(snapshot: TransferSnapshot, counterparty: KnownCounterparty | None) -> PartyDetails | None:
+    return paid_account(counterparty, snapshot.counterparty_routing, snapshot.counterparty_last4)
+
+
+def note_account(
+    program: ProgramState, counterparty: KnownCounterparty | None, paid: PartyDetails | None, *, at: int, row: int
+) -> None:
+    """Store a landed transfer as the first to its account, unless an earlier one that moved is."""
+    if counterparty is None or paid is None:
+        return
+    accounts = counterparty.accounts
+    place = place_of(accounts, paid.routing, paid.last4)
+    if place is not None and not _was_used(program, accounts[place], at):
+        counterparty.accounts = with_use(accounts, place, at=at, row=row)
 
 
 def _account_of(

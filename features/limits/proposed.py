@@ -14,7 +14,7 @@ from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.core.words import about
-from clearhold.features.landing.subject_builder import build_subject, country_of_transfer
+from clearhold.features.landing.subject_builder import build_subject, country_of_transfer, paid_account
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
 from clearhold.features.limits.ladder import (
     NOT_ON_FILE,
@@ -82,6 +82,7 @@ def assess_proposed(
         moved=True,
         counterparty_named=transfer.counterparty_id is not None or proposed is not None,
         details=_details_of(transfer, counterparty),
+        paid=_paid_of(transfer, counterparty),
     )
     baseline = program.baseline.measure(at, class_of(subject.rail, subject.direction))
     assessment = assess(
@@ -225,4 +226,11 @@ def _details_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | No
         return PartyDetails(proposed.name, routing, last4)
     if transfer.counterparty_id is None and not counterparty.unlisted:
         return None
-    return PartyDetails(proposed.name, routing or counterparty.routing, last4 or counterparty.last4)
+    return PartyDetails(proposed.name, *counterparty.account_after(routing, last4))
+
+
+def _paid_of(transfer: ProposedTransfer, counterparty: KnownCounterparty | None) -> PartyDetails | None:
+    proposed = transfer.counterparty
+    if proposed is None:
+        return None
+    return paid_account(counterparty, proposed.routing_number, proposed.account_last4)

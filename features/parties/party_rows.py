@@ -12,12 +12,13 @@ from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.bank.status_order import account_rank, counterparty_rank, entity_rank
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
+from clearhold.features.core.canonical import canonical
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
 from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.alerts import EntryResultRow
-from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
+from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EarlierAccount, EntityRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from clearhold.features.measurement.assessment import Assessment
@@ -235,7 +236,15 @@ def counterparty_row(
         raw=raw,
         first_seen_at=party.first_seen_at,
         updated_at=position.appended_at,
+        earlier_accounts=_earlier_accounts(party),
     )
+
+
+def _earlier_accounts(party: KnownCounterparty) -> str | None:
+    accounts = [
+        EarlierAccount(routing_number=each.routing, account_last4=each.last4) for each in party.earlier_accounts()
+    ]
+    return canonical(accounts).decode() if accounts else None
 
 
 def features_row(

@@ -5,15 +5,21 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.in_memory import InMemory, shared
-from clearhold.features.core.plain_text import name_key
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
-from clearhold.features.state.party_lookup import PartyLookup
+from clearhold.features.state.known_accounts import (
+    ACCOUNTS_LIMIT,
+    KnownAccount,
+    KnownAccounts,
+    accounts_differ,
+    place_of,
+)
 from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.series import EventTimes
 from clearhold.features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
+EVER: Final = 1 << 62
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
 
 
@@ -97,7 +103,10 @@ class Actor(InMemory):
 
 
 class KnownCounterparty(InMemory):
-    """A counterparty with the history of the program's transfers with it."""
+    """A counterparty with the history of the program's transfers with it.
+
+    ``routing`` and ``last4`` are of its account now; ``accounts`` has all of them once there is a second one.
+    """
 
     id: str
     index: int
@@ -106,6 +115,7 @@ class KnownCounterparty(InMemory):
     routing: str | None = None
     last4: str | None = None
     country: str | None = None
+    accounts: KnownAccounts = ()
     has_new_account: bool = False  # its account details changed since its score was last evaluated
     first_seen_at: int | None = None
     order: SnapshotOrder = NEVER_STATED  # of the newest object that the bank sent of it
@@ -120,8 +130,43 @@ class KnownCounterparty(InMemory):
         """True for one that the bank named without giving it an id."""
         return self.id.startswith(UNLISTED)
 
+    def differs(self, routing: str | None, last4: str | None) -> bool:
+        """Whether these details are of none of its accounts."""
+        if not self.accounts:
+            return accounts_differ(self.routing, self.last4, routing, last4)
+        return place_of(self.accounts, routing, last4) is None
+
+    def has_account(self, routing: str | None, last4: str | None) -> bool:
+        if (self.routing, self.last4) == (routing, last4):
+            return True
+        return any((each.routing, each.last4) == (routing, last4) for each in self.accounts)
+
+    def account_after(self, routing: str | None, last4: str | None) -> tuple[str | None, str | None]:
+        """Its account once these details are stated: they complete the one it has now, or are of another one."""
+        if accounts_differ(self.routing, self.last4, routing, last4):
+            place = place_of(self.accounts, routing, last4)
+            return (routing, last4) if place is None else (self.accounts[place].routing, self.accounts[place].last4)
+        return routing or self.routing, last4 or self.last4
+
+    def take_account(self, routing: str | None, last4: str | None) -> None:
+        """Store the account that ``account_after`` returned as the one that it has now."""
+        accounts = self.accounts
+        if accounts_differ(self.routing, self.last4, routing, last4):
+            accounts = accounts or (KnownAccount(self.routing, self.last4, self.times.first(EVER)),)
+            if place_of(accounts, routing, last4) is None:
+                accounts = (*accounts, KnownAccount(routing, last4))[-ACCOUNTS_LIMIT:]
+                self.has_new_account = True
+        elif accounts and (place := place_of(accounts, routing, last4)) is not None:
+            completed = accounts[place]._replace(routing=routing, last4=last4)
+            accounts = (*accounts[:place], completed, *accounts[place + 1 :])
+        self.accounts, self.routing, self.last4 = accounts, shared(routing), shared(last4)
+
+    def earlier_accounts(self) -> list[KnownAccount]:
+        """Its accounts but the one that it has now."""
+        return [each for each in self.accounts if each.differs(self.routing, self.last4)]
+
     def dump(self) -> tuple[Any, ...]:
-        details = (self.id, self.name, self.routing, self.last4, self.country)
+        details = (self.id, self.name, self.routing, self.last4, self.country, self.accounts)
         order = None if self.order is NEVER_STATED else tuple(self.order)
         facts = (*details, self.first_seen_at, order, self.node, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
@@ -132,7 +177,8 @@ class KnownCounterparty(InMemory):
         party = cls(facts[0], index, AmountSeries())
         party.name = facts[1]
         party.routing, party.last4, party.country = map(shared, facts[2:5])
-        party.first_seen_at, order, party.node, party.has_new_account = facts[5:]
+        party.accounts = tuple(KnownAccount(*each) for each in facts[5])
+        party.first_seen_at, order, party.node, party.has_new_account = facts[6:]
         party.order = NEVER_STATED if order is None else SnapshotOrder(*order)
         party.times.load(dumped[1])
         load_times(party, dumped[2])
@@ -145,150 +191,6 @@ class PartyDetails(NamedTuple):
     name: str | None
     routing: str | None
     last4: str | None
-
-
-class CounterpartyBook:
-    """Counterparties of one program, found by id, by routing number and last four, or by name.
-
-    At most ``NAME_LIMIT`` counterparties are read for one name or one account.
-    """
-
-    NAME_LIMIT: Final = 64
-
-    def __init__(self) -> None:
-        self.all: list[KnownCounterparty] = []
-        self._by_id: dict[str, KnownCounterparty] = {}
-        self._by_account = PartyLookup()
-        self._by_name = PartyLookup()
-
-    def get(self, counterparty_id: str) -> KnownCounterparty | None:
-        return self._by_id.get(counterparty_id)
-
-    def get_or_add(self, counterparty_id: str) -> KnownCounterparty:
-        party = self._by_id.get(counterparty_id)
-        if party is None:
-            party = KnownCounterparty(counterparty_id, len(self.all), AmountSeries())
-            self.all.append(party)
-            self._by_id[counterparty_id] = party
-        return party
-
-    def unlisted(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty:
-        """The counterparty known by this name and account only."""
-        return self.get_or_add(_unlisted_id(name, routing, last4))
-
-    def known(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
-        """The counterparty that a transfer with these details would land with; None for a new one."""
-        return self.match(name, routing, last4) or self._by_id.get(_unlisted_id(name, routing, last4))
-
-    def merge(
-        self, party: KnownCounterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
-    ) -> bool:
-        """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
-        merged = (name or party.name, routing or party.routing, last4 or party.last4, country or party.country)
-        if merged == (party.name, party.routing, party.last4, party.country):
-            return False
-        former_name = party.name
-        party.has_new_account |= accounts_differ(party.routing, party.last4, routing, last4)
-        party.name, party.routing, party.last4, party.country = merged[0], *map(shared, merged[1:])
-        self._index(party, former_name=former_name)
-        return True
-
-    def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
-        """By routing number and last four; else by name, unless both carry account details that differ (ruling 10).
-
-        A namesake without details, such as a card's merchant, does not match a counterparty with another account.
-        """
-        holders = self._of_account(routing, last4) if routing and last4 else ()
-        if holders and (holders[0].routing, holders[0].last4) == (routing, last4):
-            return holders[0]
-        namesakes = self._of_name(name)
-        alike = [each for each in namesakes if not accounts_differ(each.routing, each.last4, routing, last4)]
-        if not alike or (len(alike) < len(namesakes) and not (alike[0].routing or alike[0].last4)):
-            return None
-        return alike[0]
-
-    def sharing(
-        self, routing: str | None, last4: str | None, also: KnownCounterparty | None = None
-    ) -> list[KnownCounterparty]:
-        """The counterparties that carry this account now, and the one about to."""
-        if not routing or not last4:
-            return []
-        parties = self._of_account(routing, last4)
-        sharing = [party for party in parties if (party.routing, party.last4) == (routing, last4)]
-        is_new = also is not None and (also.routing, also.last4) != (routing, last4)
-        if also is not None and is_new and (also in parties or len(parties) < self.NAME_LIMIT):
-            sharing.append(also)
-        return sharing
-
-    def has_other_account(
-        self,
-        name: str | None,
-        routing: str | None,
-        last4: str | None,
-        *,
-        at: int,
-        counted: KnownCounterparty | None = None,
-    ) -> bool:
-        """True when a counterparty of that name has transfers until ``at`` under other account details."""
-        if name is None:
-            return False
-        return any(
-            accounts_differ(party.routing, party.last4, routing, last4)
-            and party.times.count_upto(at) > (1 if party is counted else 0)
-            for party in self._of_name(name)
-        )
-
-    def _of_account(self, routing: str, last4: str) -> list[KnownCounterparty]:
-        return [self.all[index] for index in self._by_account.get(_account(routing, last4))]
-
-    def _of_name(self, name: str) -> list[KnownCounterparty]:
-        return [self.all[index] for index in self._by_name.get(name_key(name))]
-
-    def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
-        if party.routing and party.last4:
-            account = _account(party.routing, party.last4)
-            sharing = self._by_account.get(account)
-            if party.index not in sharing and len(sharing) < self.NAME_LIMIT:
-                self._by_account.put(account, [*sharing, party.index])
-        if party.name and (former_name is None or name_key(former_name) != name_key(party.name)):
-            if former_name is not None:
-                others = [index for index in self._by_name.get(name_key(former_name)) if index != party.index]
-                self._by_name.put(name_key(former_name), others)
-            namesakes = self._by_name.get(name_key(party.name))
-            if len(namesakes) < self.NAME_LIMIT:
-                self._by_name.put(name_key(party.name), [*namesakes, party.index])
-
-    def dump_lookups(self) -> tuple[Any, ...]:
-        """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
-        return (self._by_account.dump(), self._by_name.dump())
-
-    def load_parties(self, dumped: Any) -> None:
-        for each in dumped:
-            party = KnownCounterparty.loaded(each, len(self.all))
-            self.all.append(party)
-            self._by_id[party.id] = party
-
-    def load_lookups(self, dumped: Any) -> None:
-        self._by_account.load(dumped[0])
-        self._by_name.load(dumped[1])
-
-
-def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:
-    return "\x00".join((UNLISTED, name_key(name), routing or "", last4 or ""))
-
-
-def _account(routing: str, last4: str) -> str:
-    return f"{routing}\x00{last4}"
-
-
-def accounts_differ(routing: str | None, last4: str | None, other_routing: str | None, other_last4: str | None) -> bool:
-    """True when both sides carry the same account detail with different values (ruling 10).
-
-    Fewer than four letters and digits are the end of a number, and differ only from other endings.
-    """
-    if last4 and other_last4 and not (last4.endswith(other_last4) or other_last4.endswith(last4)):
-        return True
-    return bool(routing and other_routing and routing != other_routing)
 
 
 def times_of(party: Actor | KnownCounterparty, kind: str) -> EventTimes:

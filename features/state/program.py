@@ -23,12 +23,13 @@ from clearhold.features.state.card_table import CardTable
 from clearhold.features.state.clearings import Clearings
 from clearhold.features.state.closing_evidence import ClosingEvidence
 from clearhold.features.state.counted_lines import CountedLines
+from clearhold.features.state.counterparty_book import CounterpartyBook
 from clearhold.features.state.day_tallies import DayTallies
 from clearhold.features.state.kri_facts import KriFacts, KriMemory
 from clearhold.features.state.kri_history import KriHistory
 from clearhold.features.state.kri_windows import KriWindows
 from clearhold.features.state.open_preflights import OpenPreflights
-from clearhold.features.state.parties import Actor, CounterpartyBook, KnownCounterparty
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program_caps import ProgramCaps
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.state.rule_matches import RuleMatches

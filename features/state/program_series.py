@@ -5,7 +5,7 @@ from typing import NamedTuple
 from clearhold.features.core.in_memory import InMemory
 from clearhold.features.core.money_flow import ACH_TYPES, RAIL_CLASSES
 from clearhold.features.policy.book import PolicyBook
-from clearhold.features.state.parties import CounterpartyBook
+from clearhold.features.state.counterparty_book import CounterpartyBook
 from clearhold.features.state.transfer_table import Counted, TransferTable
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries

@@ -118,6 +118,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "raw": "JSON of the bank's object; of account numbers only the last four characters.",
     "routing_number": "Routing number of its bank.",
     "account_last4": "The last four characters of its account number.",
+    "earlier_accounts": "JSON: other accounts that it had before, the oldest first; null without one.",
     "first_seen_at": "When the first transfer with it came. UTC.",
     "owner_told_by": "Who named the owner: bank, or an operator; null while unknown.",
     "kind": "The kind of party: account, entity or counterparty.",

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from clearhold.features.core.entries.preflight import ProposedTransfer
+from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from tests.oracle.facts import Decline, Key, Party, Program
-from tests.oracle.learning import first_node, on_file, stranger_of
+from tests.oracle.learning import account_of, details_differ, first_node, on_file, stranger_of
 from tests.oracle.oracle import Fields, features_of
 from tests.oracle.programs import baseline_of
 from tests.oracle.reading import counted
@@ -71,15 +71,28 @@ def _party(program: Program, proposed: ProposedTransfer) -> tuple[Key | None, Pa
     side = proposed.counterparty
     if proposed.counterparty_id is not None:
         key: Key = ("id", proposed.counterparty_id)
-        return key, _with_country(program.parties.get(key, Party()), side.country_code if side else None)
+        party = _with_country(program.parties.get(key, Party()), side.country_code if side else None)
+        return key, party if side is None else _with_account(party, side)
     if side is None:
         return None, Party()
     said = Party(side.name, side.routing_number, side.account_last4, side.country_code)
     found = on_file(program, said)
     if found is None:
         return stranger_of(said), said
-    return found, _with_country(program.parties[found], side.country_code)
+    party = _with_country(program.parties[found], side.country_code)
+    return found, _with_account(party, side) if party.accounts else party
 
 
 def _with_country(party: Party, country: str | None) -> Party:
-    return Party(party.name, party.routing, party.last4, country or party.country)
+    return Party(party.name, party.routing, party.last4, country or party.country, party.accounts)
+
+
+def _with_account(party: Party, side: ProposedCounterparty) -> Party:
+    """The party with the account that is asked about, which its landing would take over."""
+    said = Party(side.name, side.routing_number, side.account_last4)
+    if not details_differ(party, said):
+        routing, last4 = said.routing or party.routing, said.last4 or party.last4
+    else:
+        account = account_of(party, said) or said
+        routing, last4 = account.routing, account.last4
+    return Party(party.name, routing, last4, party.country, party.accounts)

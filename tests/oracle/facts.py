@@ -90,11 +90,24 @@ class Profile:
 
 
 @dataclass
+class Account:
+    """One account of a counterparty that came with several; the first transfer to it, by its own time."""
+
+    routing: str | None
+    last4: str | None
+    used_at: int | None = None
+    first: str | None = None
+
+
+@dataclass
 class Party:
+    """``accounts`` is empty until there is a second one."""
+
     name: str | None = None
     routing: str | None = None
     last4: str | None = None
     country: str | None = None
+    accounts: list[Account] = field(default_factory=list)
 
 
 class Meeting(NamedTuple):

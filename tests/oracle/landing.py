@@ -2,7 +2,7 @@
 
 from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES, UNMOVED_STATUSES
 from tests.oracle.facts import Decline, Key, Known, Program, Timeline, Version
-from tests.oracle.learning import node_of, party_of
+from tests.oracle.learning import node_of, party_of, pay_account
 from tests.oracle.reading import Return, Said
 from tests.oracle.status_order import life_of, place
 
@@ -12,11 +12,15 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
     known = program.transfers.get(said.id)
     if known is None:
         known = program.transfers[said.id] = _first_sight(program, said, event_at, appended_at)
+        pay_account(program, known, said)
         return known
     version = _version(said, event_at)
     if version > known.version or (version == known.version and not _is_past(said, known.said)):
         known.version = version
-        return known if _revise(program, known, said, event_at) else None
+        is_news = _revise(program, known, said, event_at)
+        if said.routing is not None or said.last4 is not None:
+            pay_account(program, known, said)
+        return known if is_news else None
     if (said.returned, said.returned_at) == (None, None) or known.returned.last is not None:
         return None
     if said.returned is None and known.returned_at is not None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.oracle.facts import ALWAYS, Key, Party, Profile, Program, Version
+from tests.oracle.facts import ALWAYS, Account, Key, Known, Party, Profile, Program, Version
 from tests.oracle.reading import MEANT, Said, digits, instant, maybe_instant, normal_name
 from tests.oracle.status_order import place
 
@@ -122,11 +122,55 @@ def _say(program: Program, key: Key, said: Party) -> None:
     if said.name is not None and (party.name is None or normal_name(party.name) != normal_name(said.name)):
         program.named = [other for other in program.named if other != key] + [key]
     party.name = said.name or party.name
-    party.routing = said.routing or party.routing
-    party.last4 = said.last4 or party.last4
+    _say_account(program, key, party, said)
     party.country = said.country or party.country
     if party.routing and party.last4:
         program.holders.setdefault((party.routing, party.last4), key)
+
+
+def _say_account(program: Program, key: Key, party: Party, said: Party) -> None:
+    """Other details are another account; the same ones complete what is known of it."""
+    if details_differ(party, said):
+        if not party.accounts:
+            moved = [each.own for each in program.transfers.values() if each.party.last == key and each.moved.last]
+            party.accounts.append(Account(party.routing, party.last4, min(moved, default=None)))
+        account = account_of(party, said)
+        if account is None:
+            account = Account(said.routing, said.last4)
+            party.accounts.append(account)
+        party.routing, party.last4 = account.routing, account.last4
+        return
+    party.routing, party.last4 = said.routing or party.routing, said.last4 or party.last4
+    now = account_of(party, party)
+    if now is not None:
+        now.routing, now.last4 = party.routing, party.last4
+
+
+def account_of(party: Party, said: Party) -> Account | None:
+    return next((each for each in party.accounts if not details_differ(each, said)), None)
+
+
+def is_other(party: Party, said: Party) -> bool:
+    """Whether what is said is of none of the party's accounts."""
+    return account_of(party, said) is None if party.accounts else details_differ(party, said)
+
+
+def was_used(program: Program, account: Account, at: int) -> bool:
+    """Whether money had moved to it."""
+    if account.used_at is None or account.used_at > at:
+        return False
+    return account.first is None or program.transfers[account.first].moved.last
+
+
+def pay_account(program: Program, known: Known, said: Said) -> None:
+    """The first transfer to an account is remembered with it."""
+    party = None if known.party.last is None else program.parties[known.party.last]
+    if party is None or not party.accounts:
+        return
+    stated = Party(None, said.routing, said.last4)
+    account = account_of(party, stated if details_differ(party, stated) else party)
+    if account is not None and not was_used(program, account, known.own):
+        account.used_at, account.first = known.own, said.id
 
 
 def on_file(program: Program, said: Party) -> Key | None:
@@ -137,17 +181,17 @@ def on_file(program: Program, said: Party) -> Key | None:
     holder = program.holders.get((said.routing or "", said.last4 or ""))
     if holder is not None:
         held = program.parties[holder]
-        if (held.routing, held.last4) == (said.routing, said.last4):
+        if (said.routing, said.last4) in [(each.routing, each.last4) for each in (held, *held.accounts)]:
             return holder
     namesakes = [key for key in program.named if normal_name(program.parties[key].name) == normal_name(said.name)]
-    possible = [key for key in namesakes if not details_differ(program.parties[key], said)]
+    possible = [key for key in namesakes if not is_other(program.parties[key], said)]
     if not possible:
         return None
     first = program.parties[possible[0]]
     return None if len(possible) < len(namesakes) and (first.routing or first.last4) is None else possible[0]
 
 
-def details_differ(one: Party, other: Party) -> bool:
+def details_differ(one: Party | Account, other: Party) -> bool:
     """Both name an account, and not the same."""
     pairs = ((one.routing, other.routing), (one.last4, other.last4))
     return any(None not in pair and pair[0] != pair[1] for pair in pairs)

@@ -4,7 +4,7 @@ from typing import Any
 
 from clearhold.features.core.instants import DAY_US
 from tests.oracle.facts import Party, Program
-from tests.oracle.learning import details_differ
+from tests.oracle.learning import account_of, details_differ, is_other, was_used
 from tests.oracle.reading import normal_name
 from tests.oracle.view import NEWEST, AtMost, Other, Subject, within
 
@@ -24,13 +24,31 @@ def relation_fields(
 
 
 def _account_changed(program: Program, subject: Subject, others: list[Other]) -> bool:
-    """A stranger whose name was dealt with before, under other account details."""
+    """A counterparty's first account after others, or a stranger whose name was known with another account."""
     mine = subject.details
+    if subject.party in program.parties and _pays_new_account(program, subject, others):
+        return True
     if subject.party is None or mine.name is None or any(other.party == subject.party for other in others):
         return False
     before = [program.parties[key] for key in {other.party for other in others} if key is not None]
     namesakes = [party for party in before if normal_name(party.name) == normal_name(mine.name)]
-    return any(details_differ(party, mine) for party in namesakes)
+    return any(is_other(party, mine) for party in namesakes)
+
+
+def _pays_new_account(program: Program, subject: Subject, others: list[Other]) -> bool:
+    assert subject.party is not None
+    party = program.parties[subject.party]
+    if subject.id is not None:
+        mine = next((each for each in party.accounts if each.first == subject.id), None)
+        if mine is None:
+            return False
+    else:
+        if not party.accounts:
+            return details_differ(party, subject.details) and any(each.party == subject.party for each in others)
+        mine = account_of(party, subject.details)
+        if mine is not None and was_used(program, mine, subject.at):
+            return False
+    return any(was_used(program, each, subject.at) for each in party.accounts if each is not mine)
 
 
 def _account(party: Party) -> tuple[str | None, str | None]:

@@ -3,7 +3,11 @@
 Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
+from typing import Annotated
+
 import msgspec
+
+from clearhold.features.core.words import about
 
 
 class EntityRow(msgspec.Struct, frozen=True, gc=False):
@@ -30,6 +34,13 @@ class EntityRow(msgspec.Struct, frozen=True, gc=False):
     updated_at: int
 
 
+class EarlierAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An account that a counterparty had before the present one."""
+
+    routing_number: Annotated[str | None, about("Routing number of its bank; null when unknown.")]
+    account_last4: Annotated[str | None, about("Last four of the account number; null when unknown.")]
+
+
 class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
     """One version of a counterparty."""
 
@@ -45,6 +56,7 @@ class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
     raw: str | None  # None when this version came from a transfer, not from a counterparty object
     first_seen_at: int | None
     updated_at: int
+    earlier_accounts: str | None  # JSON of ``EarlierAccount``, the oldest first; None without one
 
 
 class AccountRow(msgspec.Struct, frozen=True, gc=False):

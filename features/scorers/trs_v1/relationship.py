@@ -90,7 +90,7 @@ ACCOUNT_CHANGED: Final = Signal[FeatureVector](
     "TRS-CPY-03",
     "counterparty_account_changed",
     Family.RELATIONSHIP,
-    "A known name with other account details.",
+    "A known counterparty, by id or name, with other account details.",
     "FinCEN FIN-2016-A003 (changed payment instructions); weight [P]",
     lambda v: v.counterparty_account_changed,
     lambda _v, _: "This counterparty's account details differ from those it was paid under before.",

@@ -23,6 +23,7 @@ def test_given_only_a_transfer_when_read_then_it_was_first_seen_with_it(
         "routingNumber": None,
         "accountLast4": None,
         "countryCode": None,
+        "earlierAccounts": [],
         "raw": {},
         "firstSeenAt": "2026-03-02T14:00:00.000Z",
     }

@@ -102,7 +102,7 @@ def test_given_an_id_with_other_account_details_when_asked_about_then_they_count
     landed = story.transfer("wire.outgoing_transfer.completed", wire, DAY_US)
 
     vector = asked.assessment.vector
-    assert vector.counterparty_account_changed is landed.counterparty_account_changed is not on_file
+    assert vector.counterparty_account_changed is landed.counterparty_account_changed is True
     assert vector.counterparty_shared_entities_30d == landed.counterparty_shared_entities_30d == 1
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from clearhold.features.state.parties import CounterpartyBook, KnownCounterparty
+from clearhold.features.state.counterparty_book import CounterpartyBook
+from clearhold.features.state.parties import KnownCounterparty
 
 MINE = ("021000021", "6789")
 OTHER = ("416138299", "8624")

@@ -1,0 +1,142 @@
+"""The counterparties of one program, found by id, by account or by name."""
+
+from typing import Any, Final
+
+from clearhold.features.core.in_memory import shared
+from clearhold.features.core.plain_text import name_key
+from clearhold.features.state.parties import UNLISTED, KnownCounterparty
+from clearhold.features.state.party_lookup import PartyLookup
+from clearhold.features.windows.amount_series import AmountSeries
+
+
+class CounterpartyBook:
+    """Counterparties of one program, found by id, by routing number and last four, or by name.
+
+    At most ``NAME_LIMIT`` counterparties are read for one name or one account.
+    """
+
+    NAME_LIMIT: Final = 64
+
+    def __init__(self) -> None:
+        self.all: list[KnownCounterparty] = []
+        self._by_id: dict[str, KnownCounterparty] = {}
+        self._by_account = PartyLookup()
+        self._by_name = PartyLookup()
+
+    def get(self, counterparty_id: str) -> KnownCounterparty | None:
+        return self._by_id.get(counterparty_id)
+
+    def get_or_add(self, counterparty_id: str) -> KnownCounterparty:
+        party = self._by_id.get(counterparty_id)
+        if party is None:
+            party = KnownCounterparty(counterparty_id, len(self.all), AmountSeries())
+            self.all.append(party)
+            self._by_id[counterparty_id] = party
+        return party
+
+    def unlisted(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty:
+        """The counterparty known by this name and account only."""
+        return self.get_or_add(_unlisted_id(name, routing, last4))
+
+    def known(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
+        """The counterparty that a transfer with these details would land with; None for a new one."""
+        return self.match(name, routing, last4) or self._by_id.get(_unlisted_id(name, routing, last4))
+
+    def merge(
+        self, party: KnownCounterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
+    ) -> bool:
+        """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
+        merged = (name or party.name, *party.account_after(routing, last4), country or party.country)
+        if merged == (party.name, party.routing, party.last4, party.country):
+            return False
+        former_name = party.name
+        party.take_account(merged[1], merged[2])
+        party.name, party.country = merged[0], shared(merged[3])
+        self._index(party, former_name=former_name)
+        return True
+
+    def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
+        """By routing number and last four; else by name, unless both carry account details that differ (ruling 10).
+
+        A namesake without details, such as a card's merchant, does not match a counterparty with another account.
+        """
+        holders = self._of_account(routing, last4) if routing and last4 else ()
+        if holders and holders[0].has_account(routing, last4):
+            return holders[0]
+        namesakes = self._of_name(name)
+        alike = [each for each in namesakes if not each.differs(routing, last4)]
+        if not alike or (len(alike) < len(namesakes) and not (alike[0].routing or alike[0].last4)):
+            return None
+        return alike[0]
+
+    def sharing(
+        self, routing: str | None, last4: str | None, also: KnownCounterparty | None = None
+    ) -> list[KnownCounterparty]:
+        """The counterparties that carry this account now, and the one about to."""
+        if not routing or not last4:
+            return []
+        parties = self._of_account(routing, last4)
+        sharing = [party for party in parties if (party.routing, party.last4) == (routing, last4)]
+        is_new = also is not None and (also.routing, also.last4) != (routing, last4)
+        if also is not None and is_new and (also in parties or len(parties) < self.NAME_LIMIT):
+            sharing.append(also)
+        return sharing
+
+    def has_other_account(
+        self,
+        name: str | None,
+        routing: str | None,
+        last4: str | None,
+        *,
+        at: int,
+        counted: KnownCounterparty | None = None,
+    ) -> bool:
+        """True when a counterparty of that name has transfers until ``at`` under other account details."""
+        if name is None:
+            return False
+        return any(
+            party.differs(routing, last4) and party.times.count_upto(at) > (1 if party is counted else 0)
+            for party in self._of_name(name)
+        )
+
+    def _of_account(self, routing: str, last4: str) -> list[KnownCounterparty]:
+        return [self.all[index] for index in self._by_account.get(_account(routing, last4))]
+
+    def _of_name(self, name: str) -> list[KnownCounterparty]:
+        return [self.all[index] for index in self._by_name.get(name_key(name))]
+
+    def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
+        if party.routing and party.last4:
+            account = _account(party.routing, party.last4)
+            sharing = self._by_account.get(account)
+            if party.index not in sharing and len(sharing) < self.NAME_LIMIT:
+                self._by_account.put(account, [*sharing, party.index])
+        if party.name and (former_name is None or name_key(former_name) != name_key(party.name)):
+            if former_name is not None:
+                others = [index for index in self._by_name.get(name_key(former_name)) if index != party.index]
+                self._by_name.put(name_key(former_name), others)
+            namesakes = self._by_name.get(name_key(party.name))
+            if len(namesakes) < self.NAME_LIMIT:
+                self._by_name.put(name_key(party.name), [*namesakes, party.index])
+
+    def dump_lookups(self) -> tuple[Any, ...]:
+        """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
+        return (self._by_account.dump(), self._by_name.dump())
+
+    def load_parties(self, dumped: Any) -> None:
+        for each in dumped:
+            party = KnownCounterparty.loaded(each, len(self.all))
+            self.all.append(party)
+            self._by_id[party.id] = party
+
+    def load_lookups(self, dumped: Any) -> None:
+        self._by_account.load(dumped[0])
+        self._by_name.load(dumped[1])
+
+
+def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:
+    return "\x00".join((UNLISTED, name_key(name), routing or "", last4 or ""))
+
+
+def _account(routing: str, last4: str) -> str:
+    return f"{routing}\x00{last4}"
