@@ -1,16 +1,18 @@
 """``clearhold sql``: queries on the lake for analysts, from an argument, a file, standard input or a prompt.
 
-It runs at low priority: ``clearhold sql`` runs this module as a separate process, and a query takes half of the cores
-by default.
+It runs at low priority: ``clearhold sql`` runs this module as a separate process, which steps aside once it is loaded,
+and a query takes half of the cores by default. While an answer takes long, standard error says so.
 
 Exit codes  0 every query was answered; 1 one was not, with the reason; 2 there is nothing to query
 """
 
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import Annotated, Final
 
 import typer
@@ -19,12 +21,14 @@ from clearhold.api.cli.exits import fail
 from clearhold.api.cli.sql_output import Format, write_answer
 from clearhold.api.cli.sql_prompt import run_prompt
 from clearhold.flows.running.own_python import import_environment, module_command
-from clearhold.store.analysts.aside import run_aside
+from clearhold.store.analysts.aside import run_aside, step_aside
 from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryError
 from clearhold.store.data_dir import LAYOUT
 
 EXIT_FAILED: Final = 1
 MOST_THREADS: Final = 1_024
+SLOW_S: Final = 3.0
+SAID_AGAIN_S: Final = 30.0
 
 
 def sql(
@@ -56,8 +60,9 @@ def sql(
             return
         try:
             text = _text_of(query, file)
-            for answer in session.answers(text):
-                write_answer(answer, form)
+            with _said_when_slow():
+                for answer in session.answers(text):
+                    write_answer(answer, form)
         except UnicodeDecodeError:
             fail("The queries are not text in UTF-8.")
         except QueryError as error:
@@ -70,13 +75,34 @@ def _text_of(query: str | None, file: Path | None) -> str:
     return sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
 
 
+@contextmanager
+def _said_when_slow() -> Iterator[None]:
+    """Says on standard error that the queries are running, and why it can take long."""
+    began, is_over = time.monotonic(), Event()
+
+    def say() -> None:
+        pause_s = SLOW_S
+        while not is_over.wait(pause_s):
+            pause_s = SAID_AGAIN_S
+            seconds = time.monotonic() - began
+            typer.echo(f"Running for {seconds:.0f} s, on cores that no other process uses. Ctrl+C ends it.", err=True)
+
+    Thread(target=say, daemon=True).start()
+    try:
+        yield
+    finally:
+        is_over.set()
+
+
 def run_sql_aside(arguments: Sequence[str]) -> int:
     """``clearhold sql`` with these arguments, as a process of low priority; its exit code."""
-    return run_aside([*module_command(__name__), *arguments], environment=os.environ | import_environment())
+    command = [*module_command(__name__), *arguments]
+    return run_aside(command, environment=os.environ | import_environment(), steps_aside=False)
 
 
 def main() -> None:
     """``clearhold sql`` alone, in the process of low priority."""
+    step_aside()
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     alone.command()(sql)
     alone(sys.argv[2:], prog_name="clearhold sql")  # after the name of this module

@@ -57,7 +57,9 @@ _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transac
 _SENTENCES: Final = {
     EventResult.DUPLICATE: EventFault("The same event, byte for byte, came before."),
     EventResult.CONFLICTING: EventFault(
-        "Another event took effect under this id. Send a changed event under a new id.", "id"
+        "Other bytes took effect under this id. If only the spelling differs, as spaces or the order of names, nothing "
+        "is missing; send a changed event under a new id.",
+        "id",
     ),
     EventResult.FAILED: EventFault("Clearhold could not apply it. Its table of quarantined entries has the cause."),
     EventResult.WAITING: EventFault("The dispute is decided, and its transfer is not known yet.", "data.transfer_id"),

@@ -33,7 +33,8 @@ MEANING_OF_RESULT: Final[Mapping[EventResult, str]] = {
     EventResult.UNUSABLE: "It had no effect, because its data could not be used.",
     EventResult.UNKNOWN: "It had no effect, because its type belongs to no known family.",
     EventResult.DUPLICATE: "The same event, byte for byte, came before. It changed nothing.",
-    EventResult.CONFLICTING: "Another event took effect under its id before. It changed nothing.",
+    EventResult.CONFLICTING: "Other bytes took effect under its id before, of another event or of this one spelt "
+    "differently. It changed nothing.",
     EventResult.FAILED: "It had no effect, through a fault of Clearhold. It is kept, and counted as quarantined.",
 }
 

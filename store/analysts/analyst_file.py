@@ -16,7 +16,7 @@ import duckdb
 
 from clearhold.features.core.measured import Z_95
 from clearhold.store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meaning_of
-from clearhold.store.analysts.part_merger import quoted
+from clearhold.store.analysts.parts import quoted
 from clearhold.store.analysts.questions import QUESTIONS
 from clearhold.store.analysts.views import views_of
 from clearhold.store.durable_files import durable_name

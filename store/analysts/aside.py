@@ -4,8 +4,8 @@
 follows too. On Linux with autogroups the kernel first shares the cores among sessions, whatever the class of the tasks,
 so a program that leads its session also gives it the lowest weight. Without either (macOS) it runs at the lowest
 priority. ``run_aside`` starts a program in a new session and stands in for it: it passes signals on, except ignored
-ones (as under nohup), which the program ignores too, and returns the program's exit code. A thread keeps the class that
-it was started with, so the class is set before threads start.
+ones (as under nohup), which the program ignores too, and returns the program's exit code. The class is set for each
+thread that is there, and a new thread inherits it.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Final
 
 LOWEST: Final = 19
+THREADS: Final = Path("/proc/self/task")
 AUTOGROUP: Final = Path("/proc/self/autogroup")
 _PASSED_ON: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _ENDED_BY_SIGNAL: Final = 128
@@ -26,9 +27,11 @@ _NOT_STARTED: Final = 127
 
 
 def step_aside() -> None:
-    """From now on this thread and its new threads run only when nothing else wants the cores."""
+    """From now on the threads of this process, and their new ones, run only when nothing else wants the cores."""
     if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        for thread in THREADS.iterdir():  # a library may have started some as it was loaded
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(int(thread.name), os.SCHED_IDLE, os.sched_param(0))
     else:
         os.nice(LOWEST)
     if os.getsid(0) == os.getpid():
@@ -36,8 +39,12 @@ def step_aside() -> None:
             AUTOGROUP.write_text(str(LOWEST), encoding="ascii")
 
 
-def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> int:
-    """Run it in a new session until it ends; returns its exit code, or 128 plus the signal, as in a shell."""
+def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None = None, steps_aside: bool = True) -> int:
+    """Run it in a new session until it ends; returns its exit code, or 128 plus the signal, as in a shell.
+
+    ``steps_aside`` False: the program does so itself, once it has loaded what it needs.
+    """
+    own = [sys.executable, "-I", "-S", __file__] if steps_aside else []
     started: list[subprocess.Popen[bytes]] = []
     came_before: list[int] = []
 
@@ -57,7 +64,7 @@ def run_aside(command: Sequence[str], *, environment: Mapping[str, str] | None =
     handlers = {number: signal.signal(number, handler) for number, handler in heard.items()}
     try:
         process = subprocess.Popen(  # noqa: S603 - the caller's own command
-            [sys.executable, "-I", "-S", __file__, *command], env=environment, start_new_session=True
+            [*own, *command], env=environment, start_new_session=True
         )
         started.append(process)
         for number in came_before:

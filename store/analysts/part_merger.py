@@ -17,6 +17,7 @@ from zlib import crc32
 import duckdb
 import pyarrow.parquet as pq
 
+from clearhold.store.analysts.parts import quoted
 from clearhold.store.analysts.tables import LakeColumn
 from clearhold.store.durable_files import durable_file, durable_name
 
@@ -43,11 +44,6 @@ def checksum(path: Path) -> int:
         while piece := file.read(_AT_ONCE):
             total = crc32(piece, total)
     return total
-
-
-def quoted(path: Path | str) -> str:
-    """A path for use between quotes in SQL."""
-    return str(path).replace("'", "''")
 
 
 _THREADS: Final = "POLARS_MAX_THREADS"

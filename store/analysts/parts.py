@@ -196,3 +196,8 @@ def _first_of(parts: Sequence[Part]) -> list[Part]:
             break
         chosen.append(part)
     return chosen
+
+
+def quoted(path: Path | str) -> str:
+    """A path for use between quotes in SQL."""
+    return str(path).replace("'", "''")

@@ -15,9 +15,8 @@ from typing import Any, Final, NamedTuple, Self
 import duckdb
 
 from clearhold.store.analysts.analyst_file import FILE
-from clearhold.store.analysts.part_merger import quoted
 from clearhold.store.analysts.parts import FILE as PARTS
-from clearhold.store.analysts.parts import FOLDER
+from clearhold.store.analysts.parts import FOLDER, quoted
 from clearhold.store.analysts.questions import QUESTIONS
 
 _FILES: Final = (

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from clearhold.store.analysts.control_rows import control_tables
-from clearhold.store.analysts.part_merger import quoted
-from clearhold.store.analysts.parts import FILE, FOLDER
+from clearhold.store.analysts.parts import FILE, FOLDER, quoted
 from clearhold.store.analysts.tables import REASONS, LakeTable, lake_tables
 from clearhold.store.duck.schema import newest_of
 

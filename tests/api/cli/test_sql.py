@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
+from clearhold.api.cli import sql as sql_command
 from clearhold.api.cli.main import app
 from clearhold.api.cli.sql_output import MOST_SHOWN, Format, write_answer
 from clearhold.api.cli.sql_prompt import run_prompt
@@ -260,6 +261,24 @@ def test_given_the_command_when_it_waits_for_a_query_then_every_thread_of_it_is_
     assert len(threads) >= 3
     assert classes == {os.SCHED_IDLE}
     assert prompt.returncode == 0
+
+
+def test_given_a_query_that_takes_long_when_it_runs_then_standard_error_says_so_and_the_answer_is_whole(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "SELECT count(*) AS n FROM range(20_000_000) numbers(n) WHERE hash(n) = 0"
+    monkeypatch.setattr(sql_command, "SLOW_S", 0.01)
+
+    sql_command.sql(data=data, query=long, form=Format.CSV)
+    slow = capsys.readouterr()
+    monkeypatch.setattr(sql_command, "SLOW_S", 3_600.0)
+    sql_command.sql(data=data, query=long, form=Format.CSV)
+    quick = capsys.readouterr()
+
+    assert slow.out == quick.out
+    assert slow.out.startswith("n\n")
+    assert "on cores that no other process uses" in slow.err
+    assert quick.err == ""
 
 
 def test_given_columns_of_one_name_when_they_are_written_as_json_then_none_is_lost(data: Path) -> None:
