@@ -28,13 +28,15 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     bank_response: dict[str, Any] | None = None
     error: str | None = None
     released_alert_ids: tuple[str, ...] = ()
+    body_sha256: str | None = None
 
 
 class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The body that the link of a transition covers. ``id`` is the action's own for its request.
 
     ``disposition_id`` is the newest decision on the action's alert, which the action may follow from.
-    ``released_alert_ids`` are the alerts whose hold the transition ended.
+    ``released_alert_ids`` are the alerts whose hold the transition ended. ``body_sha256`` is the digest of the version
+    that it brought into force, such as all rules after the activation of one.
     """
 
     id: str
@@ -58,6 +60,7 @@ class ActionLinkBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     alert_sha256: str | None
     policy_sha256: str
     released_alert_ids: tuple[str, ...]
+    body_sha256: str | None
 
 
 def action_row(
@@ -126,6 +129,7 @@ def link_of_transition(
         alert_sha256=action.alert_sha256,
         policy_sha256=policy_sha256,
         released_alert_ids=step.released_alert_ids,
+        body_sha256=step.body_sha256,
     )
     return ChainFactRow(
         tenant_id=program.tenant_id,

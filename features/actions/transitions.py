@@ -106,6 +106,7 @@ def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition
         return
     at = max(action.created_at, min(entry.at, position.appended_at))
     step = _outcome(action, at=at, bank_response=entry.bank_response, error=entry.error)
+    step = msgspec.structs.replace(step, body_sha256=entry.body_sha256)
     program.actions.put(action)
     if action.type is ActionType.CLEAR_HOLD and step.status is ActionStatus.EXECUTED:
         released = release_cleared(program, action, position, emit, at=at)

@@ -21,6 +21,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
+from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
 from clearhold.features.core.errors import ConflictError, UnavailableError
 from clearhold.features.core.instants import SECOND_US
@@ -262,6 +263,13 @@ class ActionExecutor:
         finally:
             self.counts.unknown -= 1
 
+    def _body_sha256(self, row: ActionRow, outcome: ExecutionOutcome) -> str | None:
+        """The digest of the version that the change brought into force; the default card has none."""
+        if outcome.result is not Result.IN_FORCE or outcome.bank_response is None:
+            return None
+        policy = self._tenancy.policies.of_tenant(row.tenant_id).find(outcome.bank_response["version"])
+        return None if policy is None else digest_of(canonical(policy.body))
+
     async def _record(self, row: ActionRow, outcome: ExecutionOutcome) -> None:
         """Append the outcome, with retries, and wait for its commit. A second one changes nothing."""
         shard, offset = shard_of(row.program_id, self._shards), None
@@ -272,6 +280,7 @@ class ActionExecutor:
                 bank_response=outcome.bank_response,
                 error=outcome.error,
                 at=self._clock.now(),
+                body_sha256=self._body_sha256(row, outcome),
             )
             try:
                 offset = await self._appender.append(shard, EntryKind.OUTCOME, row.program_id, entry.at, _ENCODE(entry))

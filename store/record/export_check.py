@@ -53,6 +53,7 @@ class _Cites(msgspec.Struct, frozen=True, rename="camel", gc=False):
 
     alert_sha256: str | None = None
     policy_sha256: str | None = None
+    body_sha256: str | None = None
     change: _Change | None = None
 
 
@@ -163,7 +164,8 @@ class ExportCheck:
         except msgspec.MsgspecError as error:
             raise self._broken("cites something that is no digest") from error
         changed = None if cites.change is None else cites.change.body_sha256
-        self._cited.update(digest for digest in (cites.alert_sha256, cites.policy_sha256, changed) if digest)
+        cited = (cites.alert_sha256, cites.policy_sha256, cites.body_sha256, changed)
+        self._cited.update(digest for digest in cited if digest)
 
     def _chain(self, name: Chain, line: _Line) -> _ChainOfExport:
         if name not in self._chains:

@@ -30,7 +30,8 @@ _IN_SPANS: Final = """
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _CITED_POLICIES: Final = f"""
     SELECT DISTINCT unnest([
-        json_extract_string(body, '$.policySha256'), json_extract_string(body, '$.change.bodySha256')
+        json_extract_string(body, '$.policySha256'), json_extract_string(body, '$.bodySha256'),
+        json_extract_string(body, '$.change.bodySha256')
     ]) FROM record_chain WHERE {_IN_SPANS}
 """
 _CITED_ALERTS: Final = f"""

@@ -43,7 +43,7 @@ _SAME_IN_ACTION: Final = {
 _SAME: Final = {"dispositions": _SAME_IN_DISPOSITION, "actions": _SAME_IN_ACTION}
 """Equal fields of a row, and of the body of the link with its id."""
 
-_CITED: Final = ("alertSha256", "policySha256")
+_CITED: Final = ("alertSha256", "policySha256", "bodySha256")
 _BY_ONE: Final = ("requested", "approved")
 """Actions that need one person are approved by their request."""
 

@@ -91,7 +91,8 @@ _CITATIONS: Final = """
     CREATE TEMP TABLE subject_citations AS
     WITH cited AS (SELECT body FROM record_chain WHERE rowid IN (SELECT place FROM subject_links))
     SELECT DISTINCT 'alert' AS of_what, json_extract_string(body, '$.alertSha256') AS digest FROM cited
-    UNION SELECT 'policy', unnest(json_extract_string(body, ['$.policySha256', '$.change.bodySha256'])) FROM cited"""
+    UNION SELECT 'policy', unnest(
+        json_extract_string(body, ['$.policySha256', '$.bodySha256', '$.change.bodySha256'])) FROM cited"""
 _DELIVERIES: Final = """
     CREATE TEMP TABLE subject_deliveries AS SELECT DISTINCT id FROM (
         SELECT id, json_extract_string(body,

@@ -109,13 +109,17 @@ class ApprovalEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OutcomeEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The outcome of carrying out an approved action. ``error`` None: it was carried out."""
+    """The outcome of carrying out an approved action. ``error`` None: it was carried out.
+
+    ``body_sha256`` is the digest of the version that it brought into force.
+    """
 
     id: str
     action_id: str
     bank_response: dict[str, Any] | None
     error: str | None
     at: int
+    body_sha256: str | None = None
 
 
 def same_person(one: str, other: str) -> bool:
