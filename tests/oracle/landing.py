@@ -77,6 +77,10 @@ def _meet(program: Program, said: Said) -> None:
         program.entities.add(said.entity_id)
 
 
+def _country(said: Said, on_file: str | None) -> str | None:
+    return None if said.no_country else said.country or on_file
+
+
 def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) -> Known:
     """Its first words count for all times: as it would have been told live."""
     own = min(said.created_at if said.created_at is not None else event_at, appended_at)
@@ -95,7 +99,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
         moved=Timeline(has_moved(said.status)),
         decline=Timeline(decline_of(said)),
         returned=Timeline(nothing),
-        country=said.country or (program.parties[party].country if party is not None else None),
+        country=_country(said, program.parties[party].country if party is not None else None),
         returned_at=said.returned_at,
     )
     if said.returned is not None:
@@ -108,13 +112,13 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     before = known.said
     said = said._replace(card_reason=said.card_reason or before.card_reason, status=said.status or before.status)
     _meet(program, said)
-    actor, party, country = known.actor.last, known.party.last, said.country or known.country
+    actor, party, country = known.actor.last, known.party.last, _country(said, known.country)
     if said.entity_id is not None or actor is None:
         actor = actor_of(program, said)
     is_kept = said.counterparty_id is None and party is not None and party[0] == "id"
     named = None if is_kept else party_of(program, said)
     if named is not None and named != party:
-        party, country = named, said.country or program.parties[named].country
+        party, country = named, _country(said, program.parties[named].country)
     returned = said.returned if said.returned is not None else known.returned.last
     returned_at = said.returned_at if said.returned_at is not None else known.returned_at
     is_news = (

@@ -3,8 +3,9 @@
 from typing import Any
 
 from tests.oracle.facts import ALWAYS, Account, Key, Known, Party, Profile, Program, Version
-from tests.oracle.reading import MEANT, Said, digits, instant, maybe_instant, normal_name
+from tests.oracle.reading import Said, instant, maybe_instant, normal_name
 from tests.oracle.status_order import place
+from tests.oracle.texts import country, last_four, routing_number
 
 NOTHING_YET: Version = (ALWAYS, ALWAYS, 0)
 
@@ -29,7 +30,7 @@ def learn_entity(program: Program, kind: str, data: Data, event_at: int) -> None
     entity_id = data.get("id") or data.get("entity_id")
     told = data.get("verification_status") or kind.rsplit(".", 1)[1]
     version = version_of(data, event_at, place("entity", str(told).upper()))
-    newest = program.entity_versions.get(entity_id, NOTHING_YET)
+    newest = program.entity_versions.get(str(entity_id), NOTHING_YET)
     if entity_id is None or is_older(version, newest):
         return
     program.entity_versions[entity_id] = max(version, newest)
@@ -110,10 +111,9 @@ def learn_counterparty(program: Program, data: Data, event_at: int, word: str | 
     if is_older(version, newest):
         return
     program.party_versions[data["id"]] = max(version, newest)
-    country = (data.get("address") or {}).get("country_code") or data.get("local_bank_country_code")
-    country = MEANT.get(country or "", country)
-    routing, last4 = digits(data.get("routing_number")) or None, digits(data.get("account_number"))[-4:] or None
-    _say(program, ("id", data["id"]), Party(data.get("name"), routing, last4, country))
+    where = country((data.get("address") or {}).get("country_code")) or country(data.get("local_bank_country_code"))
+    routing, last4 = routing_number(data.get("routing_number")), last_four(data.get("account_number"))
+    _say(program, ("id", data["id"]), Party(data.get("name"), routing, last4, where))
 
 
 def _say(program: Program, key: Key, said: Party) -> None:

@@ -6,7 +6,7 @@ version are left out.
 """
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.oracle import ach
@@ -23,19 +23,10 @@ from tests.oracle.programs import baseline_of, program_fields
 from tests.oracle.reading import instant, is_transfer, read_said
 from tests.oracle.relations import relation_fields
 from tests.oracle.rhythm import rhythm_fields
+from tests.oracle.texts import usable_times
 from tests.oracle.view import Other, Subject, attempts_before, subject_of
 
 Fields = dict[str, Any]
-
-
-MOST_AHEAD: Final = {
-    "updated_at": 300,
-    "created_at": 86_400,
-    "initiated_at": 86_400,
-    "returned_at": 86_400,
-    "last_screened_at": 86_400,
-}
-"""By how many seconds a time may be later than the arrival of its event."""
 
 
 class Expected(NamedTuple):
@@ -74,16 +65,16 @@ class Oracle:
             return None
         program.events.add(event["id"])
         event_at = min(instant(event["created_at"]), entry.appended_at)
-        data = _in_time(event.get("data") or {}, entry.appended_at)
+        data = _in_time(usable_times(event.get("data") or {}, entry.appended_at), entry.appended_at)
         known = _taken_in(program, event["type"], data, event_at, entry.appended_at)
         return None if known is None else _scored(program, known)
 
 
 def _in_time(data: Fields, appended_at: int) -> Fields:
-    """A time too far in the future counts as none said; of an update, five minutes are too far."""
-    told = {name: data[name] for name in MOST_AHEAD if data.get(name) is not None}
-    ahead = {name: None for name, text in told.items() if instant(text) > appended_at + MOST_AHEAD[name] * 1_000_000}
-    return data | ahead
+    """An update more than five minutes in the future counts as none said: it would outdate all that follow."""
+    updated = data.get("updated_at")
+    ahead = updated is not None and instant(updated) > appended_at + 300_000_000
+    return data | {"updated_at": None} if ahead else data
 
 
 def _taken_in(program: Program, kind: str, data: Fields, event_at: int, appended_at: int) -> Known | None:

@@ -12,9 +12,9 @@ from clearhold.features.bank.return_codes import (
 )
 from clearhold.features.core.instants import parse_instant
 from tests.oracle.card_words import normal_reason
+from tests.oracle.texts import country, is_us_dollars, last_four, routing_number
 
 CYRILLIC_A: Final = "\u0410"
-MEANT: Final = {"IRN": "IR", "de": "DE", "UK": "GB"}
 INTERBANK: Final = range(61, 78)
 DISHONOUR: Final = range(61, 71)
 
@@ -29,7 +29,10 @@ class Return(NamedTuple):
 
 
 class Said(NamedTuple):
-    """What one event says of a transfer; ``cents`` are US cents, None where the bank states none."""
+    """What one event says of a transfer; ``cents`` are US cents, None where the bank states none.
+
+    ``no_country``: the bank states one, and it is none; then the country is unknown, whatever is on file.
+    """
 
     id: str
     rail: str
@@ -49,6 +52,7 @@ class Said(NamedTuple):
     routing: str | None
     last4: str | None
     country: str | None
+    no_country: bool
     returned: Return | None
     returned_at: int | None
     card_reason: str | None
@@ -68,10 +72,6 @@ def normal_name(name: str | None) -> str:
     """Names are the same when they differ in case, spaces, punctuation and the disguises of the streams only."""
     plain = normalize("NFKC", (name or "").replace(CYRILLIC_A, "A"))
     return "".join(letter for letter in plain.casefold() if letter.isalnum())
-
-
-def digits(number: str | None) -> str:
-    return "".join(letter for letter in number or "" if letter.isalnum())
 
 
 def is_transfer(kind: str, data: Data) -> bool:
@@ -104,9 +104,10 @@ def read_said(kind: str, data: Data, event_at: int) -> Said:
         card_id=data.get("card_id") if rail == "card" else None,
         counterparty_id=side.get("id"),
         name=side.get("name"),
-        routing=digits(side.get("routing_number")) or None,
-        last4=digits(side.get("account_number"))[-4:] or None,
-        country=MEANT.get(side.get("country") or "", side.get("country")),
+        routing=routing_number(side.get("routing_number")),
+        last4=last_four(side.get("account_number")),
+        country=country(side.get("country")),
+        no_country=side.get("country") not in (None, "") and country(side.get("country")) is None,
         returned=_returned(data) if rail == "ach" else None,
         returned_at=_returned_at(kind, data, event_at),
         card_reason=normal_reason(data.get("decision_reason") or data.get("processor_reason"))
@@ -146,15 +147,17 @@ def _amount(rail: str, data: Data) -> int:
 
 
 def _currency(data: Data) -> str:
-    return str(data.get("currency_code") or "USD").upper()
+    code = data.get("currency_code")
+    return "USD" if is_us_dollars(code) else str(code).strip().upper()
 
 
 def _us_cents(rail: str, data: Data) -> int | None:
     if _currency(data) == "USD":
         return counted(_amount(rail, data))
     for which in ("settled", "instructed"):
-        if data.get(f"{which}_currency_code") == "USD" and data.get(f"{which}_amount") is not None:
-            return counted(int(data[f"{which}_amount"]))
+        code, amount = data.get(f"{which}_currency_code"), data.get(f"{which}_amount")
+        if code is not None and is_us_dollars(code) and amount is not None:
+            return counted(int(amount))
     return None
 
 
