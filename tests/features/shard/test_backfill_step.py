@@ -23,6 +23,7 @@ from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.measurement.rescored import rescored, vector_of
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
+from clearhold.features.state.score_memory import NO_TRANSFER
 from tests.support.bank_events import an_account, an_ach_transfer, changed
 from tests.support.builders import a_vector
 from tests.support.clock import T0
@@ -199,9 +200,7 @@ def stored_as(transfer_id: str, points: int) -> Rescored:
     return a_result(transfer_id, score=msgspec.structs.replace(SCORE, value=points))
 
 
-def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_evaluated_then_a_fifth_is_found() -> (
-    None
-):
+def test_given_strongest_transfers_that_are_scored_lower_then_a_fifth_is_the_strongest() -> None:
     story = ShardStory()
     for number in range(6):
         story.deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=f"acht_{number}", entity_id="enti_1"))
@@ -211,19 +210,12 @@ def test_given_strongest_transfers_that_were_scored_lower_when_their_entity_is_e
     second = story.entries[-1].offset
     apply_step(story, a_step(*(stored_as(f"acht_{n}", 1 + n) for n in range(4)), started_offset=second))
     third = story.entries[-1].offset
-    assert strongest.best(actor.index)[0] == 4
-    strongest_rows = (
-        Strongest("acht_4", 50, 20, 10),
-        Strongest("acht_5", 40, 0, 0),
-        Strongest("acht_unknown", 99, 0, 0),
-    )
-    evaluate = ActorRange(actors=(0, len(story.program.actors)), counterparties=(0, 1), strongest=strongest_rows)
+    evaluate = ActorRange(actors=(0, len(story.program.actors)), counterparties=(0, 1))
 
     for _ in range(2):  # a step that comes twice says the same
         apply_step(story, BackfillStep(progress=a_step(started_offset=third).progress, evaluate=evaluate))
 
-        assert strongest.best(actor.index)[0::2] == (50, 20)
-        assert strongest.best(actor.index)[3] == 10
+        assert strongest.best(actor.index)[0] == 50
         assert [(row.subject_type, row.subject_id) for row in story.last(ScoreRow)] == [
             ("entity", "enti_1"),
             ("counterparty", story.program.counterparties.all[0].id),
@@ -274,19 +266,20 @@ def test_given_a_step_prepared_behind_the_owners_word_when_it_is_applied_then_no
         progress = a_step(started_offset=story.entries[-1].offset).progress
         apply_step(story, BackfillStep(progress=progress, evaluate=prepared))
 
-    assert story.program.scores.transfers.rows(owner.index) == [0]
-    assert story.program.scores.transfers.best(owner.index)[2] == 20
+    strongest = story.program.scores.transfers
+    assert strongest.best(owner.index)[0] == 60
+    strongest.drop(owner.index, 0)
+    assert strongest.best(owner.index) == NO_TRANSFER
 
 
-def test_given_actors_when_evaluated_then_as_of_the_programs_newest_transfer() -> None:
+def test_given_actors_when_evaluated_then_at_the_instant_of_the_step() -> None:
     story = ShardStory()
     story.deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
-    newest_at = story.scoring.taken_at
     evaluate = ActorRange(actors=(0, len(story.program.actors)))
 
     apply_step(story, BackfillStep(progress=a_step(started_offset=1).progress, evaluate=evaluate))
 
-    assert story.one(ScoreRow).scored_at == newest_at < story.entries[-1].appended_at
+    assert story.one(ScoreRow).scored_at == story.entries[-1].appended_at > story.entries[-2].appended_at
 
 
 def test_given_a_score_of_a_card_that_was_replaced_when_its_step_is_applied_then_nothing_changes(
