@@ -142,8 +142,8 @@ class PreflightStats(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     latency_ms: Annotated[
         LatencySummary,
         about(
-            "Milliseconds from a request's arrival to its durable write, which the record cannot hold; the "
-            "metrics have the whole."
+            "Milliseconds from a request's arrival to its answer, as answered: the durable write counts with the mean "
+            "of the writes before it."
         ),
     ]
     matched: Annotated[Share, about("Share whose transfer landed as proposed.")]

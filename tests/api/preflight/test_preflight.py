@@ -1,6 +1,7 @@
 """Pre-flight: asked, recorded, answered; replayed under its key; read back."""
 
 import asyncio
+from statistics import median
 from typing import Any, Final
 from uuid import UUID
 
@@ -252,7 +253,7 @@ def test_given_a_day_or_an_instant_when_asked_then_it_is_kept_as_sent(
     assert record.transfer.effective_on == moment
 
 
-def test_given_a_slow_log_when_asked_then_the_latency_has_the_write_and_the_scoring_has_not(
+def test_given_a_slow_log_when_asked_then_one_latency_has_the_write_and_the_scoring_has_not(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append, now = api.appender.append, api.clock.now
@@ -268,14 +269,20 @@ def test_given_a_slow_log_when_asked_then_the_latency_has_the_write_and_the_scor
 
     monkeypatch.setattr(api.appender, "append", slow)
     monkeypatch.setattr(api.clock, "now", ticking)
-    answer = ask(api, tenant).json()
+    answers = [ask(api, tenant).json() for _ in range(40)]
 
+    first, answer = answers[0], answers[-1]
     assert answer["programId"] == program["id"]
     assert 0 <= answer["scoringUs"] < 40_000  # measured where the state is, by no clock of this test
-    (record,) = recorded(api)
-    assert answer["latencyMs"] - record.answer.latency_ms >= 40
-    assert record.answer.latency_ms >= 2
-    assert record.answer.scoring_us == answer["scoringUs"]
+    assert (first["latencyMs"] < 40, 40 < answer["latencyMs"] < 60) == (True, True), "the first knows of no write"
+    stored = {record.answer.preflight_id: record.answer for record in recorded(api)}
+    assert [stored[each["preflightId"]].latency_ms for each in answers] == [each["latencyMs"] for each in answers]
+    assert stored[answer["preflightId"]].scoring_us == answer["scoringUs"]
+    api.catch_up()
+    read_back = api.client.get(f"/api/preflight/{answer['preflightId']}", headers=api.operator(tenant)).json()
+    stats = api.client.get("/api/preflight/stats", headers=api.operator(tenant)).json()["latencyMs"]
+    assert read_back["latencyMs"] == answer["latencyMs"]
+    assert stats["p50"] == median(each["latencyMs"] for each in answers)
 
 
 @pytest.mark.parametrize("committed", [False, True])
