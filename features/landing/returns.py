@@ -19,6 +19,7 @@ from clearhold.features.landing.movement import ENTER, change_kind, change_times
 from clearhold.features.state.parties import Actor, KnownCounterparty, probes_of, series_of_party, times_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
+from clearhold.features.windows.edges import node_of_actor, node_of_counterparty
 from clearhold.features.windows.series import EventTimes
 from clearhold.features.windows.series_kinds import SeriesKind
 
@@ -63,6 +64,8 @@ def change_return(
     """Enter a return into the windows, or take it out from ``known_at`` on."""
     if not (transfer.moved and state.counts):
         return
+    if program.clearings.is_cleared(transfer.row_index):
+        note_cleared_return(program, transfer, counts=sign == ENTER)
     for series in _series_of(program, transfer, state):
         change_times(series, state.at, sign, known_at)
     _change_program(program, transfer, state, sign, known_at=known_at)
@@ -77,6 +80,15 @@ def change_return(
         change_kind(series_of_party(counterparty), SeriesKind.FROZEN, state.at, 0, sign, known_at)
     if state.code in PROBING_RETURN_CODES and actor is not None:
         _change_probe(actor, counterparty, transfer.row_index, state.at, sign, known_at)
+
+
+def note_cleared_return(program: ProgramState, transfer: ReturnedTransfer, *, counts: bool) -> None:
+    """A return of a transfer that a person has cleared gives its parties no points."""
+    actor, counterparty = transfer.actor, transfer.counterparty
+    nodes = [] if actor is None else [node_of_actor(actor.index)]
+    if counterparty is not None:
+        nodes.append(node_of_counterparty(counterparty.index))
+    program.clearings.set_return(transfer.row_index, nodes, counts=counts)
 
 
 def _change_program(

@@ -10,11 +10,14 @@ Window  windows end at the instant
 Errors  none; an unknown input is None
 """
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
+from clearhold.features.core.money_flow import ACH_DEBIT, ORIGINATED_CLASS
 from clearhold.features.core.reason import Score, band_of
 from clearhold.features.core.vocabulary import ActorType, Band
 from clearhold.features.measurement.agent_inputs import agent_inputs
@@ -27,7 +30,7 @@ from clearhold.features.scorers.engine import CompiledCard, Weighed
 from clearhold.features.scorers.ers_v1 import EntityInputs
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.edges import NOBODY, Edges
+from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
@@ -122,22 +125,58 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
         _count(actor.unauthorized, at - DAYS_60, at),
         0 if probes is None else _near(probes, at - DAYS_30, at).distinct(at - DAYS_30),
     )
+    cleared = program.clearings.returns_of(node_of_actor(actor.index))
+    if cleared:
+        inputs = _without_cleared(program, actor, inputs, cleared, at)
     if known.entity_requires_screening is None:
         return inputs
     band = band_of(ers_v1.DEFAULT.weigh(inputs)[0])
     return msgspec.structs.replace(inputs, rescreen_days=_cadence(program, band, at))
 
 
+def _without_cleared(
+    program: ProgramState, actor: Actor, inputs: EntityInputs, cleared: Collection[int], at: int
+) -> EntityInputs:
+    """The inputs without the returns of transfers that a person has cleared."""
+    of_30d = _returns_among(program, cleared, at - DAYS_30, at)
+    of_60d = _returns_among(program, cleared, at - DAYS_60, at)
+    near = NONE_NEAR if actor.probes is None else _near(actor.probes, at - DAYS_30, at)
+    probed = {other for row, other in zip(near.rows, near.others, strict=True) if row not in cleared}
+    return msgspec.structs.replace(
+        inputs,
+        returns_30d=inputs.returns_30d - sum(each.is_debit for each in of_30d),
+        unauthorized_returns_60d=inputs.unauthorized_returns_60d - sum(each.is_unauthorized for each in of_60d),
+        probed_counterparties_30d=len(probed),
+    )
+
+
+class _Returned(NamedTuple):
+    is_debit: bool  # that the program sent
+    is_unauthorized: bool  # and such a debit
+
+
+def _returns_among(program: ProgramState, rows: Collection[int], after: int, upto: int) -> list[_Returned]:
+    """The returns of these transfers in (after, upto]."""
+    among = []
+    for row in rows:
+        returned, record = program.returned[row], program.transfers.glance(row)
+        if after < returned.at <= upto:
+            is_debit = record.ach_type == ACH_DEBIT and record.class_id == ORIGINATED_CLASS
+            among.append(_Returned(is_debit, is_debit and returned.code in UNAUTHORIZED_RETURN_CODES))
+    return among
+
+
 def counterparty_inputs(program: ProgramState, party: KnownCounterparty, at: int) -> CounterpartyInputs:
     times = party.times
     first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
-    thresholds = thresholds_of(program, at)
+    thresholds, after = thresholds_of(program, at), at - DAYS_60
+    cleared = _returns_among(program, program.clearings.returns_of(node_of_counterparty(party.index)), after, at)
     return CounterpartyInputs(
         times.count(ALWAYS, at),
-        times.count(at - DAYS_60, at),
+        times.count(after, at),
         _count(party.returns, ALWAYS, at),
-        _count(party.returns, at - DAYS_60, at),
-        _count(party.unauthorized, at - DAYS_60, at),
+        _count(party.returns, after, at) - len(cleared),
+        _count(party.unauthorized, after, at) - sum(each.is_unauthorized for each in cleared),
         shared_entities(program, party, at),
         None if first_at is None else (at - first_at) // DAY_US,
         None if changed_at is None else max(0, at - changed_at) // DAY_US,

@@ -24,6 +24,7 @@ from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.returns import note_cleared_return
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.actor_evaluation import (
     Evaluation,
@@ -186,21 +187,26 @@ def record_changes_by_time(program: ProgramState, position: EntryPosition, emit:
 
 
 def settle_clearings(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """End the points of transfers that persons have cleared, or bring them back, and score their entities again."""
+    """End the points of transfers that persons have cleared, or bring them back, and score their parties again."""
     transfers, clearings = program.scores.transfers, program.clearings
-    changed: dict[int, Actor] = {}
+    changed: dict[int, Actor | KnownCounterparty] = {}
     for row in clearings.take_changed():
         stored = StoredTransfer.read(program, row)
         actor, score = stored.actor, max(0, stored.record.score)
-        if actor is None:
-            continue
-        if clearings.is_cleared(row):
-            transfers.add(actor.index, row, stored.record.at, score, shares=clearings.restore(row))
+        is_back, returned = clearings.is_cleared(row), stored.returned()
+        shares = clearings.restore(row) if is_back else 0
+        if is_back and actor is not None:
+            transfers.add(actor.index, row, stored.record.at, score, shares=shares)
+        elif not is_back:
+            clearings.clear(row, 0 if actor is None else transfers.drop(actor.index, row) or 0)
+        if returned is not None and returned.counts and stored.record.moved:
+            note_cleared_return(program, stored.returned_transfer(), counts=not is_back)
+        changed.update((id(party), party) for party in stored.parties() if party is not None)
+    for party in changed.values():
+        if isinstance(party, Actor):
+            emit_entity_score(program, party, position, emit)
         else:
-            clearings.clear(row, transfers.drop(actor.index, row) or 0)
-        changed[actor.index] = actor
-    for actor in changed.values():
-        emit_entity_score(program, actor, position, emit)
+            emit_counterparty_score(program, party, position, emit)
 
 
 def actor_row(

@@ -11,21 +11,24 @@ Cost    a decision reads all pairs of alerts and transfers once, in one pass ove
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
 
 import numpy as np
 
 from clearhold.features.core.vocabulary import LabelValue
 from clearhold.features.windows.id_index import IdIndex, key_of
 
+_NO_ROWS: Final[frozenset[int]] = frozenset()
 _WAITS, _CLOSED_BY_PERSON, _CLOSED_BY_POLICY = 0, 1, 2  # an alert
 
 
 class Clearings:
     """By row of a transfer. A change takes effect when the rows of ``take_changed`` are cleared or restored."""
 
-    __slots__ = ("_alerts", "_changed", "_cleared", "_contradicted", "_labels", "_numbers", "_rows", "_states")
+    __slots__ = (
+        *("_alerts", "_changed", "_cleared", "_contradicted", "_labels", "_numbers", "_returns", "_rows", "_states"),
+    )
 
     def __init__(self) -> None:
         self._numbers = IdIndex()  # of alerts, by their ids
@@ -35,6 +38,7 @@ class Clearings:
         self._labels: dict[int, bool] = {}  # a person's newest label: True for ok
         self._contradicted: set[int] = set()  # labelled bad by the bank, after a person's label
         self._cleared: dict[int, int] = {}  # with the shares of the points, for the case that they come back
+        self._returns: dict[int, set[int]] = {}  # cleared transfers with a return, by node of a party
         self._changed: list[int] = []
 
     def is_cleared(self, row: int) -> bool:
@@ -103,6 +107,22 @@ class Clearings:
         """The shares of the points that come back."""
         return self._cleared.pop(row)
 
+    def set_return(self, row: int, nodes: Iterable[int], *, counts: bool) -> None:
+        """Note whether a cleared transfer has a return that counts, for the parties at these nodes."""
+        for node in nodes:
+            if counts:
+                self._returns.setdefault(node, set()).add(row)
+            else:
+                self._returns.get(node, set()).discard(row)
+
+    def returns_of(self, node: int) -> Collection[int]:
+        """The cleared transfers of a party with a return that counts."""
+        return self._returns.get(node, _NO_ROWS)
+
+    def merge_node(self, old: int, new: int) -> None:
+        """Give the cleared returns of one node to another."""
+        self._returns.setdefault(new, set()).update(self._returns.pop(old, ()))
+
     def _should_be_cleared(self, row: int) -> bool:
         is_ok = False if row in self._contradicted else self._labels.get(row)
         if is_ok is not None:
@@ -123,6 +143,7 @@ class Clearings:
         yield "alerts", (self._numbers.dump(), bytes(self._states))
         yield "transfers", (self._rows.tobytes(), self._alerts.tobytes())
         yield "people", (list(self._labels.items()), sorted(self._contradicted), list(self._cleared.items()))
+        yield "returns", [(node, sorted(rows)) for node, rows in self._returns.items() if rows]
 
     def load(self, dumped: Any) -> None:
         part, content = dumped
@@ -132,6 +153,8 @@ class Clearings:
         elif part == "transfers":
             self._rows.frombytes(content[0])
             self._alerts.frombytes(content[1])
+        elif part == "returns":
+            self._returns = {node: set(rows) for node, rows in content}
         else:
             self._labels, self._contradicted = dict(content[0]), set(content[1])
             self._cleared = dict(content[2])

@@ -60,6 +60,7 @@ def _merge(program: ProgramState, account: Actor, entity: Actor) -> None:
     for slot in _HISTORY:
         setattr(entity, slot, merged(getattr(entity, slot), getattr(account, slot)))
     program.scores.transfers.merge(account.index, into=entity.index)
+    program.clearings.merge_node(old, new)
     program.card_table.join(account.index, entity.index)
     program.mark_merged(account, entity)
 

@@ -12,7 +12,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue
-from clearhold.features.measurement.actor_evaluation import evaluate_actor
+from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.scorers.actor_decay import decayed
 from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
@@ -269,3 +269,72 @@ def test_given_any_order_of_wires_labels_decisions_and_ticks_then_the_points_are
     for act, which, wait in planned:
         life.act(act, which, wait)
         assert points(life.story, life.now) == life.expected_points(), act
+
+
+def returned_debits(code: str) -> tuple[ShardStory, list[str]]:
+    """Twelve debits of two counterparties, of which the last two came back."""
+    story = ShardStory(a_program())
+    debits = [story.debit(ENTITY, f"cpty_{number % 2}", 5_000, -(20 - number) * DAY) for number in range(12)]
+    for debit in debits[-2:]:
+        story.return_debit(debit, code, -DAY)
+    return story, [debit["id"] for debit in debits[-2:]]
+
+
+def return_reasons(story: ShardStory, at: int) -> list[str]:
+    """The reasons from returns in the scores of the entity and of a counterparty."""
+    actor, party = story.program.entity(ENTITY), story.program.counterparties.get("cpty_1")
+    assert actor is not None
+    assert party is not None
+    evaluations = evaluate_actor(story.program, actor, T0 + at), evaluate_counterparty(story.program, party, T0 + at)
+    reasons = (reason.id for each in evaluations if each is not None for reason in each.score().reasons)
+    return [each for each in reasons if each.startswith(("ERS-RET", "CRS-RET"))]
+
+
+@pytest.mark.parametrize(
+    ("code", "of_both", "of_one"),
+    [
+        ("R10", ["ERS-RET-02", "CRS-RET-01"], ["ERS-RET-01", "CRS-RET-01"]),
+        ("R01", [], []),
+        ("R03", ["ERS-RET-04"], []),
+    ],
+)
+def test_given_returned_debits_when_a_person_labels_them_ok_then_the_points_of_their_returns_end(
+    code: str, of_both: list[str], of_one: list[str]
+) -> None:
+    story, (first, second) = returned_debits(code)
+    assert return_reasons(story, 0) == of_both
+
+    label(story, first, LabelValue.OK, 1)
+    assert return_reasons(story, 1) == of_one
+    label(story, second, LabelValue.OK, 2)
+    assert return_reasons(story, 2) == []
+    story.state = ShardState.loaded(iter(list(story.state.dump())))
+    label(story, second, LabelValue.BAD, 3)
+
+    assert len(return_reasons(story, 3)) == len(of_one)
+    label(story, first, LabelValue.BAD, 4)
+    assert return_reasons(story, 4) == of_both
+
+
+def test_given_a_debit_labelled_ok_when_it_comes_back_as_unauthorized_later_then_the_return_counts() -> None:
+    story = ShardStory(a_program())
+    debits = [story.debit(ENTITY, "cpty_1", 5_000, -(20 - number) * DAY) for number in range(12)]
+    label(story, debits[-1]["id"], LabelValue.OK, 0)
+
+    story.return_debit(debits[-1], "R10", DAY)
+
+    assert return_reasons(story, DAY) == ["ERS-RET-01", "CRS-RET-01"]
+
+
+def test_given_a_debit_labelled_ok_when_it_comes_back_for_lack_of_money_later_then_that_gives_no_points() -> None:
+    story = ShardStory(a_program())
+    debits = [story.debit(ENTITY, "cpty_1", 5_000, -(20 - number) * DAY) for number in range(6)]
+    for debit in debits[-2:]:
+        label(story, debit["id"], LabelValue.OK, 0)
+        story.return_debit(debit, "R01", DAY)
+    assert return_reasons(story, DAY) == []
+
+    story.return_debit(debits[0], "R01", DAY)
+    story.return_debit(debits[1], "R01", DAY)
+
+    assert return_reasons(story, DAY) == ["ERS-RET-03", "CRS-RET-03"]
