@@ -125,10 +125,9 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
         and snapshot.currency != UNREADABLE_CURRENCY
         and snapshot.account_id is not None
         and (snapshot.counterparty_id is not None or snapshot.counterparty_name is not None)
-        and _is_read(data.created_at, appended_at)
-        and _is_read(data.initiated_at, appended_at)
-        and _is_read(data.effective_on, appended_at + EFFECT_AHEAD_US)
-        and _is_read(data.settlement_date, appended_at + EFFECT_AHEAD_US)
+        and _both_read(data.created_at, data.initiated_at, appended_at)
+        and (snapshot.effective_at is not None or not (data.effective_on or data.settlement_date))
+        and _both_read(data.effective_on, data.settlement_date, appended_at + EFFECT_AHEAD_US)
         and (snapshot.type is not None or snapshot.rail != _ACH)
         and (
             snapshot.counterparty_routing is not None
@@ -144,8 +143,11 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
     )
 
 
-def _is_read(stated: str | None, latest: int) -> bool:
-    return stated is None or instant(stated, latest) is not None
+def _both_read(stated: str | None, other: str | None, latest: int) -> bool:
+    """Whether two times, one of which is known to be read, both are."""
+    if not stated or not other or stated == other:
+        return True
+    return instant(stated, latest) is not None and instant(other, latest) is not None
 
 
 def _is_plain(event: TypedEvent, kind: BankEventType, body: bytes, appended_at: int) -> bool:
