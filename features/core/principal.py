@@ -69,7 +69,7 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tenant_id: str
     tenant: str
     operator: str = ""
-    has_own_token: bool = False  # ``operator`` is the person to whom the token was issued
+    has_own_token: bool = False  # the token was issued to the person ``operator``
     mode: KeyMode | None = None
     program_ids: frozenset[str] | None = None
     tenant_wide: bool = True

@@ -29,7 +29,7 @@ _NOT_STARTED: Final = 127
 def step_aside() -> None:
     """From now on the threads of this process, and their new ones, run only when nothing else wants the cores."""
     if hasattr(os, "sched_setscheduler") and hasattr(os, "SCHED_IDLE"):
-        for thread in THREADS.iterdir():  # a library may have started some as it was loaded
+        for thread in THREADS.iterdir():  # a library may start some when it is imported
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setscheduler(int(thread.name), os.SCHED_IDLE, os.sched_param(0))
     else:
