@@ -34,7 +34,7 @@ from clearhold.features.core.entries.commands import (
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.record import Emit
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SlaTier
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
 from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.policy.in_force import InForce, policy_in_force
 from clearhold.features.policy.routing import hours_us
@@ -130,7 +130,7 @@ def appeal_key(alert_id: str) -> str:
 def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at: int, program_id: str) -> AlertState:
     """An alert of the same detector on the same subject, for a person to decide, without a draft."""
     key = appeal_key(old.id)
-    auto_hold = policies.policy.hold_band_auto_hold and old.band is Band.HOLD
+    auto_hold = policies.policy.hold_band_auto_hold and old.in_hold
     return msgspec.structs.replace(
         old,
         id=alert_id_of(program_id, key),
