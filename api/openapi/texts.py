@@ -68,7 +68,8 @@ SECURITY_SCHEMES: Final = {
         "type": "apiKey",
         "in": "header",
         "name": "X-Operator",
-        "description": "Who is acting. Asserted by the bank, not authenticated here, and written on every decision.",
+        "description": "Who is acting, written on every decision: a claim under a shared token, and the person under "
+        "an operator token that was issued to one.",
     },
     "bankSignature": {
         "type": "apiKey",
@@ -99,8 +100,9 @@ OPERATOR: Final = {
     "name": "X-Operator",
     "in": "header",
     "required": False,
-    "description": "Who is acting. Required with an operator token. With an API key it may be left out, and the key "
-    "itself is on the record.",
+    "description": "Who is acting: a claim, required with the tenant's operator token. With an API key it may be left "
+    "out, and the key itself is on the record. With an operator token that was issued to a person it is that person, "
+    "or left out.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": OPERATOR_NAME},
 }
 IDEMPOTENCY_KEY: Final = {

@@ -29,7 +29,7 @@ def read_with(world: World, headers: Headers) -> Answer:
 
 def expired(world: World, _: pytest.MonkeyPatch) -> Answer:
     token = issued(world, "ann", expiresAt=format_instant(world.api.clock.now() + 3 * SECOND_US))
-    for _ in range(3):
+    for _attempt in range(3):
         status, body = read_with(world, bearer(token["token"]))
     return status, body
 

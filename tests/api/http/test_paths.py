@@ -61,7 +61,7 @@ def documents(app: Litestar) -> tuple[dict[str, Any], dict[str, Any]]:
 def documented(world: World) -> dict[str, Any]:
     """The paths of both documents."""
     public, administration = documents(world.api.app)
-    return public["paths"] | administration["paths"]
+    return dict(public["paths"]) | dict(administration["paths"])
 
 
 def components(world: World) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def resolved(world: World, part: dict[str, Any]) -> dict[str, Any]:
 
 def wrong_program(world: World, operation: Operation, place: Place, value: str) -> Any:
     """The operation's call, with this value as the programId in one place."""
-    ids, content = ids_for(world, operation), {}
+    ids, content = ids_for(world, operation), dict[str, Any]()
     url = operation.url(ids)
     if place is Place.PATH:
         (name,) = PROGRAM_IDS & set(operation.fills)

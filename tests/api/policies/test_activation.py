@@ -162,10 +162,19 @@ def test_given_a_policy_of_one_program_when_activated_then_the_others_keep_the_t
     assert (shown["policy-v1"]["active"], shown["policy-v2"]["active"]) == (True, True)
 
 
+IN_BOTH: Final = {
+    "autoClosableDetectors": ["velocity_spike", "round_trip"],
+    "alwaysReviewed": ["round_trip"],
+}
 INVALID: Final[tuple[tuple[str, dict[str, Any], str], ...]] = (
     ("policy-v2", a_body(POLICY_V1), "body.version must be the policy's own version"),
     ("policy-v2", a_body(POLICY_V1, version="policy-v2", alwaysReviewed=["astrology"]), "body.alwaysReviewed[0]"),
     ("policy-v2", a_body(POLICY_V1, version="policy-v2", autoClosableDetectors=["rule:x"]), "autoClosableDetectors[0]"),
+    (
+        "policy-v2",
+        a_body(POLICY_V1, version="policy-v2", **IN_BOTH),
+        "autoClosableDetectors[1] is in alwaysReviewed",
+    ),
     ("policy-v2", a_body(POLICY_V1, version="policy-v2", autoCloseBands=["hold"]), "body.autoCloseBands[0]"),
     ("policy-v2", a_body(POLICY_V1, version="policy-v2", autoCloseBands=["blue"]), "must be one of"),
     ("policy-v2", a_body(POLICY_V1, version="policy-v2", minProgramN=-1), "body.minProgramN must be at least 0"),
