@@ -38,7 +38,7 @@ from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route
 from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.policy.in_force import InForce, policy_in_force
 from clearhold.features.policy.routing import hours_us
-from clearhold.features.state.alert_state import NO_IDS, AlertState
+from clearhold.features.state.alert_state import AlertState
 from clearhold.features.state.program import ProgramState
 
 _CLOSE, _HOLD, _ESCALATE = AlertDecision.CLOSE, AlertDecision.HOLD, AlertDecision.ESCALATE
@@ -114,8 +114,8 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
-    row = None if alert.transfer_id is None else program.transfers.row_of(alert.transfer_id)
-    for of_transfer in alert_transfer_rows(program, alert, () if row is None else (row,), position):
+    rows = [row for each in alert.transfers if (row := program.transfers.row_of(each)) is not None]
+    for of_transfer in alert_transfer_rows(program, alert, rows, position):
         emit(of_transfer)
     settle_clearings(program, position, emit)
     kind = ResultKind.APPEAL
@@ -148,7 +148,6 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         alert_sha256="",
         recommendation=None,
         ends_at=opened_at,
-        packed_transfers=NO_IDS,  # a closed alert may have forgotten all but ``transfer_id``
         disposition_ids=(entry.id,),
         stored_texts=b"",
     )

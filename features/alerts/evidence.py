@@ -171,7 +171,7 @@ def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce, 
     return AppealEvidence(
         route_reason=RouteReason.APPEAL.value,
         auto_hold=auto_hold,
-        transfer_ids=() if old.transfer_id is None else (old.transfer_id,),
+        transfer_ids=old.transfers,
         policy_version=policies.policy.version,
         clock_version=policies.clock_version,
         appeal=against,

@@ -100,7 +100,6 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         self.policy_version = self.dedupe_key = self.alert_sha256 = ""
         self.recommendation = self.closed_at = self.due_at = self.escalated_at = None
         self.opened_at = self.ends_at = self.last_at = self.hits = self.cents = 0
-        self.packed_transfers = NO_IDS
         self.stored_texts = b""
 
 

@@ -11,7 +11,7 @@ from clearhold.features.core.rows.actions import ActionRow
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow
 from clearhold.features.core.rows.record import ChainFactRow
 from tests.support import bank_events as bank
-from tests.support.alert_rows import a_decision
+from tests.support.alert_rows import a_decision, evidence_of
 from tests.support.clock import T0
 from tests.support.programs import warmed_program
 
@@ -24,6 +24,7 @@ class HeldStory:
     def __init__(self) -> None:
         self.story = warmed_program()
         self.now = 80 * DAY_US
+        self.newest = ""
         denied = bank.an_entity(
             id="enti_1", created_at=None, verification_status="DENIED", updated_at=bank.rfc3339(T0 + 79 * DAY_US)
         )
@@ -34,14 +35,16 @@ class HeldStory:
         self.now += HOUR_US
         self.story.wire("enti_1", f"cpty_{self.now}", 950_00, self.now, beneficiary_country_code="IR", **over)
         assert self.story.scoring.band == "hold"
-        return self.story.scoring.transfer_id
+        self.newest = self.story.scoring.transfer_id
+        return self.newest
 
     def alerts(self, *statuses: str, on: str | None = None) -> list[AlertRow]:
         """The alerts in these statuses, on one transfer if it is given."""
         return [
             row
             for row in {row.id: row for row in self.story.all(AlertRow)}.values()
-            if (not statuses or row.status in statuses) and (on is None or on in (row.transfer_id, row.subject_id))
+            if (not statuses or row.status in statuses)
+            and (on is None or on in (row.transfer_id, *evidence_of(row).get("transferIds", ())))
         ]
 
     def decide(self, alert: AlertRow, decision: str, **over: Any) -> str:

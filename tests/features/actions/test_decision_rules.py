@@ -122,8 +122,8 @@ def test_given_two_persons_then_a_hold_and_an_escalation_need_one_and_may_overta
 
 def test_given_two_persons_then_clearing_the_hold_of_a_hard_alert_needs_them_too() -> None:
     story, hard, _ = under(TWO_PERSONS)
-    assert hard.transfer_id is not None
-    action_id, result = story.request("clear_hold", ("transfer", hard.transfer_id))
+    assert hard.hard_signal
+    action_id, result = story.request("clear_hold", ("transfer", story.newest))
 
     assert (result, story.action(action_id).status) == ("made", "requested")
     story.approve(action_id)

@@ -137,7 +137,7 @@ def test_given_a_closed_alert_of_the_hold_band_when_appealed_then_the_appeal_is_
     transfer = story.wire()
     policy = msgspec.structs.replace(POLICY_V1, version="policy-v2", hold_band_auto_hold=auto_hold)
     in_force_at(story.story, "policy-v2", policy, story.now)
-    (alert, *_) = story.alerts("held", on=transfer)
+    (alert, *_) = [row for row in story.alerts("held", on=transfer) if row.band_at_alert == "hold"]
     story.decide(alert, "release")
 
     appeal = story.appeal(alert)
@@ -145,6 +145,23 @@ def test_given_a_closed_alert_of_the_hold_band_when_appealed_then_the_appeal_is_
     assert (appeal.status, evidence_of(appeal)["autoHold"]) == ("held" if auto_hold else "open", auto_hold)
     assert (appeal.sla_tier, appeal.route, appeal.band_at_alert) == ("appeal", "reviewed", "hold")
     assert story.decide(appeal, "hold") == "made"
+    story.clear(transfer)
+    assert story.alerts("held", on=transfer) == []
+
+
+def test_given_an_alert_that_a_later_transfer_held_when_appealed_then_the_appeal_is_held_until_that_is_cleared() -> (
+    None
+):
+    story = HeldStory()
+    transfer = story.wire()
+    (alert, *_) = [row for row in story.alerts("held", on=transfer) if row.transfer_id != transfer]
+    assert alert.band_at_alert != "hold"
+    story.decide(alert, "release")
+    story.story.tick(story.now + 1)
+
+    appeal = story.appeal(alert)
+
+    assert (appeal.status, transfer in evidence_of(appeal)["transferIds"]) == ("held", True)
     story.clear(transfer)
     assert story.alerts("held", on=transfer) == []
 
