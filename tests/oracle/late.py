@@ -15,6 +15,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import LogEntry
 from tests.oracle.facts import ALWAYS, Program
 from tests.oracle.oracle import Expected, Oracle
+from tests.oracle.pieces import AbroadTeller, SpelledTeller
 from tests.oracle.random_amounts import CENTS, money
 from tests.oracle.random_parties import ACCOUNTS, OWNERS, verified
 from tests.oracle.random_scenes import SCENES, Plan
@@ -98,6 +99,21 @@ class TardyTeller(PunctualTeller):
         plan = Plan(0, "wire", "outgoing", None, 42_000, self.chance.choice(ACCOUNTS), self.chance.choice(PARTIES))
         data = self._built(plan, came - late - self.made) | {"status": "COMPLETED", "updated_at": bank.rfc3339(came)}
         self.deliver("wire.outgoing_transfer.completed", data, came)
+
+
+class MixedTeller(AbroadTeller, SpelledTeller):
+    """Payees and countries in every spelling."""
+
+    def happen(self) -> None:
+        self.now += self.chance.choice((HOUR_US, 5 * HOUR_US, DAY_US, 9 * DAY_US)) + self.chance.randrange(1, HOUR_US)
+        self.chance.choices((self.transfer, self.abroad, self.identity), (6, 3, 1))[0]()
+
+
+def mixed_history(seed: int, happenings: int) -> list[LogEntry]:
+    teller = MixedTeller(Random(seed), "prg_1")
+    for _ in range(happenings):
+        teller.happen()
+    return sorted(teller.entries, key=own_time)
 
 
 def tardy_history(seed: int, happenings: int) -> list[LogEntry]:

@@ -1,6 +1,6 @@
 """A history that came in another order and was rescored has the vectors of the history in order, and its scores."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
@@ -10,7 +10,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import LogEntry
 from tests.oracle.comparing import differences
 from tests.oracle.effort import STREAMS
-from tests.oracle.late import SPLITS, expected_of, history, own_time, tardy_history
+from tests.oracle.late import SPLITS, expected_of, history, mixed_history, own_time, tardy_history
 from tests.support.running_app import RunningApp
 
 HAPPENINGS = 15
@@ -39,6 +39,22 @@ def told(
     return program
 
 
+def unequal(transfer_id: str, one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """A line for each thing in which the scores of two transfers differ."""
+    names = ("entityId", "score", "scoreBand", "scoreN", "scoreConfidence")
+    parts: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({name: one[name] for name in names}, other),
+        (one["scoreInputs"]["features"], other["scoreInputs"]["features"]),
+        ({name: value for name, value in one["scoreInputs"].items() if name != "features"}, other["scoreInputs"]),
+    ]
+    return [
+        f"{transfer_id}.{name}: {second[name]} is not {value}"
+        for first, second in parts
+        for name, value in first.items()
+        if second[name] != value
+    ]
+
+
 def rescored(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> None:
     headers = {"Authorization": f"Bearer {tenant['operatorToken']}"}
     assert api.client.post(f"/api/skoor/backfill/{program['id']}", headers=headers).status_code == 200
@@ -65,23 +81,21 @@ def test_given_histories_in_another_order_when_rescored_then_all_is_as_in_order(
             for program in (first, second)
             for line in differences(program[id_]["scoreInputs"]["features"], expected)
         ]
-        for id_, one in first.items():
-            other = second[id_]
-            names = ("score", "scoreBand", "scoreN", "scoreConfidence", "scoreInputs")
-            lines += [f"{id_}.{name}: {other[name]} is not {one[name]}" for name in names if one[name] != other[name]]
+        lines += [line for id_, one in first.items() for line in unequal(id_, one, second[id_])]
         if lines:
             found[seed] = lines
 
     assert not found, f"{len(found)} streams differ, the first: {next(iter(found.items()))}"
 
 
+@pytest.mark.parametrize("story", [tardy_history, mixed_history])
 @pytest.mark.parametrize("split", SPLITS)
-def test_given_owners_and_transfers_that_are_told_late_when_both_orders_are_rescored_then_they_are_equal(
-    api: RunningApp, tenant: dict[str, Any], split: str
+def test_given_what_is_told_late_or_spelled_in_many_ways_when_both_orders_are_rescored_then_they_are_equal(
+    api: RunningApp, tenant: dict[str, Any], split: str, story: Callable[[int, int], list[LogEntry]]
 ) -> None:
     found: dict[int, list[str]] = {}
     for seed in range(max(1, STREAMS // len(SPLITS))):
-        events = tardy_history(seed, HAPPENINGS)
+        events = story(seed, HAPPENINGS)
         after = own_time(events[-1]) + DAY_US
         programs = [
             told(api, tenant, f"{split[:3]}-{number}-{seed}", order, at=after)
@@ -92,13 +106,7 @@ def test_given_owners_and_transfers_that_are_told_late_when_both_orders_are_resc
             rescored(api, tenant, program)
 
         first, second = (transfers_of(api, tenant, program) for program in programs)
-        names = ("entityId", "score", "scoreBand", "scoreN", "scoreConfidence", "scoreInputs")
-        lines = [
-            f"{id_}.{name}: {second[id_][name]} is not {one[name]}"
-            for id_, one in first.items()
-            for name in names
-            if one[name] != second[id_][name]
-        ]
+        lines = [line for id_, one in first.items() for line in unequal(id_, one, second[id_])]
         if lines:
             found[seed] = lines
 
