@@ -88,8 +88,9 @@ def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_401_
     not_owned = [
         gated.post(f"/owned/{program['id']}", headers=bearer(other["operatorToken"])),
         gated.post("/owned/7b4b5f0c-0000-4000-8000-000000000000", headers=bearer(token)),
-        gated.post("/owned/nothing", headers=bearer(token)),
+        gated.post("/owned/7B4B5F0C-0000-4000-8000-000000000000", headers=bearer(token)),
     ]
+    no_id = gated.post("/owned/nothing", headers=bearer(token))
     others = [
         gated.post(f"/owned/{program['id']}", headers=api.key(tenant)),
         gated.post(f"/owned/{program['id']}", headers=bearer(ADMIN_TOKEN)),
@@ -99,6 +100,8 @@ def test_given_any_other_bearer_or_program_when_it_is_the_owners_alone_then_401_
     for answer in [*not_owned, *others]:
         assert_refused(answer, 401)
     assert len({answer.json()["error"] for answer in not_owned}) == 1
+    assert_refused(no_id, 400, "programId must be a UUID")
+    assert_refused(gated.post("/owned/nothing"), 401)
     codes = [answer.json()["code"] for answer in others]
     assert codes == ["token_of_another_kind", "token_of_another_kind", "token_missing"]
 

@@ -106,8 +106,8 @@ def test_given_anyone_else_or_another_program_when_asked_then_401_and_nothing_is
         api.client.post(path_of(UNKNOWN, "actors/"), headers=bearer(token)),
         api.client.post(path_of(filled), headers=bearer(other["operatorToken"])),
         api.client.post(path_of(UNKNOWN), headers=bearer(token)),
-        api.client.post(path_of("not-a-uuid"), headers=bearer(token)),
     ]
+    assert_refused(api.client.post(path_of("not-a-uuid"), headers=bearer(token)), 400, "programId must be a UUID")
     others = [
         api.client.post(path_of(filled, "actors/")),
         api.client.post(path_of(filled)),
