@@ -27,6 +27,7 @@ not made up for.
   of amount 0 (prenotes).
 * Amounts are US cents of transfers that moved money. Declined, failed and canceled ones move none; they still count
   among scored transfers, among card authorizations, and against the declaration.
+* Alerts on the program itself wait in no band: they do not make its own aging worse.
 * `watch` is at its line or over it, `breach` strictly over it; for a coverage strictly under both. `threshold` is the
   line of the breach. A watch line of 0 means any value over 0.
 * A rate or share needs observations: while `n` is below `minObservations` of the policy ({KRI_V1.min_observations}),

@@ -178,7 +178,7 @@ class ProgramEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     kri_version: str
     features: dict[str, Figure]
     thresholds: dict[str, str | int]
-    score_reasons: tuple[Reason, ...]  # empty: an alert on the program has no score
+    score_reasons: tuple[Reason, ...]  # of the Program Risk Score
     rests_on: tuple[str, ...]
     rests_on_count: int
     actor_ids: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Turns the findings of a snapshot on a program into alerts.
 
 A finding joins the alert of its detector that waits, or whose window covers it; a waiting alert is written again when a
-figure changed. After a decision, a new breach or a worse finding opens the next alert. An alert on a program has no
-transfer and no score, so the policy never closes it.
+figure changed. After a decision, a new breach or a worse finding opens the next alert. An alert carries the score of
+its snapshot; it has no transfer, so the policy never closes it.
 """
 
 from typing import Final
@@ -21,9 +21,9 @@ from clearhold.features.alerts.rows import (
 )
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.reason import Score
+from clearhold.features.core.reason import Score, band_word
 from clearhold.features.core.rows.record import Emit, no_rows
-from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import Band, SubjectType
 from clearhold.features.detectors.detector import Grade, worse_of
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
 from clearhold.features.detectors.program_supporting import Parts, parts_of
@@ -144,8 +144,8 @@ class SnapshotAlerts:
             subject_type=SubjectType.PROGRAM,
             subject_id=self._program.id,
             transfer_id=None,
-            score=None,
-            band=None,
+            score=self._score.value,
+            band=Band(band_word(self._score.value)),
             hard=finding.grade.hard,
             in_hold=False,
             status=routing.status,
@@ -198,7 +198,7 @@ class SnapshotAlerts:
             kri_version=version_in_force(program, KRI, snapshot.at).version,
             features={**shown_figures(finding.figures)},
             thresholds=shown_figures(DETECTOR_OF[finding.detector].thresholds),
-            score_reasons=(),
+            score_reasons=score.reasons,
             rests_on=tuple(map(str, program.transfers.raw_offsets(parts.transfers.rows))),
             rests_on_count=parts.transfers.total,
             actor_ids=parts.actor_ids,

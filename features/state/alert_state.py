@@ -152,5 +152,7 @@ def p90_of(opened: "array[int]") -> int | None:
 def _kinds_of(alert: AlertState) -> int:
     if not alert.waits:
         return 0
-    is_held = alert.status is AlertStatus.HELD or alert.band is Band.HOLD
-    return (_REVIEW if alert.band is Band.REVIEW else 0) | (_HOLD if is_held else 0)
+    # An alert on the program waits in no band: it would make the program's own indicators worse.
+    band = None if alert.subject_type is SubjectType.PROGRAM else alert.band
+    is_held = alert.status is AlertStatus.HELD or band is Band.HOLD
+    return (_REVIEW if band is Band.REVIEW else 0) | (_HOLD if is_held else 0)

@@ -49,15 +49,15 @@ def test_given_a_rate_over_its_line_then_the_alert_rests_on_the_snapshot_and_nam
     alert, evidence = story.alert(RATE), evidence_of(story.alert(RATE))
     (snapshot,) = story.last(KriSnapshotRow)
     kri = msgspec.json.decode(snapshot.kris)["ach_unauthorized_return_rate"]
-    assert (alert.transfer_id, alert.score_at_alert, alert.band_at_alert) == (None, None, None)
+    assert (alert.transfer_id, alert.score_at_alert, alert.band_at_alert) == (None, 35, "review")
+    assert [(reason["id"], reason["weight"]) for reason in evidence["scoreReasons"]] == [("PRS-BRE-01", 35)]
     assert (alert.subject_type, alert.subject_id, alert.hard_signal) == ("program", PROGRAM, True)
     assert (alert.status, alert.route, alert.opened_at) == ("open", "reviewed", T0 + DAY + HOUR)
-    assert {name: evidence[name] for name in ("snapshotId", "kri", "kriVersion", "isRepeat", "scoreReasons")} == {
+    assert {name: evidence[name] for name in ("snapshotId", "kri", "kriVersion", "isRepeat")} == {
         "snapshotId": snapshot.id,
         "kri": "ach_unauthorized_return_rate",
         "kriVersion": "kri-v1",
         "isRepeat": False,
-        "scoreReasons": [],
     }
     assert {name: evidence.get(name) for name in kri} == kri | {"note": None}
     assert kri["note"] in evidence["finding"]
