@@ -180,10 +180,9 @@ def deliver_party(story: ShardStory, life: str, state: str, **over: Any) -> None
 
 
 def state_of(story: ShardStory, life: str) -> str | None:
-    kinds = {"entity": EntityRow, "account": AccountRow, "counterparty": CounterpartyRow}
+    kinds: dict[str, type[Any]] = {"entity": EntityRow, "account": AccountRow, "counterparty": CounterpartyRow}
     row: Any = next(row for row in reversed(story.rows) if isinstance(row, kinds[life]))
-    names = {"entity": "verification_status", "account": "status", "counterparty": "name"}
-    return str(getattr(row, names[life]))
+    return str(getattr(row, {"entity": "verification_status", "account": "status", "counterparty": "name"}[life]))
 
 
 @pytest.mark.parametrize("life", ["entity", "account", "counterparty"])

@@ -39,7 +39,7 @@ def test_given_no_currency_or_the_dollar_in_another_form_then_the_amount_is_in_u
     assert story.one(EventRow).path is None
 
 
-UNREADABLE: Final = (
+UNREADABLE: Final[tuple[object, ...]] = (
     *("5\n", "EURO", "€€€", "😀" * 3, "USDC", "$", "US$", "392", " ", "U\x00D", "x" * 300),
     *(392, 978, 0, 840.5, True, ["USD"], {}),
 )

@@ -92,7 +92,9 @@ def a_life(chance: Random, number: int) -> list[Told]:
     if family == "ach":
         data["type"] = chance.choice(("CREDIT", "DEBIT"))
     code, states_update = chance.choice(("R01", "R03", "R10", "R16", "R29")), chance.random() < 0.8
-    events, at, details = [], own, []
+    events: list[Told] = []
+    details: list[bank.Data] = []
+    at = own
     for state in path[: chance.randint(1, len(path))]:
         at += chance.choice((0, 0, SECOND_US, 60 * SECOND_US))
         if family == "ach" and state in BACK:
@@ -164,7 +166,8 @@ class End:
         }
         stored = [StoredTransfer.find(program, each) for each in ids]
         self.moved = [each is not None and each.record.moved for each in stored]
-        self.undone = [None if each is None or (state := each.returned()) is None else state.undone for each in stored]
+        returns = [None if each is None else each.returned() for each in stored]
+        self.undone = [None if each is None else each.undone for each in returns]
         self.profiles = {
             actor.id: (actor.profile.words, actor.profile.order) for actor in program.actors if not actor.is_account
         }
