@@ -181,7 +181,8 @@ def on_file(program: Program, said: Party) -> Key | None:
     holder = program.holders.get((said.routing or "", said.last4 or ""))
     if holder is not None:
         held = program.parties[holder]
-        if (said.routing, said.last4) in [(each.routing, each.last4) for each in (held, *held.accounts)]:
+        accounts = [(held.routing, held.last4), *((each.routing, each.last4) for each in held.accounts)]
+        if (said.routing, said.last4) in accounts:
             return holder
     namesakes = [key for key in program.named if normal_name(program.parties[key].name) == normal_name(said.name)]
     possible = [key for key in namesakes if not is_other(program.parties[key], said)]

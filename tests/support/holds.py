@@ -90,13 +90,13 @@ class HeldStory:
 
     def approve(self, action_id: str, *, by: str = "bob") -> ActionRow:
         self.now += HOUR_US
-        approval = {"action_id": action_id, "approver": by, "operator": by, "principal_id": "op_1"}
+        approval: dict[str, Any] = {"action_id": action_id, "approver": by, "operator": by, "principal_id": "op_1"}
         self.story.submit(ApprovalEntry(id=f"apr_{self.now}", **approval, at=T0 + self.now))
         return self.action(action_id)
 
     def conclude(self, action_id: str, *, error: str | None = None) -> ActionRow:
         self.now += HOUR_US
-        outcome = {"action_id": action_id, "bank_response": ANSWER, "error": error}
+        outcome: dict[str, Any] = {"action_id": action_id, "bank_response": ANSWER, "error": error}
         self.story.submit(OutcomeEntry(id=f"out_{self.now}", **outcome, at=T0 + self.now))
         return self.action(action_id)
 

@@ -81,7 +81,7 @@ UNKNOWN: Final = Signal[FeatureVector](
     "country_unknown",
     Family.GEOGRAPHY,
     "The counterparty's country of an international wire is not known.",
-    "FATF, Recommendation 16: wires that lack required information need a procedure of their own; weight [P]",
+    "FATF, Recommendation 16: wires that lack required information need their own procedure; weight [P]",
     _is_unknown,
     lambda _v, _: "The international wire states no country that can be read, so no list of countries was checked.",
     of_attempts=True,

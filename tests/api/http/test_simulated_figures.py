@@ -6,8 +6,7 @@ import pytest
 from msgspec import json
 
 from tests.support.alerting import deliver, outgoing
-from tests.support.callers import content_of_201
-from tests.support.running_app import RunningApp
+from tests.support.running_app import RunningApp, content_of_201
 
 RULE: Final[dict[str, Any]] = {
     "id": "big",

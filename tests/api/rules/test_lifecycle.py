@@ -210,7 +210,8 @@ def test_given_a_stale_or_missing_if_match_then_nothing_is_written(rules: RuleCa
     assert_refused(missing, 400, "If-Match")
     assert missing.json()["fields"] == [{"path": "If-Match", "code": "required"}]
     assert rules.read().json()["severity"] == "high"
-    for unseen in ({"more": 1}, [], "no rule"):
+    bodies: tuple[Any, ...] = ({"more": 1}, [], "no rule")
+    for unseen in bodies:
         before_all = rules.send("PUT", "/unknown?more=1", unseen, Content_Type="text/plain")
         assert before_all.json()["fields"] == [{"path": "If-Match", "code": "required"}]
     other = rules.send("PUT", f"/{RULE_ID}", NEW_RULE | {"id": "other"}, If_Match="*")

@@ -240,10 +240,11 @@ def test_given_the_way_back_to_standard_then_it_is_the_weeks_widening_and_trust_
 
 def test_given_a_narrowing_then_the_answer_warns_of_what_it_costs_and_names_the_way_back() -> None:
     story = trusted()
-    assert story.autonomy.warnings == ()
+    before = story.autonomy.warnings
+    assert before == ()
 
     story.request("supervised")
-    closes_nothing, ended = story.autonomy.warnings
+    closes_nothing, ended = list(story.autonomy.warnings)
     assert closes_nothing.startswith("Nothing is closed without a person on this program.")
     assert ended == f"No longer granted: {CANDIDATE}. A grant needs evidence and a second person."
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow
-from clearhold.features.policy.bodies import NarrativeChars
+from clearhold.features.policy.bodies import NarrativeChars, PolicyBody
 from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import a_decision
 from tests.support.holds import HeldStory
@@ -14,7 +14,7 @@ ENOUGH = "Their papers explain it all."
 TWO_PERSONS = msgspec.structs.replace(POLICY_V1, version="policy-v2", hard_needs_second_person=True)
 
 
-def under(policy: object = POLICY_V1) -> tuple[HeldStory, AlertRow, AlertRow]:
+def under(policy: PolicyBody = POLICY_V1) -> tuple[HeldStory, AlertRow, AlertRow]:
     """A story under a policy, with its hard alert and an alert that is not hard, both held."""
     story = HeldStory()
     if policy is not POLICY_V1:

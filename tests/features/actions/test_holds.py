@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.entries.commands import OperatorKind
-from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.features.core.vocabulary import AlertStatus
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState
@@ -227,7 +227,7 @@ def assert_each_hold_ended_once(story: HeldStory) -> None:
         if before.get(row.id) == AlertStatus.HELD and row.status != AlertStatus.HELD:
             ended[row.id, row.offset] += 1
         before[row.id] = row.status
-    signed = Counter((row.alert_id, row.offset) for row in story.story.rows if type(row).__name__ == "DispositionRow")
+    signed = Counter((row.alert_id, row.offset) for row in story.story.all(DispositionRow))
     links = Counter(link["alertId"] for link in story.links("dispositions"))
     assert ended
     assert all(count == signed[key] == 1 for key, count in ended.items())

@@ -225,7 +225,7 @@ def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it
 def test_given_a_transfer_then_the_alerts_that_rest_on_it_are_listed_and_those_of_its_namesake_are_not(
     database: duckdb.DuckDBPyConnection,
 ) -> None:
-    rests = {"tenant_id": TENANT, "shard": 1, "offset": 1}
+    rests: dict[str, Any] = {"tenant_id": TENANT, "shard": 1, "offset": 1}
     commit(
         database,
         *(an_alert(id=id_, opened_at=AT + place) for place, id_ in enumerate(("1", "2"))),
