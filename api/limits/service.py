@@ -67,14 +67,14 @@ class LimitService:
 
     async def read(self, principal: Principal, program_id: str) -> Limits:
         program, now = self._programs.read(principal, program_id), self._clock.now()
-        limits = (await self._owner.query(program.id, ReadLimits(now))).value
-        shown = Limits(
+        read = (await self._owner.query(program.id, ReadLimits(now))).value
+        limits = Limits(
             program_id=program.id,
             as_of=format_instant(now),
-            limits=tuple(map(to_limit, limits.limits)),
-            pending=tuple(map(to_pending, limits.pending)),
+            limits=tuple(map(to_limit, read.limits)),
+            pending=tuple(map(to_pending, read.pending)),
         )
-        return self._programs.marked(shown, program.id)
+        return self._programs.marked(limits, program.id)
 
     async def history(self, principal: Principal, program_id: str, query: LimitHistoryQuery) -> LimitHistoryPage:
         """Newest first."""

@@ -244,7 +244,7 @@ class AlertOpener:
             self._emit_transfers(alert, resting.rows, evidence.path)
 
     def _emit_transfers(self, alert: AlertState, resting: Iterable[int], path: MoneyPath | None) -> None:
-        """The transfer of the finding, and those that the finding rests on, its path among them."""
+        """The transfer of the finding, and the transfers that it rests on, its path among them."""
         if self._emit is no_rows:
             return
         assessment = self._context.assessment

@@ -190,7 +190,7 @@ def alert_transfer_rows(
 class SignedDecision(msgspec.Struct, frozen=True, kw_only=True):
     """A decision on an alert, with the operator, key or policy that signs it.
 
-    ``action_id`` is the executed action that the decision follows from, ``warnings`` name those that it contradicts.
+    ``action_id`` is the executed action that the decision follows from, ``warnings`` name actions that it contradicts.
     """
 
     id: str

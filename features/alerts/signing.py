@@ -1,4 +1,4 @@
-"""Signs a decision on an alert: its new status, the disposition and its link, and what is counted of it."""
+"""Signs a decision on an alert: its new status, the disposition and its link, and its counts."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,5 +1,5 @@
-"""The counts of the key risk indicators over a program's transfers, of the 30 and the 60 days that end now; while
-history is loaded also of those that end with the day that the history has reached.
+"""The counts of the key risk indicators over a program's transfers, in the 30 and the 60 days that end now; while
+history is loaded, also in the 30 and 60 days that end with the day that the history has reached.
 
 The rows of all transfers are sorted by their own time, and each window has a position in them: earlier rows have left
 the window. A transfer counts by its record: when the record changes, its old contribution is subtracted and the new one
@@ -175,7 +175,7 @@ class WindowCounts:
 class KriWindows:
     """The windows of one program; ``declared_at`` gives its declaration at an instant.
 
-    ``now`` are those that end now; ``past`` those of the history, None unless it is being loaded.
+    ``now`` end now; ``past`` end with the history's newest day, None unless history is being loaded.
     """
 
     __slots__ = (

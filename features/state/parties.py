@@ -142,7 +142,7 @@ class KnownCounterparty(InMemory):
         return any((each.routing, each.last4) == (routing, last4) for each in self.accounts)
 
     def account_after(self, routing: str | None, last4: str | None) -> tuple[str | None, str | None]:
-        """Its account once these details are stated: they complete the one it has now, or are of another one."""
+        """Its account once these details are stated: they complete its present account, or name another."""
         if accounts_differ(self.routing, self.last4, routing, last4):
             place = place_of(self.accounts, routing, last4)
             return (routing, last4) if place is None else (self.accounts[place].routing, self.accounts[place].last4)

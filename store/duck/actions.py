@@ -65,7 +65,7 @@ class Actions(CommittedRows):
             return None if row is None else _linked(cursor, principal, [row])[0]
 
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
-        """The actions on one alert, and those that released it, in the order of their requests."""
+        """The actions that name one alert or released it, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
 
