@@ -45,7 +45,8 @@ _CHANGE: Final = Operation(
     summary="Changes the program's tier. A narrower tier takes effect at once (200), and `warnings` names "
     "the detectors that are no longer closed alone and the way back. A wider one, or the same one for withdrawn "
     "detectors that are eligible again, needs a second person (201): the action `set_autonomy` waits for its "
-    "approval. Each granted or withdrawn detector that becomes closable needs evidence; `supervised` to `standard` needs none for the policy's others. "
+    "approval. Each granted or withdrawn detector that becomes closable needs evidence; `supervised` to `standard` "
+    "needs none for the policy's others. "
     "A tier widens at most once in 7 days.",
     access=Access.OPERATOR,
     answers={200: ProgramAutonomy, 201: Action},
