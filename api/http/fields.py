@@ -10,6 +10,8 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
+from clearhold.features.core.rates import RATE_PATTERN
+
 TEXT_LIMIT: Final = 8_000
 LIST_LIMIT: Final = 1_000
 ID_LIMIT: Final = 255
@@ -68,6 +70,7 @@ RULE_OF_PATTERN: Final[Mapping[str, str]] = {
     WEEK: "must be an ISO week that exists, as in 2026-W37",
     CURSOR: "must be a nextCursor of this service",
     POLICY_VERSION: "must be a kind of policy and a number, as in clock-v2",
+    RATE_PATTERN: 'must be a decimal number above zero in a string, as in "1.0871", at most 999999 with 12 decimals',
     PERSON: "must be printable ASCII characters, and must not start with key:, policy: or operator:",
 }
 

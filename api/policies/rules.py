@@ -4,6 +4,7 @@ The prefix of the version selects the body's schema, so its failures are listed 
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any, Final
 
 import jsonschema_rs
@@ -14,12 +15,13 @@ from clearhold.api.http.validation import Failure, failures_of
 from clearhold.features.catalogue.kris import KRIS
 from clearhold.features.core.canonical import MAX_INTEGER
 from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.money import UNREADABLE_CURRENCY, USD
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.detectors.table import DETECTOR_OF
-from clearhold.features.policy.bodies import BODIES, CLOCK, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
+from clearhold.features.policy.bodies import BODIES, CLOCK, FX, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
 from clearhold.features.policy.retention import FLOORS
 
-WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION)
+WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION, FX)
 WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {
     "autonomy": "is written by POST /api/autonomy/{programId}",
     "limits": "is written by POST /api/limits/program/{programId}",
@@ -37,6 +39,7 @@ _KNOWN_DETECTORS: Final = frozenset(DETECTOR_OF)
 _LOWER: Final = frozenset(kri.name.value for kri in KRIS if kri.is_lower)
 _REACHED_FIRST: Final = "must be reached before the breach: not above it, and not below it for a coverage"
 _OF_ALL_PROGRAMS: Final = "must be null: a file of the lake has rows of all programs"
+_WITHOUT_RATE: Final = frozenset({USD, UNREADABLE_CURRENCY})
 _ALWAYS_A_PERSONS: Final = frozenset({Band.HOLD.value, Band.UNSCORED.value})
 
 
@@ -123,6 +126,19 @@ def _of_retention(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
             yield Failure(f"tables[{place}].days", sentence, FieldCode.TOO_SMALL)
 
 
+def _of_rates(_version: str, body: Mapping[str, Any]) -> Iterator[Failure]:
+    seen: set[tuple[str, str]] = set()
+    for place, line in enumerate(body["rates"]):
+        currency, day = line["currency"], line["day"]
+        if currency in _WITHOUT_RATE:
+            yield Failure(f"rates[{place}].currency", "must be another currency than USD or XXX", FieldCode.NOT_ONE_OF)
+        if not Fraction(line["rate"]):
+            yield Failure(f"rates[{place}].rate", "must be more than 0", FieldCode.TOO_SMALL)
+        if (currency, day) in seen:
+            yield Failure(f"rates[{place}]", "must be each currency once a day", FieldCode.CONFLICTING)
+        seen.add((currency, day))
+
+
 def _too_large(path: str, cents: str | None) -> Iterator[Failure]:
     if cents is not None and int(cents) > MAX_INTEGER:
         yield Failure(path, f"must be at most {MAX_INTEGER}", FieldCode.TOO_LARGE)
@@ -135,4 +151,5 @@ _RULES: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[Failure]]
     THRESHOLDS: _of_thresholds,
     KRI: _of_kri,
     RETENTION: _of_retention,
+    FX: _of_rates,
 }

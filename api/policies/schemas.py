@@ -26,6 +26,7 @@ class PolicyPrefix(StrEnum):
     THRESHOLDS = "thresholds"
     KRI = "kri"
     RETENTION = "retention"
+    FX = "fx"
     AUTONOMY = "autonomy"
     LIMITS = "limits"
     RULES = "rules"
@@ -36,7 +37,7 @@ VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
 
 
 class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The prefix of ``version`` sets the type of ``body``: policy, clock, ladder, thresholds, kri or retention."""
+    """The prefix of ``version`` sets the type of ``body``: policy, clock, ladder, thresholds, kri, retention or fx."""
 
     version: Annotated[VersionText, about("The next version of its kind, as in clock-v2; its prefix is the kind.")]
     program_id: UUID | None = None

@@ -60,6 +60,7 @@ PREFLIGHT: Final[dict[str, Any]] = {
     "degradedReasons": [],
     "latencyMs": 2,
     "scoringUs": 210,
+    "usdRate": None,
     "idempotent": True,
     "programId": PROGRAM_ID,
 }

@@ -183,6 +183,7 @@ class PreflightService:
             limits_hit=assessed.limits_hit,
             scoring_us=scoring_us,
             latency_us=self._clock.now() - arrived_at + round(self._write_us),
+            usd_rate=assessed.usd_rate,
         )
         record = PreflightRecord(
             tenant_id=principal.tenant_id,

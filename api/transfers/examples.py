@@ -52,6 +52,7 @@ TRANSFER_SUMMARY: Final[dict[str, Any]] = {
     },
     "scoredAt": "2026-03-02T15:04:05.120Z",
     "updatedAt": "2026-03-03T06:00:00.000Z",
+    "usdRate": None,
     "alertIds": [],
 }
 TRANSFER: Final = TRANSFER_SUMMARY | {"raw": {"id": "acht_2zExample0001", "status": "SETTLED"}}

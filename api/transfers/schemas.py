@@ -9,6 +9,7 @@ from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Band
@@ -99,6 +100,10 @@ class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
     ]
     scored_at: Annotated[str | None, about("When the score was given; null until then.")]
     updated_at: str
+    usd_rate: Annotated[
+        UsdRate | None,
+        about("The rate at which its amount counts; null where the bank states US dollars, or nothing is known."),
+    ]
     alert_ids: Annotated[tuple[str, ...], about("The alerts that are about it or rest on it, oldest first.")]
     simulated: Simulated = msgspec.UNSET
 
@@ -115,4 +120,17 @@ class TransferPage(ListPage[TransferSummary], frozen=True, kw_only=True, rename=
 
 def to_summary(row: TransferRow, inputs: ScoreInputs | None, alert_ids: tuple[str, ...]) -> TransferSummary:
     """A row as the interface shows it: cents as digits, instants as text."""
-    return to_answer(row, TransferSummary, amount_cents=str(row.amount_cents), score_inputs=inputs, alert_ids=alert_ids)
+    return to_answer(
+        row,
+        TransferSummary,
+        amount_cents=str(row.amount_cents),
+        score_inputs=inputs,
+        alert_ids=alert_ids,
+        usd_rate=_rate_of(row),
+    )
+
+
+def _rate_of(row: TransferRow) -> UsdRate | None:
+    if row.usd_rate is None or row.usd_rate_day is None or row.usd_rate_version is None:
+        return None
+    return UsdRate(currency=row.currency, day=row.usd_rate_day, rate=row.usd_rate, version=row.usd_rate_version)

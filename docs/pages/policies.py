@@ -60,8 +60,8 @@ _HEAD: Final = """# Policies
 
 Policies are versioned data: which alerts the platform may close without a person, how long an alert may wait, how much
 an actor may move, the thresholds and country lists that transfers are compared with, and how long the lake for analysts
-keeps its tables. Every tenant starts with the six below. All figures are proposals, to be tuned on labels. Made from
-`features/policy`; a test keeps the two equal.
+keeps its tables. Every tenant starts with the six below; [daily rates](#fx) begin with the bank's first version. All
+figures are proposals, to be tuned on labels. Made from `features/policy`; a test keeps the two equal.
 
 A version is written with `POST /api/policies` and never edited; versions of a kind are numbered from 1.
 `POST /api/policies/{id}/activate` requests its activation, in every program of the tenant or in the one program that it
@@ -91,6 +91,27 @@ it. A version that keeps a table longer does not bring back deleted days.
 }
 ```
 """
+_RATES: Final = """\
+## fx
+
+Daily rates to the US dollar, for amounts in another currency for which the bank states no US dollars. A transfer counts
+at the rate of its own UTC day, else at the newest of the seven days before, of the version in force when it comes; the
+transfer and the pre-flight name it as `usdRate`. Without such a rate the amount is not known in US dollars
+(`amount_not_in_usd`). The arithmetic is exact, with the minor unit of the currency; half a cent is rounded to the even
+cent. A later version changes nothing that was counted: a transfer keeps its rate until its amount or its currency
+changes, or the bank states US dollars. No tenant starts with rates, so the first version is `fx-v1`. A version replaces
+the one before as a whole, and has at most 2,000 rates: the days that still matter, of every currency.
+
+```json
+{
+  "version": "fx-v1",
+  "body": {"rates": [
+    {"currency": "EUR", "day": "2026-03-02", "rate": "1.0871"},
+    {"currency": "JPY", "day": "2026-03-02", "rate": "0.0065"}
+  ]}
+}
+```
+"""
 _DRAFTS: Final = """### Drafts
 
 A draft recommends `hold` in the hold band; `escalate` for a hard signal or high severity; `close` for low severity or
@@ -110,6 +131,7 @@ def markdown() -> str:
         f"\n## {THRESHOLDS_VERSION}\n\n{_thresholds()}"
         f"\n## {KRI_VERSION}\n\n{_kris()}"
         f"\n## {RETENTION_VERSION}\n\n{_retention()}"
+        f"\n{_RATES}"
     )
 
 

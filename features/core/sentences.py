@@ -40,12 +40,17 @@ def tenths(numerator: int, denominator: int) -> str:
     return f"{whole // 10}.{whole % 10}"
 
 
+def decimals_of(currency: str) -> int:
+    """The digits of a currency after the point."""
+    return _DIGITS_OF.get(currency, _TWO_DIGITS)
+
+
 def money_in(currency: str, amount: int) -> str:
     """An amount in the smallest unit of its currency.
 
     >>> money_in("JPY", 950_000), money_in("EUR", 950_000), money_in("KWD", 1_250), money_in("CLF", 12_345)
     ('JPY 950,000', 'EUR 9,500.00', 'KWD 1.250', 'CLF 1.2345')
     """
-    digits = _DIGITS_OF.get(currency, _TWO_DIGITS)
+    digits = decimals_of(currency)
     whole, part = divmod(amount, 10**digits)
     return f"{currency} {whole:,}.{part:0{digits}d}" if digits else f"{currency} {whole:,}"

@@ -15,11 +15,11 @@ from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.money import usd_cents_of
 from clearhold.features.core.money_flow import CARD_CLASSES, class_of
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
+from clearhold.features.landing.pricing import priced_at, reprice
 from clearhold.features.landing.refunds import REFUND_CLASS, is_other_refund, rename_refund, under_own_id
 from clearhold.features.landing.rescoring import known_from, record_change, score_again
 from clearhold.features.landing.returns import change_return, first_return, merged_return
@@ -65,8 +65,7 @@ def land(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosit
 def _land_new(program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition) -> LandingResult:
     if snapshot.amount_cents is None:
         return LandingResult(EventResult.UNUSABLE)
-    cents = usd_cents_of(snapshot.amount_cents, snapshot.currency, snapshot.stated_usd_cents)
-    return _land_first(program, snapshot, position, cents)
+    return _land_first(program, snapshot, position, snapshot.amount_cents)
 
 
 def _land_under_known_id(
@@ -99,9 +98,12 @@ def _land_again(stored: StoredTransfer, snapshot: TransferSnapshot, position: En
 
 
 def _land_first(
-    program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition, cents: int | None
+    program: ProgramState, snapshot: TransferSnapshot, position: EntryPosition, amount: int
 ) -> LandingResult:
     at = min(snapshot.created_at if snapshot.created_at is not None else position.event_at, position.appended_at)
+    cents, rate = priced_at(
+        program, amount, snapshot.currency, snapshot.stated_usd_cents, at=at, decided_at=position.appended_at
+    )
     actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
     counterparty, is_updated = _counterparty_of(program, snapshot)
     if counterparty is not None and counterparty.first_seen_at is None:
@@ -126,6 +128,8 @@ def _land_first(
         baseline=baseline,
     )
     transfer = StoredTransfer(program, program.transfers.add(snapshot.id, record), record)
+    if rate is not None:
+        program.rates[transfer.row_index] = rate
     _enter_windows(transfer, subject, assessment, snapshot, position)
     note_account(program, counterparty, paid_by(snapshot, counterparty), at=at, row=transfer.row_index)
     program.day_tallies.add_transfer(record, transfer.returned())
@@ -171,13 +175,11 @@ def _land_newer(
 ) -> LandingResult:
     program, row_index, record = stored.program, stored.row_index, stored.record
     actor, counterparty, is_updated = _parties_of(stored, snapshot)
-    transfer = StoredTransfer(
-        program,
-        row_index,
-        merged_record(
-            program, record, snapshot, position, updated_at=updated_at, actor=actor, counterparty=counterparty
-        ),
+    merged = merged_record(
+        program, record, snapshot, position, updated_at=updated_at, actor=actor, counterparty=counterparty
     )
+    merged = reprice(program, row_index, record, merged, snapshot, decided_at=position.appended_at)
+    transfer = StoredTransfer(program, row_index, merged)
     if snapshot.counterparty_routing is not None or snapshot.counterparty_last4 is not None:
         note_account(program, counterparty, paid_by(snapshot, counterparty), at=record.at, row=row_index)
     assessment = None

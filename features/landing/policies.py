@@ -12,7 +12,17 @@ from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.rules import RuleMode
 from clearhold.features.landing.movement import count_under
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from clearhold.features.policy.bodies import POLICY, SCORECARD, SHADOW, ActiveVersion, RulesBody, decode_body, prefix_of
+from clearhold.features.policy.bodies import (
+    POLICY,
+    SCORECARD,
+    SHADOW,
+    ActiveVersion,
+    FxBody,
+    RulesBody,
+    decode_body,
+    prefix_of,
+    shared_rates,
+)
 from clearhold.features.policy.card_book import CARD_PREFIXES
 from clearhold.features.policy.in_force import effective_policy, thresholds_of, version_in_force
 from clearhold.features.policy.rule_set import checked_body
@@ -30,6 +40,8 @@ def apply_policy(program: ProgramState, entry: PolicyEntry, position: EntryPosit
     body = decode_body(entry.version, entry.body)
     if isinstance(body, RulesBody):
         body = checked_body(body)
+    elif isinstance(body, FxBody):
+        body = shared_rates(body)
     version = ActiveVersion(
         version=entry.version,
         body=body,

@@ -4,6 +4,8 @@
 transfer's parties, its contribution to the windows, and its row in the store.
 """
 
+from typing import Final
+
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.status_order import transfer_rank
 from clearhold.features.core.log_entry import EntryPosition
@@ -29,6 +31,8 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 from clearhold.features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
+
+_NO_RATE: Final = (None, None, None)
 
 
 class StoredTransfer:
@@ -185,7 +189,7 @@ class StoredTransfer:
         program, record, actor, counterparty = self.program, self.record, self.actor, self.counterparty
         rail, direction = RAIL_CLASSES[record.class_id]
         texts = program.strings.texts
-        returned = program.returned.get(self.row_index)
+        returned, rate = program.returned.get(self.row_index), program.rates.get(self.row_index)
         score = None if record.score == UNSCORED else record.score
         return TransferRow(
             program.tenant_id,
@@ -219,6 +223,7 @@ class StoredTransfer:
             record.raw_offset,
             position.appended_at,
             self.row_index,
+            *(_NO_RATE if rate is None else (rate.rate, rate.day, rate.version)),
         )
 
 

@@ -76,9 +76,8 @@ def build_subject(
 ) -> Subject:
     """The transfer to be measured at ``at``, in the order of the Struct's fields: one is built an event.
 
-    ``cents`` are US cents, and ``card`` is the key of card attempts. ``details`` are the known ones of the counterparty
-    with those of a pre-flight; ``counterparty_named`` is given for one that may not be on file; ``paid`` is the account
-    that is paid, of several of one counterparty. ``moved`` is False for an attempt.
+    ``cents`` are US cents, ``card`` is the key of card attempts, ``moved`` is False for one. ``details`` are those on
+    file with those of a pre-flight, ``counterparty_named`` is for one not on file, ``paid`` the account, of several.
     """
     is_named = counterparty is not None if counterparty_named is None else counterparty_named
     leaves = money_leaves(rail, direction, ach_type)

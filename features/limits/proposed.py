@@ -8,12 +8,14 @@ from typing import Annotated
 import msgspec
 
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
-from clearhold.features.core.money import USD, usd_cents_of
+from clearhold.features.core.money import USD
 from clearhold.features.core.money_flow import class_of
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.core.words import about
+from clearhold.features.landing.pricing import priced_at
 from clearhold.features.landing.subject_builder import build_subject, country_of_transfer, paid_account
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
 from clearhold.features.limits.ladder import (
@@ -46,6 +48,7 @@ class PreflightAssessment(msgspec.Struct, frozen=True):
     degraded_reasons: tuple[str, ...]
     crossed: tuple[Reason, ...]
     limits_hit: tuple[LimitHit, ...]
+    usd_rate: UsdRate | None
 
     @property
     def score(self) -> Score:
@@ -64,12 +67,13 @@ def assess_proposed(
     proposed = transfer.counterparty
     country = country_of_transfer(None if proposed is None else proposed.country_code, counterparty)
     actor = _actor_of(program, transfer.entity_id)
+    cents, usd_rate = _priced(program, transfer, at)
     subject = build_subject(
         program,
         rail=transfer.rail.value,
         direction=transfer.direction.value,
         ach_type=transfer.type.value if transfer.type is not None else None,
-        cents=usd_cents_of(int(transfer.amount_cents), transfer.currency, None),
+        cents=cents,
         status=None,
         country=country,
         card_reason=None,
@@ -103,7 +107,12 @@ def assess_proposed(
         degraded_reasons=(*assessment.degraded_reasons, *thin),
         crossed=_crossed(program, transfer, actor, at) if program.caps else (),
         limits_hit=_limits_hit(program, transfer, parties, at),
+        usd_rate=usd_rate,
     )
+
+
+def _priced(program: ProgramState, transfer: ProposedTransfer, at: int) -> tuple[int | None, UsdRate | None]:
+    return priced_at(program, int(transfer.amount_cents), transfer.currency, None, at=at, decided_at=at)
 
 
 class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -132,7 +141,7 @@ def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: in
 
 def _crossed(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, at: int) -> tuple[Reason, ...]:
     ach_type = None if transfer.type is None else transfer.type.value
-    cents, is_least = _cents_of(transfer), transfer.currency != USD
+    cents, is_least = _cents_of(program, transfer, at), transfer.currency != USD
     capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, cents, is_least, actor)
     return tuple(map(reason_of, crossed_by_proposed(program, capped, at)))
 
@@ -142,11 +151,11 @@ def _limits_hit(
 ) -> tuple[LimitHit, ...]:
     if transfer.direction is not Direction.OUTGOING:
         return ()
-    return ladder_hits(program, ladder_in_force(program, at), parties, cents=_cents_of(transfer), at=at)
+    return ladder_hits(program, ladder_in_force(program, at), parties, cents=_cents_of(program, transfer, at), at=at)
 
 
-def _cents_of(transfer: ProposedTransfer) -> int:
-    return whole_cents(int(transfer.amount_cents), transfer.currency, None)
+def _cents_of(program: ProgramState, transfer: ProposedTransfer, at: int) -> int:
+    return whole_cents(int(transfer.amount_cents), transfer.currency, _priced(program, transfer, at)[0])
 
 
 def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: KnownCounterparty | None) -> LadderParties:

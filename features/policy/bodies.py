@@ -8,6 +8,7 @@ Unit    hours of clocks may be fractions; money is cents as strings of digits, N
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Final
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec import Meta
@@ -16,6 +17,7 @@ from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
 from clearhold.features.core.countries import read_countries
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.kris import KriName
+from clearhold.features.core.rates import DailyRate, RateTable
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import Band, Severity
@@ -28,6 +30,7 @@ THRESHOLDS: Final = "thresholds"
 LIMITS: Final = "limits"
 KRI: Final = "kri"
 RETENTION: Final = "retention"
+FX: Final = "fx"
 RULES: Final = "rules"
 SHADOW: Final = "shadow"
 SCORECARD: Final = "scorecard"
@@ -205,6 +208,19 @@ class RetentionBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     tables: Annotated[tuple[TableDays, ...], Meta(max_length=100)]
 
 
+class FxBody(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, weakref=True, dict=True
+):
+    """The daily rates at which amounts count for which the bank states no US dollars."""
+
+    rates: Annotated[tuple[DailyRate, ...], Meta(max_length=2_000)]
+
+    @cached_property
+    def table(self) -> RateTable:
+        """Ready for use, once for all programs that share the body."""
+        return RateTable((each.currency, each.day, each.rate) for each in self.rates)
+
+
 class LimitsBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The caps of one program, all five kinds; each is changed by an action."""
 
@@ -260,6 +276,7 @@ Body = (
     | ThresholdsBody
     | KriBody
     | RetentionBody
+    | FxBody
     | LimitsBody
     | RulesBody
     | ScorecardBody
@@ -272,6 +289,7 @@ BODIES: Final[Mapping[str, type[Body]]] = {
     THRESHOLDS: ThresholdsBody,
     KRI: KriBody,
     RETENTION: RetentionBody,
+    FX: FxBody,
     LIMITS: LimitsBody,
     RULES: RulesBody,
     SHADOW: RulesBody,
@@ -314,6 +332,14 @@ def prefix_of(version: str) -> str:
 def decode_body(version: str, body: Any) -> Body:
     """The body of a version from what JSON decodes to; ``msgspec.ValidationError`` when it is not one."""
     return msgspec.convert(body, BODIES[prefix_of(version)])
+
+
+_RATES: Final = WeakValueDictionary[str, FxBody]()
+
+
+def shared_rates(body: FxBody) -> FxBody:
+    """The one body of this content in the process."""
+    return _RATES.setdefault(digest_of(canonical(body)), body)
 
 
 @lru_cache(maxsize=64)

@@ -19,11 +19,13 @@ from clearhold.features.policy.bodies import (
     SHADOW,
     THRESHOLDS,
     ActiveVersion,
+    FxBody,
     LimitsBody,
     RulesBody,
     ThresholdsBody,
     decode_body,
     prefix_of,
+    shared_rates,
 )
 from clearhold.features.policy.rule_set import RuleSet, rule_set, shared_body
 from clearhold.features.policy.seeds import SEEDS
@@ -109,6 +111,8 @@ class PolicyBook:
             body = decode_body(fields["version"], fields["body"])
             if isinstance(body, RulesBody):
                 body = shared_body(body)
+            elif isinstance(body, FxBody):
+                body = shared_rates(body)
             self.activate(ActiveVersion(**{**fields, "body": body}))
 
     def _put(self, version: ActiveVersion) -> ActiveVersion:

@@ -11,14 +11,17 @@ from typing import Protocol, cast
 import msgspec
 
 from clearhold.features.catalogue.thresholds import Thresholds
+from clearhold.features.core.rates import UsdRate
 from clearhold.features.policy.autonomy import AutonomyBook, as_left_by
 from clearhold.features.policy.bodies import (
     CLOCK,
+    FX,
     KRI,
     LADDER,
     POLICY,
     ActiveVersion,
     ClockPolicy,
+    FxBody,
     KriBody,
     LimitLadder,
     PolicyBody,
@@ -82,6 +85,14 @@ def kris_in_force(program: Governed, at: int) -> KriBody:
 def thresholds_of(program: Governed, at: int) -> Thresholds:
     """The reporting thresholds and lists of countries that a transfer of ``at`` is compared with."""
     return program.policies.thresholds(at)
+
+
+def usd_rate(program: Governed, currency: str | None, at: int, *, decided_at: int) -> UsdRate | None:
+    """The rate of the day of ``at``, of the policy in force at ``decided_at``; None without a policy or a rate."""
+    version = program.policies.in_force(FX, decided_at)
+    if version is None or currency is None:
+        return None
+    return cast(FxBody, version.body).table.at(currency, at, version.version)
 
 
 def version_in_force(program: Governed, prefix: str, at: int) -> ActiveVersion:

@@ -13,6 +13,7 @@ from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.entries.limits import ProgramLimits
 from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
 from clearhold.features.core.event_results import TAKES_EFFECT, EventResult
+from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import ActorType
@@ -73,6 +74,7 @@ class ProposalScore(msgspec.Struct, frozen=True):
     resolved: Resolved
     degraded_reasons: tuple[str, ...]
     limits_hit: tuple[LimitHit, ...]
+    usd_rate: UsdRate | None = None
 
 
 class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
@@ -84,7 +86,8 @@ class ScoreProposal(msgspec.Struct, frozen=True, tag=True):
 
     def answer(self, program: ProgramState) -> ProposalScore:
         assessed = assess_proposed(program, self.transfer, at=self.at, stale=self.stale)
-        return ProposalScore(assessed.score, assessed.resolved, assessed.degraded_reasons, assessed.limits_hit)
+        facts = (assessed.degraded_reasons, assessed.limits_hit, assessed.usd_rate)
+        return ProposalScore(assessed.score, assessed.resolved, *facts)
 
 
 class ReadLimits(msgspec.Struct, frozen=True, tag=True):

@@ -11,6 +11,7 @@ from typing import Any, Final
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.money import parse_cents
 from clearhold.features.core.program import Program
+from clearhold.features.core.rates import UsdRate, rates_of
 from clearhold.features.policy.autonomy import AutonomyBook
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.policy.card_book import CardBook
@@ -76,6 +77,7 @@ class ProgramState:
         self.card_table = CardTable()
         self.attempts: dict[int, Edges] = {}  # card transfers by card, for evidence
         self.returned: dict[int, ReturnState] = {}
+        self.rates: dict[int, UsdRate] = {}  # of the transfers that count at a rate
         self.counted: dict[int, tuple[Counted, ...]] = {}
         self.preflights = OpenPreflights()
         self.scores = ScoreMemory()
@@ -245,6 +247,7 @@ class ProgramState:
         yield "strings", self.strings.dump()
         yield "kri_windows", self.kri_windows.dump()
         yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
+        yield from in_slices("rates", self.rates.items())
         yield from in_slices("counted", self.counted.items())
         yield "accounts", (*self.accounts.dump(), list(self.merged.items()))
         yield "kri_facts", self.kri_facts.dump()
@@ -286,6 +289,7 @@ class ProgramState:
             "strings": self.strings.load,
             "kri_windows": self.kri_windows.load,
             "returned": self._load_returned,
+            "rates": lambda part: self.rates.update(rates_of(part)),
             "counted": self._load_counted,
             "accounts": self._load_accounts,
             "kri_facts": self.kri_facts.load,

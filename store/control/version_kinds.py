@@ -13,6 +13,7 @@ import msgspec
 from clearhold.features.policy.bodies import (
     CHALLENGER,
     CLOCK,
+    FX,
     KRI,
     LADDER,
     POLICY,
@@ -57,6 +58,7 @@ VERSION_KINDS: Final[Mapping[str, VersionKind]] = {
     THRESHOLDS: _POLICIES,
     KRI: _POLICIES,
     RETENTION: _POLICIES,
+    FX: _POLICIES,
     RULES: VersionKind(entry=ControlKind.RULE, most=MOST_RULES_VERSIONS, too_many=TOO_MANY_RULES_VERSIONS),
     SHADOW: VersionKind(entry=ControlKind.RULE, in_shadow=True),
     SCORECARD: VersionKind(entry=ControlKind.SCORECARD, most=MOST_SCORECARDS, too_many=TOO_MANY_SCORECARDS),

@@ -70,6 +70,9 @@ def a_transfer(**over: Any) -> TransferRow:
         "raw_offset": 1,
         "updated_at": AT,
         "number": 0,
+        "usd_rate": None,
+        "usd_rate_day": None,
+        "usd_rate_version": None,
     }
     return TransferRow(**_WRITTEN | usual | over)
 

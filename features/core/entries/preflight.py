@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from clearhold.features.core.program import Simulated
+from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 from clearhold.features.core.words import about
@@ -99,6 +100,10 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     scoring_us: Annotated[int | None, about("Microseconds of the scoring alone; null when unscored.")] = (
         None  # None where nothing was scored
     )
+    usd_rate: Annotated[
+        UsdRate | None,
+        about("The rate at which an amount of another currency was counted; null where there is none."),
+    ] = None
 
 
 class PreflightRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -135,6 +140,7 @@ def answer_of(
     limits_hit: tuple[LimitHit, ...],
     scoring_us: int | None,
     latency_us: int,
+    usd_rate: UsdRate | None = None,
 ) -> Preflight:
     return Preflight(
         preflight_id=preflight_id,
@@ -152,6 +158,7 @@ def answer_of(
         idempotent=False,
         program_id=program_id,
         scoring_us=None if scoring_us is None else max(0, scoring_us),
+        usd_rate=usd_rate,
     )
 
 

@@ -40,6 +40,9 @@ class TransferRow(msgspec.Struct, frozen=True, gc=False):
     raw_offset: int  # which entry of the log holds the bank's object as last delivered
     updated_at: int
     number: int  # of the transfer in its program, in the order of arrival
+    usd_rate: str | None  # this and the next two: the rate that its US cents rest on; None where the bank states them
+    usd_rate_day: str | None
+    usd_rate_version: str | None
 
 
 class PreflightRow(msgspec.Struct, frozen=True, gc=False):

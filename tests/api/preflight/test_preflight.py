@@ -39,6 +39,7 @@ ANSWER_FIELDS: Final = {
     "degradedReasons",
     "latencyMs",
     "scoringUs",
+    "usdRate",
     "idempotent",
     "programId",
 }

@@ -87,6 +87,8 @@ def a_life(chance: Random, number: int) -> list[Told]:
     path = chance.choice(LIVES[resource])
     own = T0 + chance.randrange(40) * HOUR_US
     data = BUILDERS[family](id=f"trf_{number}", created_at=bank.rfc3339(own), entity_id=f"enti_{number % 2}")
+    if resource in ("swift.outgoing_transfer", "ach.incoming_transfer"):
+        data["counterparty_id"] = f"cpty_{family}"  # each side has one account: the payee of wires has another
     if "is_incoming" in data:
         data["is_incoming"] = middle.startswith("incoming")
     if family == "ach":
