@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from threading import Event
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 import msgspec
 
@@ -22,6 +22,8 @@ from clearhold.features.measurement.rescored import replayed, rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.shard import ShardState
 from clearhold.flows.backfill.ordered_log import OrderedLog
+
+Item = TypeVar("Item")
 
 LONGEST_REST_S: Final = 0.02
 
@@ -43,9 +45,19 @@ class Throttle:
         self._began, self._ran = time.monotonic(), time.thread_time()
 
 
+def gently(items: Iterable[Item], every: int) -> Iterator[Item]:
+    """The items, with a rest after each ``every`` of them."""
+    giving_way = Throttle()
+    for number, item in enumerate(items):
+        yield item
+        if number % every == 0:
+            giving_way.rest()
+
+
 _FRAME: Final = struct.Struct("<q16sI")
 _DIGEST_BYTES: Final = 16
-_SLICE_ENTRIES: Final = 20
+_SLICE_ENTRIES: Final = 2  # below a millisecond: the interpreter lock is free that soon
+_SLICE_SCORINGS: Final = 20
 _ENCODE: Final = msgspec.json.Encoder().encode
 _PATHS: Final = msgspec.json.Decoder(PathOffsets)
 
@@ -67,21 +79,19 @@ class LogReplay:
 
     def run(self, *, stopping: Event, progressed: Callable[[int], None]) -> None:
         """Apply the log; ``progressed`` gets the number of applied entries every now and then."""
-        giving_way = Throttle()
         self._log.own_times.declare_owners(self._program)
-        for number, entry in enumerate(self._log.entries()):
+        for number, entry in enumerate(gently(self._log.entries(), _SLICE_ENTRIES)):
             if stopping.is_set():
                 return
             self._state.apply(entry, no_rows)
             if number % _SLICE_ENTRIES == 0:
                 progressed(number)
-                giving_way.rest()
         self._stored = bytearray(len(self._program.transfers) * _DIGEST_BYTES)
 
     def compare(self, stored: Iterable[TransferFeaturesRow], card: TransferCard) -> tuple[int, list[Rescored]]:
         """Note the stored scorings; returns how many are of no transfer in the log, and their scores that change."""
         unknown, results = 0, list[Rescored]()
-        for row in stored:
+        for row in gently(stored, _SLICE_SCORINGS):
             index = self._program.transfers.row_of(row.transfer_id)
             if index is not None:
                 self._stored[index * _DIGEST_BYTES : (index + 1) * _DIGEST_BYTES] = _digest_of(row)

@@ -25,7 +25,7 @@ from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals
 from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.ordered_log import OrderedLog
 from clearhold.flows.backfill.page_scoring import PageScoring
-from clearhold.flows.backfill.replay import LogReplay
+from clearhold.flows.backfill.replay import LogReplay, gently
 from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
 from clearhold.flows.running.workers import Workers
 from clearhold.store.duck.scorings.newest import NewestScorings, ScoringPage
@@ -33,6 +33,8 @@ from clearhold.store.duck.scorings.newest import NewestScorings, ScoringPage
 PAGE_TRANSFERS: Final = 16_384
 STEP_TRANSFERS: Final = 200
 """Results in one log entry: the longest that a reader of the shard waits for."""
+
+_READ_AT_ONCE: Final = 50  # entries or results, before a thread rests
 
 PROCESSES: Final = 2
 PROCESSES_FROM_TRANSFERS: Final = 50_000
@@ -113,7 +115,7 @@ class TransferBackfill:
         with TemporaryFile(dir=self._folder) as file, TemporaryFile(dir=self._folder) as scorings:
             ordered = OrderedLog(file)
             history = self._log.history(steps.program_id, steps.progress.started_offset, stopping=stopping)
-            await run(lambda: ordered.read(history, stopping=stopping))
+            await run(lambda: ordered.read(gently(history, _READ_AT_ONCE), stopping=stopping))
             shard, program_id = self._log.shard_of(steps.program_id), steps.program_id
             replay = LogReplay(shard, program_id, ordered, scorings, reads_scores=reads_scores)
             await run(
@@ -123,7 +125,7 @@ class TransferBackfill:
                 )
             )
             await self._compare(newest, replay)
-            results = replay.results(steps.progress.position)
+            results = gently(replay.results(steps.progress.position), _READ_AT_ONCE)
             while some := await run(lambda: _next_of(results)):
                 changed = tuple(scored_with(self._compiled, result) for _, result in some if result is not None)
                 await self._add(changed, count=len(some), position=some[-1][0])
