@@ -87,8 +87,8 @@ def a_life(chance: Random, number: int) -> list[Told]:
     path = chance.choice(LIVES[resource])
     own = T0 + chance.randrange(40) * HOUR_US
     data = BUILDERS[family](id=f"trf_{number}", created_at=bank.rfc3339(own), entity_id=f"enti_{number % 2}")
-    if resource in ("swift.outgoing_transfer", "ach.incoming_transfer"):
-        data["counterparty_id"] = f"cpty_{family}"  # each side has one account: the payee of wires has another
+    if "counterparty_id" in data:
+        data["counterparty_id"] = f"cpty_{family}"  # of one account
     if "is_incoming" in data:
         data["is_incoming"] = middle.startswith("incoming")
     if family == "ach":
@@ -137,7 +137,8 @@ def probes() -> list[Told]:
         at = ALL_KNOWN + DAY_US + number * HOUR_US
         build = bank.a_wire if kind.startswith("wire") else bank.an_ach_transfer
         times = {"created_at": bank.rfc3339(at), "updated_at": bank.rfc3339(at)}
-        told.append((kind, build(id=f"probe_{number}", entity_id=f"enti_{number}", **times), at))
+        parties = {"entity_id": f"enti_{number}", "counterparty_id": f"cpty_{kind.partition('.')[0]}"}
+        told.append((kind, build(id=f"probe_{number}", **parties, **times), at))
     return told
 
 
