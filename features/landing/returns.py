@@ -43,16 +43,14 @@ def merged_return(
     if stored is None:
         return first_return(snapshot, own_at=own_at, event_at=event_at)
     code = shared(snapshot.return_code) or stored.code
-    restated = (
-        snapshot.return_code is not None
-        or snapshot.status in RETURN_UNDONE_STATUSES
-        or snapshot.status == "RETURN_CONTESTED"
-    )
+    is_later_step = snapshot.status in RETURN_UNDONE_STATUSES or snapshot.status == "RETURN_CONTESTED"
+    restated = snapshot.return_code is not None or is_later_step
     undone = snapshot.return_undone if restated else stored.undone
     same = code == stored.code and undone == stored.undone
     return ReturnState(
         code=code,
-        returned_at=snapshot.returned_at or stored.returned_at,
+        # A dishonour or a contest is a step about the same return, whatever time the object has then.
+        returned_at=(stored.returned_at if is_later_step else None) or snapshot.returned_at or stored.returned_at,
         at=stored.at if same else max(own_at, event_at),
         undone=undone,
     )

@@ -110,6 +110,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
 def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     """Take over a newer snapshot; True when it changed what a transfer is scored again for."""
     before = known.said
+    is_about_return = "DISHONORED" in (said.status or "") or said.status == "RETURN_CONTESTED"
     said = said._replace(card_reason=said.card_reason or before.card_reason, status=said.status or before.status)
     _meet(program, said)
     actor, party, country = known.actor.last, known.party.last, _country(said, known.country)
@@ -120,7 +121,8 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     if named is not None and named != party:
         party, country = named, _country(said, program.parties[named].country)
     returned = said.returned if said.returned is not None else known.returned.last
-    returned_at = said.returned_at if said.returned_at is not None else known.returned_at
+    returned_at = known.returned_at if is_about_return else None
+    returned_at = next((at for at in (returned_at, said.returned_at, known.returned_at) if at is not None), None)
     is_news = (
         (said.amount, said.currency, said.cents) != (before.amount, before.currency, before.cents)
         or program.same(actor) != program.same(known.actor.last)

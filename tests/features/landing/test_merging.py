@@ -12,7 +12,7 @@ from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from tests.support import bank_events as bank
 from tests.support.clock import T0
-from tests.support.stories import ShardStory
+from tests.support.stories import ShardStory, detector_story
 
 SETTLED: Final = "wire.outgoing_transfer.completed"
 
@@ -134,3 +134,20 @@ def test_given_a_vendor_on_file_when_a_wire_lands_with_its_name_only_then_it_is_
     assert story.one(TransferRow).counterparty_id == "cpty_1"
     assert story.one(TransferRow).score == asked.score.value
     assert story.scoring.vector.counterparty_n == asked.assessment.vector.counterparty_n == 8
+
+
+@pytest.mark.parametrize("step", ["RETURN_DISHONORED", "RETURN_CONTESTED", "RETURN_DISHONORED_FUNDS_UNLOCKED"])
+def test_given_a_return_when_a_later_step_about_it_states_another_time_then_the_return_keeps_its_own(step: str) -> None:
+    story, back, later = detector_story(), T0 + DAY_US, T0 + 3 * DAY_US
+    data = story.debit("enti_1", "cpty_1", 100_00, 0)
+    details = [{"return_code": "R10"}]
+    change = {"status": "RETURNED", "return_details": details, "returned_at": bank.rfc3339(back)}
+    story.deliver("ach.outgoing_transfer.returned", data | change | {"updated_at": bank.rfc3339(back)}, at=back)
+    further = [*details, {"return_code": "R61" if "DISHONORED" in step else "R73"}]
+    change = {"status": step, "return_details": further, "returned_at": bank.rfc3339(later)}
+    story.deliver(
+        f"ach.outgoing_transfer.{step.lower()}", data | change | {"updated_at": bank.rfc3339(later)}, at=later
+    )
+
+    row = story.one(TransferRow)
+    assert (row.status, row.return_code, row.returned_at) == (step, "R10", back)
