@@ -28,6 +28,11 @@ def label_ok(feed: LiveFeed) -> None:
     feed.bank.post("/api/labels", label)
 
 
+def clear_hold(feed: LiveFeed) -> None:
+    clear = {"programId": feed.id, "type": "clear_hold", "targetType": "transfer", "targetId": "wire_big"}
+    assert feed.bank.post("/api/actions", clear)["status"] == "executed"
+
+
 def halved(points: int, days: float) -> float:
     """Points after some days, halved every 14 days."""
     return float(points * 0.5 ** (days / 14))
@@ -62,7 +67,7 @@ def test_given_a_held_wire_of_yesterday_when_nobody_explained_it_then_the_entity
     assert feed.proof("entity", "enti_1")["band"] == "hold"
 
 
-@pytest.mark.parametrize("explain", [release_alerts, label_ok])
+@pytest.mark.parametrize("explain", [release_alerts, label_ok, clear_hold])
 def test_given_a_held_wire_of_yesterday_when_a_person_explains_it_then_its_points_end(
     feed: LiveFeed, explain: Any
 ) -> None:
@@ -84,6 +89,31 @@ def test_given_a_wire_labelled_ok_when_it_is_then_labelled_bad_then_its_points_a
     feed.bank.post("/api/labels", bad)
 
     assert feed.actor("entity", "enti_1")["current"]["band"] == "hold"
+
+
+def test_given_two_held_wires_when_one_is_explained_then_the_other_ones_points_stand(feed: LiveFeed) -> None:
+    pay_much_to_germany(feed, 9)
+    second = {"id": "wire_second", "amount": 7_000_000, "entity_id": "enti_1", "counterparty_id": "cpty_other"}
+    feed.send(WIRE, second | {"beneficiary_address": {"country_code": "FR"}}, now() - 8 * DAY)
+    feed.settle()
+    points = feed.transfer("wire_second")["score"]
+
+    label_ok(feed)
+
+    current = feed.actor("entity", "enti_1")["current"]
+    assert points > 30
+    assert int(halved(points, 9)) <= current["score"] <= halved(points, 7) + 0.5
+
+
+def test_given_an_explained_wire_when_everything_is_rescored_then_its_points_stay_away(feed: LiveFeed) -> None:
+    pay_much_to_germany(feed, 1)
+    label_ok(feed)
+
+    feed.bank.post(f"/api/skoor/backfill/{feed.id}")
+    feed.bank.post(f"/api/skoor/actors/backfill/{feed.id}")
+
+    assert feed.actor("entity", "enti_1")["current"]["score"] == 0
+    assert feed.ask(**USUAL)["limitsHit"] == []
 
 
 @pytest.mark.parametrize(("kind", "actor_id"), [("counterparty", "cpty_usual"), ("entity", "enti_1")])
