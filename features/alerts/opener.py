@@ -264,8 +264,11 @@ class AlertOpener:
         )
 
     def _note_alerted(self, finding: Finding, alert: AlertState) -> None:
-        """An alert on the program has no score and a decided one does not change, so neither has the transfer."""
-        if alert.waits and finding.subject.type is not SubjectType.PROGRAM:
+        """An alert on the program has no score and a decided one does not change, so neither has the transfer.
+
+        An alert by a delivery, without a transfer's id, rests on a transfer and is not about it.
+        """
+        if alert.waits and finding.subject.type is not SubjectType.PROGRAM and self._context.transfer_id:
             self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
 
     def _take_in(self, finding: Finding, alert: AlertState) -> None:
@@ -276,7 +279,8 @@ class AlertOpener:
 
     def _count_as_alerted(self) -> None:
         transfer = self._context.transfer
-        self._program.day_tallies.set_alerted(self._row, transfer.record, transfer.returned())
+        if self._context.transfer_id:
+            self._program.day_tallies.set_alerted(self._row, transfer.record, transfer.returned())
 
     def _is_history(self, finding: Finding) -> bool:
         return self._position.appended_at - finding.at > _HISTORY_AFTER_US

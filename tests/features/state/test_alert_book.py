@@ -128,7 +128,7 @@ def test_given_an_open_alert_when_a_hit_lies_in_the_hold_band_then_it_is_held() 
     after = story.alert("screening_stale_or_hit")
     assert (before.status, after.status) == ("open", "held")
     assert (evidence_of(before)["autoHold"], evidence_of(after)["autoHold"]) == (False, True)
-    assert (after.band_at_alert, evidence_of(after)["band"]) == ("review", "hold")
+    assert (after.band_at_alert, evidence_of(after)["band"]) == ("unscored", "hold")  # opened by the bank's statement
 
 
 def test_given_an_automatic_close_when_a_hit_may_not_be_closed_then_it_opens_an_alert_of_its_own() -> None:
