@@ -81,10 +81,7 @@ class World:
         self._made = 0
         programs = (self.payroll, self.lending, self.simulated, self.theirs, self.their_simulated)
         for number, program in enumerate(programs):
-            self.land(program, f"acht_{number}")
-            self.land(program, f"acht_alerting_{number}", **ALERTING)
-            for family, party_id in (("identity", f"enti_{number}"), ("counterparty", f"cpty_of_{number}")):
-                assert self.api.deliver(program, party(family, party_id)).status_code == 200
+            self._begin(program, number)
         score_actors(self.api, self.payroll, entity="enti_scored", payee="cpty_scored")
         self.actions: Ids = {}  # by program, for whoever requests some
         self.preflights = {program["id"]: self.preflight_of(program) for program in programs}
@@ -119,6 +116,13 @@ class World:
         self.mine["webhook"] = self.webhook_of(self.payroll)
         self.mine["delivery"] = self.delivery_to(self.payroll, self.mine["webhook"])
         self.callers = self._all_callers()
+
+    def _begin(self, program: dict[str, Any], number: int) -> None:
+        """Land a transfer, one that opens alerts, an entity and a counterparty."""
+        self.land(program, f"acht_{number}")
+        self.land(program, f"acht_alerting_{number}", **ALERTING)
+        for family, party_id in (("identity", f"enti_{number}"), ("counterparty", f"cpty_of_{number}")):
+            assert self.api.deliver(program, party(family, party_id)).status_code == 200
 
     def _all_callers(self) -> dict[str, Caller]:
         token, theirs = self.tenant["operatorToken"], self.other["operatorToken"]

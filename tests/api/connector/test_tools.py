@@ -295,7 +295,8 @@ def test_given_words_of_outsiders_everywhere_when_tools_are_called_then_they_sta
         outgoing("acht_0", **ALERTING, **said, status=injected, metadata={injected: injected}),
     )
     closed, alert = (an_alert(api, tenant, program, f"acht_{number}", **said) for number in (1, 2))
-    assert decide(api, headers, closed["id"], narrative=f"{injected:x<20}").status_code == 201
+    words = f"{injected:x<20}"
+    assert decide(api, headers, closed["id"], narrative=words).status_code == 201
     appealed = appeal(api, headers, closed["id"], injected).json()
     assistant = Assistant(api, headers)
     about = {"programId": program["id"]}
@@ -306,9 +307,7 @@ def test_given_words_of_outsiders_everywhere_when_tools_are_called_then_they_sta
         "an alert": assistant.call("get_alert", alertId=alert["id"]),
         "a decided one": assistant.call("get_alert", alertId=closed["id"]),
         "an appeal": assistant.call("get_alert", alertId=appealed["id"]),
-        "a decision": assistant.call(
-            "decide_alert", alertId=alert["id"], decision="hold", narrative=f"{injected:x<20}"
-        ),
+        "a decision": assistant.call("decide_alert", alertId=alert["id"], decision="hold", narrative=words),
         "a pre-flight": assistant.call("skoor_preflight", transfer=transfer, **about),
         "a program": assistant.call("program_report", **about),
         "an entity": assistant.call("actor_report", type="entity", id="enti_1"),
@@ -320,7 +319,6 @@ def test_given_words_of_outsiders_everywhere_when_tools_are_called_then_they_sta
     quoted = {name: result.pop("untrusted")["fields"] for name, result in results.items()}
     assert not [(name, text) for name, result in results.items() for text in texts_in(result) if injected in text]
     assert not [text for result in results.values() for text in texts_in(result) if "evil.example" in text]
-    shown = cleaned(injected)
     for name, path in {
         "an appeal": "alert.evidence.appeal.reason",
         "a decided one": "dispositions[0].narrative",
@@ -330,7 +328,7 @@ def test_given_words_of_outsiders_everywhere_when_tools_are_called_then_they_sta
         "a counterparty": "name",
         "a week": "programName",
     }.items():
-        assert shown in quoted[name][path], (name, quoted[name])
+        assert cleaned(injected) in quoted[name][path], (name, quoted[name])
 
 
 @pytest.mark.parametrize(

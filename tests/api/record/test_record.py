@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from msgspec import json
@@ -15,24 +15,8 @@ from clearhold.features.core.canonical import link_hash
 from clearhold.features.core.instants import MINUTE_US
 from clearhold.store.record.merkle import root_of_path
 from clearhold.store.record.notes import Checkpoint, opened_note
-from tests.support.alerting import an_alert, decide
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped
-
-DECISIONS: Final = ("close", "hold", "escalate", "no_action", "close")
-
-
-@pytest.fixture
-def decided(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> list[dict[str, Any]]:
-    """Dispositions on the tenant's chain, as their decisions were answered."""
-    made = []
-    for number, decision in enumerate(DECISIONS):
-        alert = an_alert(api, tenant, program, f"acht_{number}")
-        answer = decide(api, api.operator(tenant), alert["id"], decision, f"Explained by letter № {number}.")
-        assert answer.status_code == 201, answer.text
-        made.append(answer.json())
-        api.clock.advance(60_000_000)
-    return made
 
 
 def get(api: RunningApp, tenant: dict[str, Any], path: str, **query: Any) -> Any:
