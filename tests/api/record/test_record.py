@@ -112,21 +112,6 @@ def test_given_a_broken_chain_when_the_other_is_verified_then_the_last_outcome_i
         ("UPDATE alerts SET score_at_alert = 1 WHERE id = {alert}", "alerts", "score_at_alert"),
         ("UPDATE alert_bodies SET body = body || ' ' WHERE alert_id = {alert}", "alert_bodies", "body"),
         ("DELETE FROM alert_bodies WHERE alert_id = {alert}", "alerts", "unrecorded"),
-        ("UPDATE transfers SET score = 0 WHERE id = 'acht_1'", "transfers", "score"),
-        ("UPDATE transfers SET score_band = 'clear' WHERE id = 'acht_1'", "transfers", "score_band"),
-        ("UPDATE transfers SET amount_cents = 9999 WHERE id = 'acht_1'", "transfers", "amount_cents"),
-        ("UPDATE transfers SET currency = 'EUR' WHERE id = 'acht_1'", "transfers", "currency"),
-        ("UPDATE transfers SET entity_id = 'enti_x' WHERE id = 'acht_1'", "transfers", "entity_id"),
-        ("UPDATE transfers SET counterparty_id = 'cpty_x' WHERE id = 'acht_1'", "transfers", "counterparty_id"),
-        ("UPDATE transfers SET counterparty_id = NULL WHERE id = 'acht_1'", "transfers", "counterparty_id"),
-        ("UPDATE transfers SET account_id = 'bacc_x' WHERE id = 'acht_1'", "transfers", "account_id"),
-        (
-            "UPDATE transfers SET rail = 'wire', direction = 'incoming' WHERE id = 'acht_1'",
-            "transfers",
-            "rail direction",
-        ),
-        ("UPDATE transfers SET type = 'DEBIT' WHERE id = 'acht_1'", "transfers", "type"),
-        ("DELETE FROM transfers WHERE id = 'acht_1'", "transfers", "missing"),
     ],
 )
 def test_given_a_shown_row_that_was_changed_when_verified_then_it_is_named_with_its_columns(
