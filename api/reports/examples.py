@@ -93,6 +93,7 @@ PROGRAM_REPORT: Final[dict[str, Any]] = {
     "current": None,
     "history": [{"asOf": "2026-09-14T07:45:00.000Z", "programScore": 35, "band": "review", "n": 12}],
     "transitions": [_TRANSITION],
+    "snapshotId": "6f1c7a52-9f0e-4c0b-8a53-0f1d2c3b4a59",
     "kris": {_KRI: {"value": 0.0051, "n": 3_900, "unit": "ratio", "threshold": 0.005, "status": "breach"}},
     "kriDeltas": [
         {

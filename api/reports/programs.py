@@ -66,6 +66,7 @@ class ProgramReports:
             current=current_of(self._scores.newest(principal, subject, before=span.end)),
             history=self._history(principal, program.id, span),
             transitions=transitions_of(self._scores.band_changes(principal, subject, span, MOST_TRANSITIONS)),
+            snapshot_id=None if newest is None else newest.id,
             kris=dict(kris),
             kri_deltas=tuple(_delta(name, before.get(name), kri) for name, kri in kris.items()),
             rank=self._rank(principal, program, newest, before=span.end),

@@ -211,6 +211,9 @@ class ProgramReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         about("The snapshots of the period, oldest first; of more than 200 the last of each of 200 equal parts of it."),
     ]
     transitions: tuple[BandTransition, ...]
+    snapshot_id: Annotated[
+        str | None, about("The period's last snapshot, whose indicators are shown; null without one.")
+    ]
     kris: Annotated[
         dict[str, KriValue],
         about("The key risk indicators of the period's last snapshot, by name."),

@@ -200,7 +200,7 @@ def test_given_history_that_was_loaded_then_the_weekly_report_of_a_past_week_has
 ) -> None:
     days = [f"2026-02-{day:02d}T14:00:00Z" for day in range(1, 20)]
     deliver(api, program, *(outgoing(f"acht_{number}", at=at) for number, at in enumerate(days)))
-    take(api, program["id"], tenant["operatorToken"])
+    taken = take(api, program["id"], tenant["operatorToken"]).json()["snapshotId"]
 
     report = api.client.get(f"/api/reports/weekly/{program['id']}?week=2026-W07", headers=api.operator(tenant)).json()
 
@@ -209,3 +209,4 @@ def test_given_history_that_was_loaded_then_the_weekly_report_of_a_past_week_has
     program_report = api.client.get(f"/api/reports/program/{program['id']}", headers=api.operator(tenant)).json()
     instants = [each["asOf"] for each in program_report["history"]]
     assert (instants, len(instants)) == (sorted(instants), 19)
+    assert program_report["snapshotId"] == taken

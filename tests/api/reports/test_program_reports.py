@@ -12,6 +12,7 @@ from tests.support.running_app import assert_refused
 
 START, END = "2026-03-27", "2026-05-24"
 PROGRAM_FIELDS = {
+    "snapshotId",
     *(
         "kind",
         "id",
