@@ -61,7 +61,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     evidence: Annotated[dict[str, Any], about("The finding's figures, and the ids of the transfers that it rests on.")]
     score_at_alert: Annotated[int | None, about("The subject's score as the alert opened; null without one.")]
     band_at_alert: Annotated[Band | None, about("Band of that score; null without one.")]
-    hard_signal: Annotated[bool, about("Whether a hard signal is among its reasons, so that a person must decide.")]
+    hard_signal: Annotated[bool, about("Whether its finding or one of its reasons is hard; a person decides it.")]
     status: Annotated[AlertStatus, about("open, held and escalated need a decision; closed and auto_closed are final.")]
     route: Route | None
     policy_version: str | None

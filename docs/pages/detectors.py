@@ -62,7 +62,8 @@ were more than 48 hours old at delivery.
 
 An entity is the account itself where the bank has not named its owner. Payer and payee are the sides of the transfer:
 an entity, an account or a counterparty. In place of a party without an id the subject is the entity, else the transfer.
-Severity and hardness are those of the finding; a hard alert always goes to a person.
+Severity is that of the finding. An alert is hard when its finding is, or when a reason of the score at which it opens
+is; a hard alert always goes to a person.
 
 An unauthorized return is examined on delivery: the second return of an entity or counterparty needs no further
 transfer.

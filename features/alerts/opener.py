@@ -32,7 +32,7 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
 from clearhold.features.detectors.band import DETECTOR_OF_BAND
-from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, worse_of
+from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, graded_with, worse_of
 from clearhold.features.detectors.finding import FED_BY_RETURNS, band_finding
 from clearhold.features.detectors.supporting import rests_on
 from clearhold.features.policy.in_force import policy_in_force
@@ -54,7 +54,10 @@ class AlertOpener:
         self._is_in_hold = context.assessment.score.band is Band.HOLD
 
     def open_or_join(self, finding: Finding) -> None:
-        """Join the alert that covers the finding, or open one."""
+        """Join the alert that covers the finding, or open one; an alert on the program has no score."""
+        if finding.subject.type is not SubjectType.PROGRAM:
+            grade = graded_with(self._context.assessment.score, finding.grade)
+            finding = msgspec.structs.replace(finding, grade=grade)
         routing = route(self._routing_input(finding), self._policies.policy)
         alert = self.alert_covering(finding)
         if alert is None or not self._may_join(alert, finding, routing):

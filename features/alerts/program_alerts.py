@@ -24,7 +24,7 @@ from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score, band_word
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import Band, SubjectType
-from clearhold.features.detectors.detector import Grade, worse_of
+from clearhold.features.detectors.detector import Grade, graded_with, worse_of
 from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
 from clearhold.features.detectors.program_supporting import Parts, parts_of
 from clearhold.features.detectors.table import DETECTOR_OF
@@ -65,6 +65,7 @@ class SnapshotAlerts:
 
     def open_or_join(self, finding: ProgramFinding, breach: Breach) -> None:
         """Join the alert that covers the finding, or open one."""
+        finding = finding._replace(grade=graded_with(self._score, finding.grade))
         key = key_of_subject(finding.detector, SubjectType.PROGRAM, self._program.id)
         alert = self._book.alert_at(key, self._snapshot.at) or self._waiting(key)
         if alert is None:

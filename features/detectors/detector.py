@@ -11,7 +11,7 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.kris import KriName
-from clearhold.features.core.reason import Reason
+from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Severity, SubjectType
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
@@ -155,6 +155,11 @@ def worse_of(one: Grade, other: Grade) -> Grade:
     """Both grades together: the higher severity, and hard when either is hard."""
     severity = max(one.severity, other.severity, key=_SEVERITIES.index)
     return Grade(severity, one.hard or other.hard)
+
+
+def graded_with(score: Score, grade: Grade) -> Grade:
+    """The grade of an alert that opens at a score: it is hard, too, when a reason of the score is."""
+    return Grade(grade.severity, grade.hard or score.hard)
 
 
 _SEVERITIES: Final = tuple(Severity)

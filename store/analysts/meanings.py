@@ -143,7 +143,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "evidence": "JSON: the findings, with their transfers and numbers.",
     "score_at_alert": "The score of the transfer that opened it, at that time.",
     "band_at_alert": "The band of that.",
-    "hard_signal": "A hard signal was among the findings.",
+    "hard_signal": "A hard signal was among the findings, or the reasons of the score.",
     "route": "Who decides: a person, or the policy.",
     "policy_version": "The policy in force when it was routed or decided.",
     "opened_at": "When it was opened. UTC.",

@@ -15,13 +15,14 @@ TWO_PERSONS = msgspec.structs.replace(POLICY_V1, version="policy-v2", hard_needs
 
 
 def under(policy: PolicyBody = POLICY_V1) -> tuple[HeldStory, AlertRow, AlertRow]:
-    """A story under a policy, with its hard alert and an alert that is not hard, both held."""
+    """A story under a policy, with the hard alert of one transfer and the soft one of another, both held."""
     story = HeldStory()
     if policy is not POLICY_V1:
         in_force_at(story.story, "policy-v2", policy, story.now)
+    story.story.wire("enti_2", "cpty_vn", 9_500_00, story.now, beneficiary_country_code="VN")
+    (soft, *_) = (row for row in story.alerts("held") if not row.hard_signal)
     story.wire()
-    alerts = story.alerts("held")
-    (hard, *_), (soft, *_) = ([row for row in alerts if row.hard_signal is flag] for flag in (True, False))
+    (hard, *_) = (row for row in story.alerts("held") if row.hard_signal)
     return story, hard, soft
 
 
