@@ -15,12 +15,12 @@ TWO_PERSONS = msgspec.structs.replace(POLICY_V1, version="policy-v2", hard_needs
 
 
 def under(policy: PolicyBody = POLICY_V1) -> tuple[HeldStory, AlertRow, AlertRow]:
-    """A story under a policy, with the hard alert of one transfer and the soft one of another, both held."""
+    """A story under a policy, with the hard alert of one transfer, which is held, and the soft one of another."""
     story = HeldStory()
     if policy is not POLICY_V1:
         in_force_at(story.story, "policy-v2", policy, story.now)
-    story.story.wire("enti_2", "cpty_vn", 9_500_00, story.now, beneficiary_country_code="VN")
-    (soft, *_) = (row for row in story.alerts("held") if not row.hard_signal)
+    story.story.wire("enti_2", "cpty_vn", 950_00, story.now, beneficiary_address={"country_code": "VN"})
+    (soft, *_) = (row for row in story.alerts("open") if row.detector == "amount_spike")
     story.wire()
     (hard, *_) = (row for row in story.alerts("held") if row.hard_signal)
     return story, hard, soft
@@ -92,8 +92,8 @@ def test_given_two_persons_for_hard_alerts_when_one_lets_go_then_it_waits_and_an
     assert disposition.action_id == "dsp_1"
     assert story.links("actions")[-1]["dispositionId"] == disposition.id
     assert {row.id: row.status for row in story.alerts()}[hard.id] == "closed"
-    assert story.decide(soft, decision) == "made"
-    assert len(story.dispositions(soft)) == 1
+    assert [story.decide(soft, each) for each in ("hold", decision)] == ["made", "made"]
+    assert [row.decision for row in story.dispositions(soft)] == ["hold", decision]
 
 
 def test_given_two_persons_when_the_same_one_approves_then_it_is_refused_and_the_alert_waits_still() -> None:
