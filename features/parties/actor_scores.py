@@ -176,14 +176,21 @@ def emit_counterparty_score(
 def record_changes_by_time(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
     """Record the scores of the actors whose band time alone has changed since their last evaluation.
 
-    Only actors whose band may have changed are evaluated, at most ``MOST_A_TICK`` of a kind; the rest follow.
+    Only actors whose band may have changed are evaluated, at most ``MOST_A_TICK`` of a kind; the rest follow. While
+    history is loaded, none are: its days record the changes as of their ends.
     """
-    scores, now = program.scores, position.appended_at
-    at_now = position if position.event_at == now else msgspec.structs.replace(position, event_at=now)
-    for index in sorted(scores.actors.changes.take(now, most=MOST_A_TICK)):
-        emit_entity_score(program, program.actors[index], at_now, emit)
-    for index in sorted(scores.counterparties.changes.take(now, most=MOST_A_TICK)):
-        emit_counterparty_score(program, program.counterparties.all[index], at_now, emit)
+    if not program.kri_history.is_loading:
+        record_changes_until(program, position.appended_at, position, emit, most=MOST_A_TICK)
+
+
+def record_changes_until(program: ProgramState, at: int, position: EntryPosition, emit: Emit, *, most: int) -> None:
+    """Record the bands of at most ``most`` actors of a kind that time has changed up to an instant, as of it."""
+    scores = program.scores
+    as_of = position if position.event_at == at else msgspec.structs.replace(position, event_at=at)
+    for index in sorted(scores.actors.changes.take(at, most=most)):
+        emit_entity_score(program, program.actors[index], as_of, emit)
+    for index in sorted(scores.counterparties.changes.take(at, most=most)):
+        emit_counterparty_score(program, program.counterparties.all[index], as_of, emit)
 
 
 def settle_clearings(program: ProgramState, position: EntryPosition, emit: Emit) -> None:

@@ -8,6 +8,7 @@ minute without events. It is a figure for reports: it opens no alert. Events of 
 next days and change nothing in it.
 """
 
+import sys
 from typing import Final
 from zlib import crc32
 
@@ -27,7 +28,7 @@ from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.detectors.program import ProgramSnapshot
 from clearhold.features.kris.measure import measure_kris, measure_past_kris
 from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.parties.actor_scores import record_changes_by_time, score_row
+from clearhold.features.parties.actor_scores import record_changes_by_time, record_changes_until, score_row
 from clearhold.features.scorers import prs_v1
 from clearhold.features.state.kri_windows import WindowCounts
 from clearhold.features.state.program import ProgramState
@@ -90,6 +91,7 @@ def _take_past_snapshot(program: ProgramState, day: int, position: EntryPosition
     if past is None:
         return
     at = (day + 1) * DAY_US - 1
+    record_changes_until(program, at, position, emit, most=sys.maxsize)  # before bands are counted
     kris = measure_past_kris(program, past, at)
     if emit is not no_rows:
         score, taken_id = prs_v1.DEFAULT.score(kris), SNAPSHOT_IDS.id_of(f"{program.id}/day/{day}")

@@ -45,10 +45,10 @@ def expire_preflights(program: ProgramState, position: EntryPosition, _emit: Emi
 
 ON_TICK: Final[tuple[OnTick, ...]] = (
     expire_preflights,
+    end_quiet_day,
     record_changes_by_time,
     run_clocks,
     narrow_by_itself,
-    end_quiet_day,
     snapshot_on_tick,
     store_ended_days,
 )

@@ -19,6 +19,11 @@ class KriHistory:
         self.is_quiet = False  # no event since the last tick
         self.is_over = False
 
+    @property
+    def is_loading(self) -> bool:
+        """Whether past days are being loaded: bands are then of the day that the history has reached."""
+        return self.day is not None and not self.is_over and (self.has_events or not self.is_quiet)
+
     def dump(self) -> Any:
         return (self.live_from, self.day, self.has_events, self.is_quiet, self.is_over)
 
