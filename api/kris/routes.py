@@ -123,8 +123,8 @@ _TAKE: Final = Operation(
 _LIST: Final = list_operation(
     "listKriSnapshots",
     tag=_TAG,
-    summary="Snapshots of key risk indicators, newest first by the instant of their figures: scheduled, requested, "
-    "after 200 transfers, and of past days that were loaded. `from` and `to` bound that instant.",
+    summary="Snapshots of key risk indicators, newest first by the instant of their figures. They are "
+    "scheduled, requested, taken after 200 transfers, or of past days that were loaded. `from` and `to` bound that instant.",
     scope=KeyScope.REPORTS,
     page=SnapshotPage,
     query=SnapshotsQuery,

@@ -54,8 +54,8 @@ _TRANSFERS: Final = Operation(
 _ACTORS: Final = Operation(
     id="rescoreActors",
     tag="rescoring",
-    summary="Rescores every entity, counterparty and agent of the program as of now, and runs the detectors on their "
-    "newest transfers again. Agents are counted among the entities as well.",
+    summary="Rescores every entity, counterparty and agent of the program as of now. The detectors run again on their "
+    "newest transfers. Agents are counted among the entities as well.",
     access=Access.OWNER,
     answers={200: ActorsRescored},
     refusals=(ErrorCode.STARTING,),

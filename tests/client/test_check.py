@@ -36,7 +36,7 @@ def a_wire(number: int, kind: str = WIRE, **over: object) -> bytes:
 def test_given_lines_of_every_kind_when_checked_then_counts_reasons_lines_and_paths_are_shown(tmp_path: Path) -> None:
     lines = [
         a_wire(1),
-        a_wire(2, amount=9850.0),
+        a_wire(2, amount=9850.5),
         a_wire(2),
         a_wire(2),
         a_wire(2, amount=7),

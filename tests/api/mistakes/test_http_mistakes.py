@@ -153,8 +153,10 @@ MISTAKES: Final[dict[str, Mistake]] = {
         words=("must be one of ach, book, card, check, intl_wire, realtime, wire",),
     ),
     "10 WIRE": Mistake(body=transfer(rail="WIRE"), code="validation_failed", words=("must be one of ach",)),
-    "11 USA": Mistake(body=other_side(countryCode="USA"), code="validation_failed", words=("ISO 3166-1", "as in US")),
-    "11 us": Mistake(body=other_side(countryCode="us"), code="validation_failed", words=("ISO 3166-1", "as in US")),
+    "11 U.S.": Mistake(body=other_side(countryCode="U.S."), code="validation_failed", words=("ISO 3166-1", "as in US")),
+    "11 Germany": Mistake(
+        body=other_side(countryCode="Germany"), code="validation_failed", words=("ISO 3166-1", "as in US")
+    ),
     "11 ZZ": Mistake(
         body=other_side(countryCode="ZZ"),
         code="validation_failed",

@@ -28,6 +28,7 @@ OF_PERSONS: Final = {
     "webhook_deliveries": "coalesce(json_extract_string(body, '$.data.subjectType'), '') <> 'program'",
     "decision_results": "kind <> 'owner'",
     "alerts": "subject_type <> 'program'",
+    "alert_transfers": "alert_id IN (SELECT id FROM alerts WHERE subject_type <> 'program')",
     "alert_bodies": "json_extract_string(body, '$.subjectType') <> 'program'",
 }
 """Not so: a counterparty's own events and scores, a program's alerts, the answer to whoever named an owner."""
