@@ -124,7 +124,8 @@ _LIST: Final = list_operation(
     "listKriSnapshots",
     tag=_TAG,
     summary="Snapshots of key risk indicators, newest first by the instant of their figures. They are "
-    "scheduled, requested, taken after 200 transfers, or of past days that were loaded. `from` and `to` bound that instant.",
+    "scheduled, requested, taken after 200 transfers, or of past days that were loaded. `from` and `to` bound the "
+    "instant.",
     scope=KeyScope.REPORTS,
     page=SnapshotPage,
     query=SnapshotsQuery,

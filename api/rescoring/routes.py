@@ -43,8 +43,8 @@ class RescoringService:
 _TRANSFERS: Final = Operation(
     id="rescoreTransfers",
     tag="rescoring",
-    summary="Rescores every transfer of the program with the current scorer and with all that was delivered since, "
-    "while live traffic goes on. Answers when all is recorded. A second call while one is running returns the same "
+    summary="Rescores every transfer of the program with the current scorer and all that was delivered since. "
+    "Live traffic goes on. Answers when all is recorded. A second call while one is running returns the same "
     "result, unless something was delivered in between: then it waits for the next run.",
     access=Access.OWNER,
     answers={200: TransfersRescored},
