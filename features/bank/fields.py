@@ -45,11 +45,12 @@ def text(value: object) -> str | None:
 
 
 def name(value: object) -> str | None:
-    """A display name, with folded spaces and cut at the limit."""
-    if not isinstance(value, str):
+    """A display name as delivered. One above the limit is cut, without what cannot be seen; blanks are no name."""
+    if not isinstance(value, str) or value.isspace():
         return None
-    read = " ".join(value.split())
-    return (read if len(read) <= TEXT_LIMIT else without_invisible(read)[:TEXT_LIMIT]) or None
+    if len(value) > TEXT_LIMIT:
+        value = " ".join(without_invisible(value).split())[:TEXT_LIMIT]
+    return value or None
 
 
 def word(value: object) -> str | None:

@@ -65,7 +65,7 @@ def read_entity(suffix: str, data: dict[str, Any], *, appended_at: int) -> Entit
         id=entity_id,
         type=kind if kind in _ENTITY_TYPES else (EntityType.BUSINESS.value if business else None),
         name=name(business.get("business_name"))
-        or name(f"{person.get('first_name') or ''} {person.get('last_name') or ''}")
+        or name(" ".join(filter(None, (name(person.get("first_name")), name(person.get("last_name"))))))
         or name(data.get("name")),
         verification_status=status if status in _VERIFICATION_STATUSES else _STATUS_OF_SUFFIX.get(suffix),
         is_high_risk=flag(data.get("is_high_risk")),

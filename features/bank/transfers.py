@@ -204,8 +204,8 @@ def _other_side(
             first_country(country_of_counterparty(embedded), _inline_country(data, incoming=incoming)),
         )
     inline_country = _inline_country(data, incoming=incoming)
-    folded_name = name(inline_name) if inline_name else None
-    return data.counterparty_id or None, folded_name, inline_routing, last4, inline_country
+    party_name = name(inline_name) if inline_name else None
+    return data.counterparty_id or None, party_name, inline_routing, last4, inline_country
 
 
 def _inline_country(data: BankObject, *, incoming: bool) -> str | None:

@@ -1,11 +1,10 @@
 """Texts as they are meant, whatever characters they were written with: one reader of names and of numbers.
 
-Names are compared by ``name_key``; the name itself is stored and shown as delivered. Numbers of accounts and banks are
-their letters and digits.
+Names are compared by ``name_key``, and by ``look_key`` where a disguise must be seen; the name itself is stored and
+shown as delivered. Numbers of accounts and banks are their letters and digits.
 
 How     NFKC joins the forms of one character: full-width letters, ligatures, accents as separate marks. Characters
-        without a picture are removed. Letters of other scripts that look like Latin ones are read as those, so that
-        such a name is no other name
+        without a picture and punctuation are removed, runs of white space are one blank; symbols stay
 Source  Unicode 15: UAX #15 (NFKC), UAX #44 (Default_Ignorable_Code_Point), UTS #39 (confusables.txt)
 """
 
@@ -30,7 +29,6 @@ _IGNORABLE: Final = frozenset(
 """Characters without a picture that have the category of a letter, a mark or a symbol."""
 
 _WITHOUT_PICTURE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
-_KEPT: Final = frozenset("LNM")  # letters, numbers and marks: the first letters of the categories
 _BEFORE_NFKC: Final = {ord(each): None for each in "´ʹʺʻʼʽʾʿˈˊˋ"} | str.maketrans("Ϲϲİ", "CcI")
 """Apostrophes in the category of letters, and letters that look like Latin ones before NFKC only."""
 
@@ -51,6 +49,7 @@ _LIKE_LATIN: Final = (
 )
 _LATIN_OF: Final = {ord(pair[0]): pair[1] for pair in _LIKE_LATIN.split()}
 _NOT_LETTERS_OR_DIGITS: Final = bytes(code for code in range(128) if not chr(code).isalnum())
+_NOT_COMPARED: Final = bytes(code for code in range(128) if category(chr(code))[0] in "PC" and not chr(code).isspace())
 
 
 def without_invisible(text: str) -> str:
@@ -74,22 +73,41 @@ def letters_and_digits(number: str) -> str:
 
 
 def name_key(name: str) -> str:
-    r"""A name as it is compared: its letters and digits, without case. Two names with one key are the same name.
+    """A name as it is compared: its words without case and punctuation. Two names with one key are the same name.
 
-    >>> name_key("Cedar Freight, L.L.C."), name_key("CEDAR  FREIGHT LLC"), name_key("C\u0435dar Freight LLC")
-    ('cedarfreightllc', 'cedarfreightllc', 'cedarfreightllc')
+    >>> name_key("Cedar Freight, L.L.C."), name_key("CEDAR  FREIGHT LLC"), name_key("A$AP + Sons")
+    ('cedar freight llc', 'cedar freight llc', 'a$ap + sons')
     """
     if name.isascii():
-        return name.lower().encode().translate(None, _NOT_LETTERS_OR_DIGITS).decode() or name
+        return _folded(name.lower().encode().translate(None, _NOT_COMPARED).decode(), name)
     return _key_of_any(name)
+
+
+def look_key(name: str) -> str:
+    r"""The key of a name as it looks: letters of other scripts count as the Latin ones that they look like.
+
+    >>> look_key("C\u0435dar Freight LLC"), look_key("Cedar Freight, LLC")
+    ('cedar freight llc', 'cedar freight llc')
+    """
+    return name_key(name) if name.isascii() else _look_of_any(name)
 
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)
 def _key_of_any(name: str) -> str:
+    plain = without_invisible(name)
+    kept = "".join(each for each in plain.casefold() if category(each)[0] != "P")
+    return _folded(normalize("NFKC", kept), plain) or name
+
+
+@lru_cache(maxsize=_NAMES_REMEMBERED)
+def _look_of_any(name: str) -> str:
     plain = without_invisible(name.translate(_BEFORE_NFKC))
-    key = "".join(map(_as_latin, plain.split())).casefold()
-    kept = (each for each in key if category(each)[0] in _KEPT)
-    return normalize("NFKC", "".join(kept)) or plain or name  # a name of symbols alone is its symbols
+    return name_key(" ".join(map(_as_latin, plain.split())) or name)
+
+
+def _folded(kept: str, name: str) -> str:
+    """What is kept of a name, with single blanks; the whole name where nothing is kept, as of one of punctuation."""
+    return " ".join(kept.split()) or " ".join(name.split()) or name
 
 
 def _as_latin(word: str) -> str:

@@ -3,10 +3,12 @@
 from typing import Any, Final
 
 from clearhold.features.core.in_memory import shared
-from clearhold.features.core.plain_text import name_key
+from clearhold.features.core.plain_text import look_key, name_key
 from clearhold.features.state.parties import UNLISTED, KnownCounterparty
 from clearhold.features.state.party_lookup import PartyLookup
 from clearhold.features.windows.amount_series import AmountSeries
+
+_LOOKS_LIKE: Final = "\x00"  # starts the key of a name that looks like another
 
 
 class CounterpartyBook:
@@ -91,12 +93,12 @@ class CounterpartyBook:
         at: int,
         counted: KnownCounterparty | None = None,
     ) -> bool:
-        """True when a counterparty of that name has transfers until ``at`` under other account details."""
+        """True when a counterparty of a name that looks so has transfers until ``at`` under other account details."""
         if name is None:
             return False
         return any(
             party.differs(routing, last4) and party.times.count_upto(at) > (1 if party is counted else 0)
-            for party in self._of_name(name)
+            for party in self._looking_like(name)
         )
 
     def _of_account(self, routing: str, last4: str) -> list[KnownCounterparty]:
@@ -105,19 +107,28 @@ class CounterpartyBook:
     def _of_name(self, name: str) -> list[KnownCounterparty]:
         return [self.all[index] for index in self._by_name.get(name_key(name))]
 
+    def _looking_like(self, name: str) -> list[KnownCounterparty]:
+        """Those of that name, and those whose name differs from it by letters that look alike."""
+        look = look_key(name)
+        keys = dict.fromkeys((name_key(name), look, _LOOKS_LIKE + look))
+        return [self.all[index] for key in keys for index in self._by_name.get(key)]
+
     def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
             account = _account(party.routing, party.last4)
             sharing = self._by_account.get(account)
             if party.index not in sharing and len(sharing) < self.NAME_LIMIT:
                 self._by_account.put(account, [*sharing, party.index])
-        if party.name and (former_name is None or name_key(former_name) != name_key(party.name)):
-            if former_name is not None:
-                others = [index for index in self._by_name.get(name_key(former_name)) if index != party.index]
-                self._by_name.put(name_key(former_name), others)
-            namesakes = self._by_name.get(name_key(party.name))
-            if len(namesakes) < self.NAME_LIMIT:
-                self._by_name.put(name_key(party.name), [*namesakes, party.index])
+        if party.name == former_name:
+            return
+        former, keys = _name_keys(former_name), _name_keys(party.name)
+        for key in former:
+            if key not in keys:
+                self._by_name.put(key, [index for index in self._by_name.get(key) if index != party.index])
+        for key in keys:
+            namesakes = self._by_name.get(key)
+            if key not in former and len(namesakes) < self.NAME_LIMIT:
+                self._by_name.put(key, [*namesakes, party.index])
 
     def dump_lookups(self) -> tuple[Any, ...]:
         """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
@@ -132,6 +143,14 @@ class CounterpartyBook:
     def load_lookups(self, dumped: Any) -> None:
         self._by_account.load(dumped[0])
         self._by_name.load(dumped[1])
+
+
+def _name_keys(name: str | None) -> tuple[str, ...]:
+    """The key of the name, and that of its look where it is a different one."""
+    if not name:
+        return ()
+    key, look = name_key(name), look_key(name)
+    return (key,) if look == key else (key, _LOOKS_LIKE + look)
 
 
 def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:

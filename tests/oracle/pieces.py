@@ -44,6 +44,7 @@ SPELLINGS: Final = (
     *("Cedar Freight LLC", "CEDAR FREIGHT LLC", "Cedar  Freight\u00a0LLC", "Cedar Freight LLC\u200b"),
     *("Cedar Fre\u2060ight LLC", "Cedar Freight, L.L.C.", "\uff23edar Freight LLC"),
     *("Olmo Caf\u00e9", "Olmo Cafe\u0301", "OLMO CAF\u00c9", "Olmo Caf\u00e9\ufe0f", "Birch & Sons", "Birch Sons"),
+    *("C\u0435dar Freight LLC", "CedarFreight LLC", "Birch + Sons", "Olmo, Caf\u00e9"),
 )
 NUMBERS: Final = (
     "000123454321",

@@ -1,7 +1,7 @@
 """What one bank event says of a transfer, read as the bank's reference describes its objects."""
 
 from typing import Any, Final, NamedTuple
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 from clearhold.features.bank.event_types import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from clearhold.features.bank.return_codes import (
@@ -14,7 +14,8 @@ from clearhold.features.core.instants import parse_instant
 from tests.oracle.card_words import normal_reason
 from tests.oracle.texts import country, is_us_dollars, last_four, routing_number
 
-CYRILLIC_A: Final = "\u0410"
+INVISIBLE_MARKS: Final = "\ufe0f"
+LOOK_ALIKES: Final = {"\u0410": "A", "\u0435": "e"}  # those of the streams
 INTERBANK: Final = range(61, 78)
 DISHONOUR: Final = range(61, 71)
 
@@ -69,9 +70,16 @@ def maybe_instant(text: str | None) -> int | None:
 
 
 def normal_name(name: str | None) -> str:
-    """Names are the same when they differ in case, spaces, punctuation and the disguises of the streams only."""
-    plain = normalize("NFKC", (name or "").replace(CYRILLIC_A, "A"))
-    return "".join(letter for letter in plain.casefold() if letter.isalnum())
+    """Names are the same when they differ in case, widths of blanks, punctuation and what cannot be seen only."""
+    folded = normalize("NFKC", name or "").casefold()
+    blank = "".join(" " if letter.isspace() else letter for letter in folded)
+    seen = "".join(letter for letter in blank if category(letter)[0] not in "CP" and letter not in INVISIBLE_MARKS)
+    return " ".join(normalize("NFKC", seen).split())
+
+
+def look_of(name: str | None) -> str:
+    """The name as it looks, for a disguise of letters of another script."""
+    return normal_name("".join(LOOK_ALIKES.get(letter, letter) for letter in name or ""))
 
 
 def is_transfer(kind: str, data: Data) -> bool:

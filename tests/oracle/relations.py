@@ -5,7 +5,7 @@ from typing import Any
 from clearhold.features.core.instants import DAY_US
 from tests.oracle.facts import Party, Program
 from tests.oracle.learning import account_of, details_differ, is_other, was_used
-from tests.oracle.reading import normal_name
+from tests.oracle.reading import look_of
 from tests.oracle.view import NEWEST, AtMost, Other, Subject, within
 
 Fields = dict[str, Any]
@@ -31,7 +31,7 @@ def _account_changed(program: Program, subject: Subject, others: list[Other]) ->
     if subject.party is None or mine.name is None or any(other.party == subject.party for other in others):
         return False
     before = [program.parties[key] for key in {other.party for other in others} if key is not None]
-    namesakes = [party for party in before if normal_name(party.name) == normal_name(mine.name)]
+    namesakes = [party for party in before if look_of(party.name) == look_of(mine.name)]
     return any(is_other(party, mine) for party in namesakes)
 
 

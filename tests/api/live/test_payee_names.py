@@ -92,6 +92,26 @@ def test_given_another_name_when_asked_with_another_account_then_it_is_a_strange
     assert CHANGED_ACCOUNT not in reasons
 
 
+@pytest.mark.parametrize(
+    "name", [HIDDEN["Cyrillic e"], HIDDEN["Greek capital E"], "CedarFreight LLC", "Cedar Freight + LLC"]
+)
+def test_given_a_name_that_is_nearly_a_known_one_when_asked_without_an_account_then_it_is_a_stranger(
+    paid: LiveFeed, name: str
+) -> None:
+    reasons = reason_ids(paid.ask(amountCents="100000", entityId="enti_1", counterparty={"name": name})["reasons"])
+
+    assert STRANGER in reasons
+    assert CHANGED_ACCOUNT not in reasons
+
+
+@pytest.mark.parametrize("name", ["  Cedar Fre\u200bight,  LLC", "Cedar\tFreight LLC "])
+def test_given_a_name_when_its_counterparty_is_read_then_it_is_shown_as_delivered(feed: LiveFeed, name: str) -> None:
+    feed.send("counterparty.created", {"id": "cpty_1", "name": name}, now())
+    feed.settle()
+
+    assert feed.bank.get(f"/api/counterparties/cpty_1?programId={feed.id}")["name"] == name
+
+
 NUMBERS = {
     "744-5678-99": "7899",
     "DE89 3704 0044 0532 0130 00": "3000",

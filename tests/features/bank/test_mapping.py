@@ -258,7 +258,7 @@ OTHER_SIDES: Final[dict[str, tuple[str, bank.Data, tuple[str | None, str | None,
         bank.a_realtime_transfer(
             counterparty={"name": "Ann  Lee", "routing_number": "021-000-021", "account_number": "98-765"}
         ),
-        ("Ann Lee", "021000021", "8765"),
+        ("Ann  Lee", "021000021", "8765"),
     ),
 }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.accounts import last_four, routing_number
 from clearhold.features.core.countries import COUNTRIES, country_of
-from clearhold.features.core.plain_text import letters_and_digits, name_key
+from clearhold.features.core.plain_text import letters_and_digits, look_key, name_key
 
 PAYEE = "Cedar Freight LLC"
 DISGUISES = {
@@ -30,6 +30,12 @@ DISGUISES = {
     "comma and full stop": "Cedar Freight, L.L.C.",
     "full-width letters": "Ｃｅｄａｒ Freight LLC",
     "mathematical letters": "𝐂𝐞𝐝𝐚𝐫 Freight LLC",
+    "white space around": " \tCedar Freight LLC\u3000",
+    "a dash between words": "Cedar Freight - LLC",
+    "full-width comma": "Cedar Freight\uff0c LLC",
+    "no-break hyphen inside": "Ce\u2011dar Freight LLC",
+}
+LOOK_ALIKES = {
     "Cyrillic e": "C\u0435dar Freight LLC",
     "Cyrillic capitals": "\u0421\u0415DAR FR\u0415IG\u041d\u0422 LL\u0421",
     "Greek capital eta": "CEDAR FREIG\u0397T LLC",
@@ -44,13 +50,65 @@ DISGUISES = {
 @pytest.mark.parametrize("disguise", DISGUISES)
 def test_given_a_disguised_name_then_it_is_the_same_name(disguise: str) -> None:
     assert name_key(DISGUISES[disguise]) == name_key(PAYEE)
+    assert look_key(DISGUISES[disguise]) == look_key(PAYEE)
+
+
+@pytest.mark.parametrize("disguise", LOOK_ALIKES)
+def test_given_letters_that_look_alike_then_the_name_is_another_that_looks_the_same(disguise: str) -> None:
+    assert name_key(LOOK_ALIKES[disguise]) != name_key(PAYEE)
+    assert look_key(LOOK_ALIKES[disguise]) == look_key(PAYEE)
 
 
 @pytest.mark.parametrize(
-    "name", ["Cedar Fright LLC", "Cedar Freight Ltd", "Cedar Freight LLC 2", "Cédar Freight LLC", "Sedar Freight LLC"]
+    "name",
+    [
+        "Cedar Fright LLC",
+        "Cedar Freight Ltd",
+        "Cedar Freight LLC 2",
+        "Cédar Freight LLC",
+        "Sedar Freight LLC",
+        "CedarFreight LLC",
+        "Cedar Freight L L C",
+        "Cedar Freight LLC+",
+        "Cedar Freight LLC\u2122",
+    ],
 )
-def test_given_other_letters_then_it_is_another_name(name: str) -> None:
+def test_given_other_letters_words_or_symbols_then_it_is_another_name(name: str) -> None:
     assert name_key(name) != name_key(PAYEE)
+    assert look_key(name) != look_key(PAYEE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Mary Ann Li", "Maryann Li"),
+        ("Smith-Jones", "Smith Jones"),
+        ("Smith\u2010Jones", "Smith\xa0Jones"),
+        ("Birch + Sons", "Birch Sons"),
+        ("Birch & Sons", "BirchSons"),
+        ("A$AP", "AAP"),
+        ("A\u20acAP", "AAP"),
+        ("Olmo|Pine", "OlmoPine"),
+        ("Olmo Caf\xe9", "OlmoCaf\xe9"),
+    ],
+)
+def test_given_a_blank_or_a_symbol_more_then_it_is_another_name(one: str, other: str) -> None:
+    assert name_key(one) != name_key(other)
+    assert look_key(one) != look_key(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("Smith-Jones", "smithjones"),
+        ("Birch & Sons", "birch sons"),
+        ("  Cedar,\t Freight\u2003 (L.L.C.) ", "cedar freight llc"),
+        ("O\u2019Brien\u200b / Li", "obrien li"),
+        ("Birch+Sons", "birch+sons"),
+    ],
+)
+def test_given_a_name_then_its_punctuation_is_dropped_and_what_is_left_has_single_blanks(name: str, key: str) -> None:
+    assert name_key(name) == key
 
 
 @pytest.mark.parametrize(
@@ -58,9 +116,7 @@ def test_given_other_letters_then_it_is_another_name(name: str) -> None:
     [
         ("Olmo Café", normalize("NFD", "Olmo Café")),
         ("O'Brien & Sons", "O\u2019Brien & Sons"),
-        ("O'Brien & Sons", "O\u02bcBrien & Sons"),
         ("Straße 7", "STRASSE 7"),
-        ("İstanbul Gıda", "ISTANBUL GIDA"),
         ("ΑΘΗΝΑ ΝΙΚΗ", "Αθηνα Νικη"),
         ("НОВА МОВА", "Нова мова"),
         ("中国银行", "中国银行\u200b"),
@@ -68,6 +124,21 @@ def test_given_other_letters_then_it_is_another_name(name: str) -> None:
 )
 def test_given_one_name_in_two_spellings_then_it_is_the_same_in_every_script(one: str, other: str) -> None:
     assert name_key(one) == name_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("O'Brien & Sons", "O\u02bcBrien & Sons"),
+        ("O'Brien & Sons", "O\u00b4Brien & Sons"),
+        ("İstanbul Gıda", "ISTANBUL GIDA"),
+        ("\u0421\u0415\u0422\u041e\u0420", "CETOP"),
+        ("\u0441\u0435\u0442\u043e\u0440", "CETOP"),
+    ],
+)
+def test_given_one_look_in_two_spellings_then_the_names_differ_and_look_the_same(one: str, other: str) -> None:
+    assert name_key(one) != name_key(other)
+    assert look_key(one) == look_key(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("***", "..."), ("\u200b", "\u200b\u200b"), ("中国银行", "中国人民")])
@@ -78,8 +149,14 @@ def test_given_names_without_a_latin_letter_then_they_stay_apart(one: str, other
 @given(st.text(min_size=1, max_size=40))
 def test_given_any_name_then_its_key_is_a_text_and_case_does_not_matter_to_it(name: str) -> None:
     assert name_key(name)
+    assert look_key(name)
     assert name_key(name.swapcase()) == name_key(name.swapcase().swapcase().swapcase())
     assert name_key(f" {name}\u200b") == name_key(name) or not any(map(str.isalnum, name))
+
+
+@given(st.text(st.characters(max_codepoint=0x7F), min_size=1, max_size=40))
+def test_given_an_ascii_name_then_its_key_is_that_of_the_same_name_with_an_invisible_character(name: str) -> None:
+    assert name_key(f"a{name}\u200b") == name_key(f"a{name}")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.parties import CounterpartyRow
 from clearhold.features.core.rows.transfers import TransferRow
 from tests.support import bank_events as bank
 from tests.support.clock import T0
@@ -13,10 +14,14 @@ from tests.support.stories import ShardStory
 KNOWN = {"beneficiary_account_number": "000123454321", "creditor_agent_routing_number": "021000021"}
 CHANGED = {"beneficiary_account_number": "5550009999", "creditor_agent_routing_number": "111000025"}
 
+LAST_FOUR = {"beneficiary_account_number": "000123454321"}
+NO_ACCOUNT: dict[str, str] = {}
+
 
 def pay(story: ShardStory, number: int, name: str, account: dict[str, str]) -> None:
     at = bank.rfc3339(T0 + number * DAY_US)
-    data = bank.a_wire(id=f"wire_{number}", beneficiary_name=name, counterparty_id=None, created_at=at, **account)
+    sides = dict.fromkeys(KNOWN) | account
+    data = bank.a_wire(id=f"wire_{number}", beneficiary_name=name, counterparty_id=None, created_at=at, **sides)
     story.deliver("wire.outgoing_transfer.completed", data, at=T0 + number * DAY_US)
 
 
@@ -33,6 +38,96 @@ def test_given_a_known_payee_when_it_comes_disguised_with_another_account_then_t
     pay(story, 3, name, CHANGED)
 
     assert story.vector.counterparty_account_changed is True
+
+
+@pytest.mark.parametrize("name", ["C\u0435dar Freight LLC", "CEDAR FR\u0395IGHT LLC", "\u0421edar Freight, LLC"])
+@pytest.mark.parametrize("known", [KNOWN, NO_ACCOUNT, LAST_FOUR])
+@pytest.mark.parametrize("stated", [NO_ACCOUNT, LAST_FOUR])
+def test_given_a_name_that_looks_like_a_known_one_when_no_account_differs_then_it_is_a_stranger_and_nothing_changed(
+    name: str, known: dict[str, str], stated: dict[str, str]
+) -> None:
+    story = ShardStory()
+    pay(story, 0, "Cedar Freight LLC", known)
+
+    pay(story, 1, name, stated)
+    assert (story.vector.counterparty_first_time, story.vector.counterparty_account_changed) == (True, False)
+
+    pay(story, 2, f" {name.swapcase()}.", stated)
+    assert (story.vector.counterparty_first_time, story.vector.counterparty_account_changed) == (False, False)
+
+
+def test_given_a_disguised_payee_when_the_plain_one_comes_with_another_account_then_the_account_has_changed() -> None:
+    story = ShardStory()
+    pay(story, 0, "C\u0435dar Freight LLC", KNOWN)
+
+    pay(story, 1, "Cedar Fr\u0435ight LLC", CHANGED)
+    assert story.vector.counterparty_account_changed is True
+
+    pay(story, 2, "Cedar Freight LLC", {"beneficiary_account_number": "7770001111"})
+    assert story.vector.counterparty_account_changed is True
+
+
+def test_given_a_payee_that_takes_another_name_then_its_former_name_and_look_are_no_longer_its_own() -> None:
+    story = ShardStory().deliver("counterparty.created", bank.a_counterparty(name="C\u0435dar LLC"))
+    data = bank.a_wire(id="wire_0", created_at=bank.rfc3339(T0), **KNOWN)
+    story.deliver("wire.outgoing_transfer.completed", data)
+    renamed = bank.a_counterparty(name="Birch LLC", updated_at=bank.rfc3339(T0 + DAY_US))
+    story.deliver("counterparty.updated", renamed, at=T0 + DAY_US)
+
+    pay(story, 2, "Cedar LLC", CHANGED)
+    assert story.vector.counterparty_account_changed is False
+
+    pay(story, 3, "B\u0456rch LLC", CHANGED | {"beneficiary_account_number": "7770001111"})
+    assert story.vector.counterparty_account_changed is True
+
+
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        ("Mary Ann Li", "Maryann Li"),
+        ("Birch + Sons", "Birch Sons"),
+        ("A$AP", "AAP"),
+        ("Smith-Jones", "Smith Jones"),
+        ("Cedar Freight", "CedarFreight"),
+    ],
+)
+def test_given_a_name_of_other_words_or_symbols_then_it_is_a_stranger_and_no_account_changed(
+    known: str, name: str
+) -> None:
+    story = ShardStory()
+    pay(story, 0, known, NO_ACCOUNT)
+    pay(story, 1, name, NO_ACCOUNT)
+    assert story.vector.counterparty_first_time is True
+
+    pay(story, 2, known, KNOWN)
+    pay(story, 3, name, CHANGED)
+    assert story.vector.counterparty_account_changed is False
+
+
+@pytest.mark.parametrize(
+    "name", ["  Cedar Fre\u200bight,  LLC", "Cedar\tFreight LLC ", "\uff23edar Freight LLC\n", "\u202acedar\u202c"]
+)
+def test_given_a_name_then_it_is_shown_as_delivered(name: str) -> None:
+    story = ShardStory().deliver("counterparty.created", bank.a_counterparty(name=name))
+    assert story.one(CounterpartyRow).name == name
+
+    wire = bank.a_wire(counterparty_id="cpty_2", beneficiary_name=name)
+    story.deliver("wire.outgoing_transfer.completed", wire)
+    assert story.one(CounterpartyRow).name == name
+
+
+def test_given_a_name_above_the_limit_then_what_can_be_seen_of_it_is_shown() -> None:
+    hidden = "\u200b" * 300 + " Cedar   Freight" + " LLC" * 100
+    story = ShardStory().deliver("counterparty.created", bank.a_counterparty(name=hidden))
+
+    assert story.one(CounterpartyRow).name == ("Cedar Freight" + " LLC" * 100)[:255]
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t\u3000\n"])
+def test_given_blanks_for_a_name_then_there_is_none(name: str) -> None:
+    story = ShardStory().deliver("counterparty.created", bank.a_counterparty(name=name))
+
+    assert story.one(CounterpartyRow).name is None
 
 
 @pytest.mark.parametrize(
