@@ -30,7 +30,7 @@ class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Details as the bank delivered them; ``raw`` is its newest object, masked; empty without one.
 
-    ``firstSeenAt`` is the time of the program's first transfer with it, null before it.
+    ``firstSeenAt`` is the time of the program's first transfer with it; before that, of the bank's first event on it.
     """
 
     id: str
@@ -44,7 +44,9 @@ class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         tuple[EarlierAccount, ...], about("Other accounts that it had before, the oldest first; at most 15.")
     ]
     raw: dict[str, Any]
-    first_seen_at: Annotated[str | None, about("Time of the program's first transfer with it; null before that.")]
+    first_seen_at: Annotated[
+        str, about("Time of the program's first transfer with it; before that, of the bank's first event on it.")
+    ]
     simulated: Simulated = msgspec.UNSET
 
 

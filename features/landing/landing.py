@@ -105,9 +105,7 @@ def _land_first(
         program, amount, snapshot.currency, snapshot.stated_usd_cents, at=at, decided_at=position.appended_at
     )
     actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
-    counterparty, is_updated = _counterparty_of(program, snapshot)
-    if counterparty is not None and counterparty.first_seen_at is None:
-        counterparty.first_seen_at, is_updated = at, True
+    counterparty, is_updated = _counterparty_of(program, snapshot, at)
     country = country_of_transfer(snapshot.country, counterparty)
     subject = subject_of_snapshot(
         program, snapshot, cents=cents, at=at, actor=actor, counterparty=counterparty, country=country
@@ -311,12 +309,14 @@ def _parties_of(
         actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
     if snapshot.counterparty_id is None and counterparty is not None and not counterparty.unlisted:
         return actor, counterparty, False
-    named, is_updated = _counterparty_of(program, snapshot)
+    named, is_updated = _counterparty_of(program, snapshot, stored.record.at)
     return actor, counterparty if named is None else named, is_updated
 
 
-def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple[KnownCounterparty | None, bool]:
-    """The counterparty, with the snapshot's details merged into it; True when they changed it."""
+def _counterparty_of(
+    program: ProgramState, snapshot: TransferSnapshot, at: int
+) -> tuple[KnownCounterparty | None, bool]:
+    """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed."""
     book = program.counterparties
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
     if snapshot.counterparty_id is not None:
@@ -326,9 +326,17 @@ def _counterparty_of(program: ProgramState, snapshot: TransferSnapshot) -> tuple
     elif name is not None:
         on_file = book.match(name, routing, last4)
         if on_file is not None and not on_file.unlisted:
-            return on_file, False
+            return on_file, _is_first(on_file, at)
         counterparty = on_file or book.unlisted(name, routing, last4)
     else:
         return None, False
     is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=snapshot.country)
-    return counterparty, is_updated
+    return counterparty, _is_first(counterparty, at) or is_updated
+
+
+def _is_first(counterparty: KnownCounterparty, at: int) -> bool:
+    """Whether this transfer is the first with it; its time is then stored."""
+    if counterparty.first_seen_at is not None:
+        return False
+    counterparty.first_seen_at = at
+    return True

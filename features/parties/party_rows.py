@@ -92,6 +92,8 @@ def apply_counterparty_event(
     if order.is_before(party.order):
         return EventOutcome(EventResult.STALE, subject)
     party.order = max(order, party.order)
+    if party.first_seen_at is None and party.told_at is None:
+        party.told_at = position.event_at
     program.counterparties.merge(
         party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
     )
@@ -223,6 +225,8 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPos
 def counterparty_row(
     program: ProgramState, party: KnownCounterparty, raw: str | None, position: EntryPosition
 ) -> CounterpartyRow:
+    first_seen_at = party.told_at if party.first_seen_at is None else party.first_seen_at
+    assert first_seen_at is not None, "a transfer or an event on it named the counterparty"
     return CounterpartyRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
@@ -234,7 +238,7 @@ def counterparty_row(
         account_last4=party.last4,
         country_code=party.country,
         raw=raw,
-        first_seen_at=party.first_seen_at,
+        first_seen_at=first_seen_at,
         updated_at=position.appended_at,
         earlier_accounts=_earlier_accounts(party),
     )

@@ -117,7 +117,8 @@ class KnownCounterparty(InMemory):
     country: str | None = None
     accounts: KnownAccounts = ()
     has_new_account: bool = False  # its account details changed since its score was last evaluated
-    first_seen_at: int | None = None
+    first_seen_at: int | None = None  # the time of the first transfer with it
+    told_at: int | None = None  # of the first event on it, when no transfer with it came before
     order: SnapshotOrder = NEVER_STATED  # of the newest object that the bank sent of it
     node: int = NOBODY  # in the graph, from the first transfer on
     returns: EventTimes | None = None
@@ -168,7 +169,7 @@ class KnownCounterparty(InMemory):
     def dump(self) -> tuple[Any, ...]:
         details = (self.id, self.name, self.routing, self.last4, self.country, self.accounts)
         order = None if self.order is NEVER_STATED else tuple(self.order)
-        facts = (*details, self.first_seen_at, order, self.node, self.has_new_account)
+        facts = (*details, self.first_seen_at, self.told_at, order, self.node, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
 
     @classmethod
@@ -178,7 +179,7 @@ class KnownCounterparty(InMemory):
         party.name = facts[1]
         party.routing, party.last4, party.country = map(shared, facts[2:5])
         party.accounts = tuple(KnownAccount(*each) for each in facts[5])
-        party.first_seen_at, order, party.node, party.has_new_account = facts[6:]
+        party.first_seen_at, party.told_at, order, party.node, party.has_new_account = facts[6:]
         party.order = NEVER_STATED if order is None else SnapshotOrder(*order)
         party.times.load(dumped[1])
         load_times(party, dumped[2])

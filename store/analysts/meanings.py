@@ -122,7 +122,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "routing_number": "Routing number of its bank.",
     "account_last4": "The last four characters of its account number.",
     "earlier_accounts": "JSON: other accounts that it had before, the oldest first; null without one.",
-    "first_seen_at": "When the first transfer with it came. UTC.",
+    "first_seen_at": "When the first transfer with it came; before that, when the first event on it came. UTC.",
     "owner_told_by": "Who named the owner: bank, or an operator; null while unknown.",
     "kind": "The kind of party: account, entity or counterparty.",
     "fetched_at": "When it was fetched. UTC.",

@@ -39,7 +39,7 @@ def test_given_the_banks_object_and_then_a_transfer_when_read_then_both_are_in_i
 
     after = read(api, tenant, "cpty_1").json()
 
-    assert before["firstSeenAt"] is None
+    assert before["firstSeenAt"] == "2026-03-02T13:00:00.000Z"
     assert after["firstSeenAt"] == "2026-03-02T14:00:00.000Z"
     assert before | {"firstSeenAt": None} == after | {"firstSeenAt": None}
     assert (after["name"], after["routingNumber"], after["accountLast4"]) == ("Example Supplies", "121145307", "6789")

@@ -105,7 +105,7 @@ def account(number: int, tenant: str = A) -> AccountRow:
 
 
 def counterparty(party_id: str) -> CounterpartyRow:
-    return CounterpartyRow(A, "prg_1", party_id, 0, 1, None, None, None, None, None, None, T0, None)
+    return CounterpartyRow(A, "prg_1", party_id, 0, 1, None, None, None, None, None, T0, T0, None)
 
 
 def test_given_rows_of_a_commit_then_their_parties_are_candidates_once_with_the_words_of_the_bank() -> None:

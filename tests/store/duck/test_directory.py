@@ -33,7 +33,7 @@ def account(number: int, tenant: str = A, offset: int = 1) -> AccountRow:
 
 
 def counterparty(party_id: str, tenant: str = A) -> CounterpartyRow:
-    return CounterpartyRow(tenant, "prg_1", party_id, 0, 1, None, None, None, None, None, None, T0, None)
+    return CounterpartyRow(tenant, "prg_1", party_id, 0, 1, None, None, None, None, None, T0, T0, None)
 
 
 def entity(number: int, tenant: str = A) -> EntityRow:
