@@ -210,7 +210,7 @@ class StrongestTransfers:
         return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> _SHARE_BITS, share & _SHARE_MASK
 
     def dump(self) -> tuple[Any, ...]:
-        others = [(index, entries.tobytes()) for index, entries in self._others.items() if entries]
+        others = [(index, entries.tobytes()) for index, entries in sorted(self._others.items()) if entries]
         return self._entries.tobytes(), self._shares.tobytes(), others
 
     def load(self, dumped: Any) -> None:

@@ -13,6 +13,7 @@ from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.shard.shard import ShardState
+from tests.oracle import pieces
 from tests.oracle import random_streams as bank_shaped
 from tests.oracle.reading import counted
 from tests.support.oracle_agreement import disagreements, rows_of
@@ -104,6 +105,22 @@ def test_given_a_stream_when_the_state_is_dumped_and_loaded_in_between_then_noth
 
     assert rows == expected
     assert list(resumed.dump()) == list(straight.dump())
+
+
+@pytest.mark.parametrize(("piece", "seed"), [("countries", 11), ("currencies", 8)])
+def test_given_an_actor_whose_stored_scores_ran_out_and_came_again_then_a_load_does_not_change_the_dump(
+    piece: str, seed: int
+) -> None:
+    entries = pieces.stream_of(piece, seed)
+    straight = ShardState(0)
+    rows_of(straight, entries)
+
+    for cut in range(0, len(entries), 4):
+        half = ShardState(0)
+        rows_of(half, entries[:cut])
+        resumed = ShardState.loaded(iter(list(half.dump())))
+        rows_of(resumed, entries[cut:])
+        assert list(resumed.dump()) == list(straight.dump())
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW_IS_FINE)

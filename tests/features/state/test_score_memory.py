@@ -140,3 +140,18 @@ def test_given_a_scored_subject_then_it_is_due_once_a_day() -> None:
     last.exchange(0, 0, hard=False)
 
     assert [last.is_due(0, at) for at in (DAY_US, 2 * DAY_US - 1, 2 * DAY_US)] == [False, False, True]
+
+
+def test_given_an_actor_without_others_when_it_gets_some_again_then_the_dump_is_the_one_after_a_load() -> None:
+    straight = StrongestTransfers()
+    for index in (1, 0):
+        for row in range(5):
+            straight.add(index, 10 * index + row, TODAY * DAY_US, 50 + row)
+    straight.drop(1, 10)  # the weakest, which is the only other one of its actor
+    loaded = StrongestTransfers()
+    loaded.load(straight.dump())
+
+    for memory in (straight, loaded):
+        memory.add(1, 19, TODAY * DAY_US, 10)
+
+    assert loaded.dump() == straight.dump()
