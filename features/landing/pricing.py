@@ -1,7 +1,8 @@
 """The US cents that a transfer counts with: as the bank states them, else at the rate of the policy in force.
 
 A rate stays with its transfer until the amount or the currency changes, or the bank states US dollars: an activation
-changes nothing that was counted.
+changes nothing that was counted. A replay applies a snapshot that was delivered later before one that was delivered
+earlier; then the rate is again the one at the earlier delivery, which the transfer has.
 """
 
 from clearhold.features.bank.events import TransferSnapshot
@@ -40,7 +41,8 @@ def reprice(
     if snapshot.stated_usd_cents is not None or currency == USD:
         program.rates.pop(row, None)
         return merged
-    if rate is not None and (merged.amount, merged.currency) == (stored.amount, stored.currency):
+    is_same = (merged.amount, merged.currency) == (stored.amount, stored.currency)
+    if rate is not None and is_same and not program.policies.is_only_later(rate.version, decided_at):
         return merged._replace(cents=stored.cents)
     cents, rate = priced_at(program, merged.amount, currency, None, at=merged.at, decided_at=decided_at)
     if rate is None:

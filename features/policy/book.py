@@ -72,6 +72,14 @@ class PolicyBook:
                     return versions[place - 1]
         return SEEDED.get(prefix)
 
+    def is_only_later(self, version: str, at: int) -> bool:
+        """Whether a version came into force only after an instant; true in a replay alone, which knows all rates."""
+        prefix = prefix_of(version)
+        if self._last[prefix].since <= at:
+            return False
+        books = (self._of_program.get(prefix, ()), self._of_tenant.get(prefix, ()))
+        return all(each.since > at for versions in books for each in versions if each.version == version)
+
     def thresholds(self, at: int) -> Thresholds:
         """The thresholds that count at an instant, the program's caps among them, ready for use."""
         version, limits = self.in_force(THRESHOLDS, at), self.in_force(LIMITS, at)

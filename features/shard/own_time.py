@@ -3,10 +3,12 @@
 bank event          ``created_at``, at most the append time (ruling 1)
 settlement          its own instant; a later one of the same transfer has no own time
 card, agent, profile  known from the beginning
+daily rates         known from the beginning: each entry takes those in force when it was appended
 first owner         known from the beginning (ruling 37): an account's history belongs to its owner
 others              no own time: they stay behind the newest fact before them, since their effects have own times inside
 
-A log that is in this order leads to the same state when it is replayed in it: ``features/state/arrivals.py``.
+Entries of one own time are in the order of ``features/shard/lives.py``. A log that is in this order leads to the same
+state when it is replayed in it: ``features/state/arrivals.py``.
 """
 
 from typing import Any, Final
@@ -17,19 +19,21 @@ from clearhold.features.agents.reading import read_settlement
 from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.events import ANY_DECODER, EVENT_DECODER
 from clearhold.features.bank.parties import read_account
+from clearhold.features.bank.status_order import account_rank
 from clearhold.features.core.entries.agents import SkipReason
 from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
-from clearhold.features.policy.bodies import prefix_of
+from clearhold.features.policy.bodies import FX, prefix_of
 from clearhold.features.policy.card_book import CARD_PREFIXES
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.snapshot_order import NEVER_STATED
+from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.series import ALWAYS
 
 _ACCOUNT: Final = "account"
+_POLICIES_KNOWN_ALWAYS: Final = CARD_PREFIXES | {FX}
 _KNOWN_ALWAYS: Final = frozenset({EntryKind.AGENT.value, EntryKind.PROFILE.value, EntryKind.AGENT_IMPORT.value})
 _OWNER: Final = msgspec.json.Decoder(OwnerEntry)
 _DIRECTORY: Final = msgspec.json.Decoder(DirectoryEntry)
@@ -52,7 +56,7 @@ class OwnTimes:
     """Reads one program's entries in log order. ``first_owners`` are then the accounts' first stated owners."""
 
     def __init__(self) -> None:
-        self.first_owners: dict[str, tuple[int, str]] = {}  # own time of the statement, and the entity
+        self.first_owners: dict[str, tuple[int, SnapshotOrder, str]] = {}  # own time and order of the statement
         self._newest_at = ALWAYS
         self._settled = IdIndex()
 
@@ -69,7 +73,7 @@ class OwnTimes:
 
     def declare_owners(self, program: ProgramState) -> None:
         """Give each account its first owner, before any entry is applied."""
-        for account_id, (_, entity_id) in self.first_owners.items():
+        for account_id, (*_, entity_id) in self.first_owners.items():
             program.accounts.note(account_id, NEVER_STATED)
             program.set_owner(account_id, entity_id, NEVER_STATED)
 
@@ -80,11 +84,12 @@ class OwnTimes:
             case EntryKind.SETTLEMENT:
                 return self._of_settlement(entry)
             case EntryKind.POLICY:
-                is_card = prefix_of(_VERSION.decode(entry.body).version) in CARD_PREFIXES
-                return ALWAYS if is_card else None
+                prefix = prefix_of(_VERSION.decode(entry.body).version)
+                return ALWAYS if prefix in _POLICIES_KNOWN_ALWAYS else None
             case EntryKind.OWNER:
                 owner = _OWNER.decode(entry.body)
-                self._note_owner(owner.account_id, owner.entity_id, entry.appended_at)
+                order = SnapshotOrder.of(None, entry.appended_at, 0)
+                self._note_owner(owner.account_id, owner.entity_id, entry.appended_at, order)
             case EntryKind.DIRECTORY:
                 fetched = _DIRECTORY.decode(entry.body)
                 if fetched.kind is DirectoryKind.ACCOUNT:
@@ -117,9 +122,10 @@ class OwnTimes:
         data: Any = ANY_DECODER.decode(raw)
         account = read_account(suffix, data, appended_at=appended_at) if isinstance(data, dict) else None
         if account is not None and account.owner_id is not None:
-            self._note_owner(account.id, account.owner_id, own_at)
+            order = SnapshotOrder.of(account.updated_at, own_at, account_rank(account.status))
+            self._note_owner(account.id, account.owner_id, own_at, order)
 
-    def _note_owner(self, account_id: str, entity_id: str, own_at: int) -> None:
+    def _note_owner(self, account_id: str, entity_id: str, own_at: int, order: SnapshotOrder) -> None:
         known = self.first_owners.get(account_id)
-        if known is None or own_at < known[0]:
-            self.first_owners[account_id] = (own_at, entity_id)
+        if known is None or own_at < known[0] or (own_at == known[0] and order.is_before(known[1])):
+            self.first_owners[account_id] = (own_at, order, entity_id)

@@ -81,6 +81,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     stored = program.events.get(key)
     earlier = earlier_result(stored, checksum)
     event_at = event_time(created_at, appended_at=entry.appended_at)
+    is_tied = event_at == program.arrivals.newest_at
     if earlier is not EventResult.DUPLICATE:
         program.arrivals.note(event_at)
     if earlier is not None:
@@ -90,6 +91,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         follow_history(program, position, emit)
         outcome = _applied_or_failed(program, event, entry, position, emit)
         program.events.put(key, entry_of(checksum, outcome.result))
+        program.arrivals.is_late |= is_tied and outcome.result is EventResult.STALE
     family = event_type(event.type).family
     program.day_tallies.count_event(event_at, family, outcome.result)
     if emit is no_rows:

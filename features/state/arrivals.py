@@ -2,7 +2,8 @@
 
 Exact   A vector is a function of the facts applied before it. While every fact arrives at or after the newest own time,
         the order of arrival is the order of own time, and a replay in that order is the stream itself, entry by entry.
-        ``features/shard/own_time.py`` gives a replay the same own times.
+        ``features/shard/own_time.py`` gives a replay the same own times. Of one own time, a replay applies the earlier
+        state of an object first (``features/shard/lives.py``), so one that arrives after the later state is late.
 """
 
 from typing import Any
@@ -13,8 +14,9 @@ from clearhold.features.windows.series import ALWAYS
 class Arrivals:
     """``newest_at`` is the newest own time so far, ``newest_offset`` the offset of the newest entry, backfills apart.
 
-    ``is_late`` is set by a fact with an older own time than one before it. ``scores_changed`` is set when scores change
-    by a card or a backfill, on which the band of an entity may depend, and by it how often it must be screened.
+    ``is_late`` is set by a fact with an older own time than one before it, and by an older snapshot of one own time.
+    ``scores_changed`` is set when scores change by a card or a backfill, on which the band of an entity may depend, and
+    by it how often it must be screened.
     """
 
     __slots__ = ("is_late", "newest_at", "newest_offset", "scores_changed")

@@ -1,11 +1,14 @@
 """One program's log in the order of its facts' own time: read once from segments and Redis, then handed out sorted.
 
+Entries of one own time are sorted when they are handed out (``features/shard/lives.py``).
+
 Entries lie in an unnamed temporary file; memory has their own times, places and offsets, 32 bytes an entry.
 """
 
 import os
 from array import array
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from threading import Event
 from typing import IO, Final
 
@@ -13,9 +16,12 @@ import msgspec
 import numpy as np
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.shard.lives import order_of_lives
 from clearhold.features.shard.own_time import OwnTimes
+from clearhold.features.windows.series import ALWAYS
 
 _BACKFILL: Final = EntryKind.BACKFILL.value
+_DECODE: Final = msgspec.msgpack.Decoder(LogEntry).decode
 _DECISIONS: Final = frozenset({EntryKind.DECISION.value, EntryKind.ACTION.value})
 
 
@@ -55,11 +61,18 @@ class OrderedLog:
 
     def entries(self) -> Iterator[LogEntry]:
         """All entries, sorted."""
-        decode, handle = msgspec.msgpack.Decoder(LogEntry).decode, self._file.fileno()
-        for number, index in enumerate(self._order.tolist(), 1):
-            start, end = self._ends[index], self._ends[index + 1]
-            entry = decode(os.pread(handle, end - start, start))
-            yield msgspec.structs.replace(entry, offset=number)
+        keys = np.frombuffer(self._keys, np.int64)[self._order]
+        bounds = [0, *(np.flatnonzero(np.diff(keys)) + 1).tolist(), len(keys)]
+        for start, end in pairwise(bounds):
+            places = self._order[start:end]
+            if end - start > 1 and keys[start] != ALWAYS:
+                places[:] = places[order_of_lives(map(self._entry, places))]
+            for number, place in enumerate(places, start + 1):
+                yield msgspec.structs.replace(self._entry(place), offset=number)
+
+    def _entry(self, place: int) -> LogEntry:
+        start, end = self._ends[place], self._ends[place + 1]
+        return _DECODE(os.pread(self._file.fileno(), end - start, start))
 
     def offset_of(self, number: int) -> int:
         return self._offsets[int(self._order[number - 1])]
