@@ -81,9 +81,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     stored = program.events.get(key)
     earlier = earlier_result(stored, checksum)
     event_at = event_time(created_at, appended_at=entry.appended_at)
-    is_tied = event_at == program.arrivals.newest_at
-    if earlier is not EventResult.DUPLICATE:
-        program.arrivals.note(event_at)
+    is_tied = earlier is not EventResult.DUPLICATE and program.arrivals.note(event_at)
     if earlier is not None:
         outcome = EventOutcome(earlier)
     else:

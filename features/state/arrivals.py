@@ -27,12 +27,14 @@ class Arrivals:
         self.is_late = False
         self.scores_changed = False
 
-    def note(self, own_at: int) -> None:
-        """A fact with this own time arrived."""
+    def note(self, own_at: int) -> bool:
+        """A fact with this own time arrived; True when it is the own time of the newest one before it."""
+        is_tied = own_at == self.newest_at
         if own_at < self.newest_at:
             self.is_late = True
         else:
             self.newest_at = own_at
+        return is_tied
 
     def dump(self) -> tuple[Any, ...]:
         return (self.newest_at, self.newest_offset, self.is_late, self.scores_changed)
