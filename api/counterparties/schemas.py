@@ -28,7 +28,9 @@ class CounterpartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Details as the bank delivered them; ``raw`` is its newest object, masked; empty without one.
+    """Details as the bank delivered them.
+
+    ``raw`` is the bank's newest object of it, from an event on it or in a transfer, masked; empty without one.
 
     ``firstSeenAt`` is the time of the program's first transfer with it; before that, of the bank's first event on it.
     """

@@ -130,7 +130,11 @@ TRANSFER_FIELDS: Final = (
         "counterparty",
         OBJECT,
         "The other side in full.",
-        (EventField("id", TEXT, "Its id."), *_IN_COUNTERPARTY),
+        (
+            EventField("id", TEXT, "Its id."),
+            *_IN_COUNTERPARTY,
+            EventField("updated_at", UPDATE_INSTANT, "Orders the bank's objects of it; one without it is the oldest."),
+        ),
         _TO_PARTY,
     ),
     EventField("merchant", OBJECT, "The other side.", _IN_MERCHANT, _on(_CARD)),

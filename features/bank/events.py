@@ -6,7 +6,7 @@ type counts as absent.
 """
 
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 
@@ -89,6 +89,13 @@ class TypedEvent(msgspec.Struct, frozen=True, gc=False):
     data: BankObject
 
 
+class EmbeddedCounterparty(NamedTuple):
+    """The bank's object of the counterparty in a transfer."""
+
+    data: dict[str, Any]
+    updated_at: int | None
+
+
 class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     """The statements of one event about one transfer. None: not stated; instants are microseconds.
 
@@ -123,6 +130,7 @@ class TransferSnapshot(msgspec.Struct, frozen=True, gc=False):
     card_decision_reason: str | None
     card_id: str | None
     stated_usd_cents: int | None
+    embedded: EmbeddedCounterparty | None = None
 
 
 class EntitySnapshot(msgspec.Struct, frozen=True, gc=False):

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.card_reasons import normalised_reason
-from clearhold.features.bank.events import BankObject, TransferSnapshot
+from clearhold.features.bank.events import BankObject, EmbeddedCounterparty, TransferSnapshot
 from clearhold.features.bank.fields import (
     EFFECT_AHEAD_US,
     STATED_AHEAD_US,
@@ -115,6 +115,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int, appended_
         _card_reason(data) if is_card else None,
         data.card_id or None if is_card else None,
         _stated_usd_cents(data) if is_foreign else None,
+        None if is_card or rail is _BOOK or not data.counterparty else _embedded(data.counterparty, appended_at),
     )
 
 
@@ -206,6 +207,12 @@ def _other_side(
     inline_country = _inline_country(data, incoming=incoming)
     party_name = name(inline_name) if inline_name else None
     return data.counterparty_id or None, party_name, inline_routing, last4, inline_country
+
+
+def _embedded(value: object, appended_at: int) -> EmbeddedCounterparty | None:
+    data = mapping(value)
+    updated_at = instant(data.get("updated_at"), appended_at + UPDATE_AHEAD_US)
+    return EmbeddedCounterparty(data, updated_at) if data else None
 
 
 def _inline_country(data: BankObject, *, incoming: bool) -> str | None:

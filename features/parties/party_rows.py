@@ -5,9 +5,11 @@ verification points: its empty profile is not measured (``features/measurement/i
 """
 
 from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 
+from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.bank.status_order import account_rank, counterparty_rank, entity_rank
@@ -21,6 +23,7 @@ from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EarlierAccount, EntityRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.identity import outcomes_of
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score
@@ -30,6 +33,7 @@ from clearhold.features.state.owner_merge import OwnerLearnt, set_first_owner
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.snapshot_order import SnapshotOrder
+from clearhold.features.windows.series import ALWAYS
 
 Data = dict[str, Any]
 
@@ -100,6 +104,23 @@ def apply_counterparty_event(
     emit(counterparty_row(program, party, masked_text(bytes(raw)), position))
     emit_counterparty_score(program, party, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
+
+
+def newest_embedded(snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition) -> str | None:
+    """The bank's object of the counterparty that an applied transfer embeds, masked, unless as new a one is known.
+
+    An object that states no time is older than those that do; of two without one that of the newer event wins.
+    """
+    embedded, party = snapshot.embedded, landed.parties[1]
+    if embedded is None or party is None or party.id != snapshot.counterparty_id:
+        return None
+    stated, encoded = embedded.updated_at, _ENCODE(embedded.data)
+    order = SnapshotOrder(ALWAYS if stated is None else stated, position.event_at, 0)
+    is_older = order.is_before(party.order) if stated is None else stated <= party.order.updated_at
+    if landed.result is not EventResult.APPLIED or is_older or crc32(encoded) == party.embedded:
+        return None
+    party.order, party.embedded = order, crc32(encoded)
+    return masked_text(encoded)
 
 
 def apply_account_event(

@@ -56,6 +56,7 @@ from clearhold.features.parties.party_rows import (
     counterparty_row,
     emit_introduced,
     features_row,
+    newest_embedded,
 )
 from clearhold.features.shard.kri_snapshots import follow_history, snapshot_after_transfers
 from clearhold.features.shard.questions import earlier_result, entry_of
@@ -188,9 +189,10 @@ def _apply_transfer(
 
 
 def emit_landed_rows(
-    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """The rows of the parties that the transfer introduced, of the transfer itself and of its features."""
+    embedded = None if snapshot.embedded is None else newest_embedded(snapshot, landed, position)
     if program.to_scorings is not None:
         _emit_scorings(program, landed, position, program.to_scorings)
     if emit is no_rows:
@@ -199,9 +201,9 @@ def emit_landed_rows(
         return
     if program.introduced or program.accounts.introduced:
         emit_introduced(program, position, emit)
-    updated = landed.updated_counterparty
+    updated = landed.updated_counterparty if embedded is None else landed.parties[1]
     if updated is not None and not updated.unlisted:
-        raw = wallet_object(program, updated) if program.holds_agents else None
+        raw = wallet_object(program, updated) if program.holds_agents else embedded
         emit(counterparty_row(program, updated, raw, position))
     if landed.renamed is not None:
         renamed_id, renamed, _ = landed.renamed

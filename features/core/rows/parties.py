@@ -53,7 +53,7 @@ class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
     routing_number: str | None
     account_last4: str | None
     country_code: str | None
-    raw: str | None  # None when this version came from a transfer, not from a counterparty object
+    raw: str | None  # None when this version came without the bank's object: from a transfer that embeds none
     first_seen_at: int  # of the first transfer with it; before that of the first event on it
     updated_at: int
     earlier_accounts: str | None  # JSON of ``EarlierAccount``, the oldest first; None without one

@@ -270,7 +270,7 @@ def test_given_a_transfer_when_it_names_the_other_side_then_the_counterparty_is_
     row = ShardStory().deliver(kind, data).one(CounterpartyRow)
 
     assert (row.name, row.routing_number, row.account_last4) == expected
-    assert (row.id, row.first_seen_at, row.raw) == ("cpty_1", T0, None)
+    assert (row.id, row.first_seen_at, row.raw is None) == ("cpty_1", T0, case != "embedded")
 
 
 REASONS: Final = {
