@@ -363,7 +363,7 @@ CASES: Final[Mapping[str, Mapping[str, DetectorCase]]] = {
     "program_limit_breach": {"cap": DetectorCase(debits_over_the_cap, (PROGRAM,), HARD)},
     "band_review": {
         "signals": DetectorCase(score_of_two_strangers, (TRANSFER,), LOW),
-        "decided": DetectorCase(review_after_a_decision, (TRANSFER,), LOW),
+        "decided": DetectorCase(review_after_a_decision, (TRANSFER,), ("low", True)),
     },
-    "band_hold": {"decided": DetectorCase(hold_after_a_decision, (TRANSFER,), HIGH)},
+    "band_hold": {"decided": DetectorCase(hold_after_a_decision, (TRANSFER,), HARD)},
 }

@@ -206,9 +206,10 @@ def test_given_a_profile_when_its_entity_acts_then_its_age_and_its_mark_are_thos
     hit_then = story.wire("enti_1", "cpty_1", 1, 3 * DAY_US)
     late = story.wire("enti_1", "cpty_1", 1, 3 * DAY_US - 1)
     nobody = story.wire("enti_2", "cpty_1", 1, 3 * DAY_US)
-    story.deliver("identity.created", bank.an_entity(id="enti_3", created_at=bank.rfc3339(T0 + 4 * DAY_US)))
+    told_at = T0 + 3 * DAY_US + DAY_US // 2
+    story.deliver("identity.created", bank.an_entity(id="enti_3", created_at=bank.rfc3339(T0 + 4 * DAY_US)), at=told_at)
     unborn = story.wire("enti_3", "cpty_1", 1, 4 * DAY_US - 1)
-    story.deliver("identity.created", bank.an_entity(id="enti_4", created_at=bank.rfc3339(T0 + 4 * DAY_US)))
+    story.deliver("identity.created", bank.an_entity(id="enti_4", created_at=bank.rfc3339(T0 + 4 * DAY_US)), at=told_at)
     newborn = story.wire("enti_4", "cpty_1", 1, 4 * DAY_US)
 
     assert (unborn.entity_age_days, newborn.entity_age_days) == (None, 0)

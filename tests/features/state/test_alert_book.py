@@ -145,7 +145,7 @@ def test_given_an_automatic_close_when_a_hit_may_not_be_closed_then_it_opens_an_
     assert (closed.status, closed.route, closed.sla_tier) == ("auto_closed", "automated", "auto")
     assert first.id == closed.id
     assert (second.status, evidence_of(second)["hits"]) == ("open", 2)
-    assert evidence_of(second)["routeReason"] == "band_not_auto_closable"
+    assert evidence_of(second)["routeReason"] == "hard_signal"
 
 
 def test_given_a_close_by_a_person_then_like_hits_change_nothing_and_a_graver_one_opens_another() -> None:
