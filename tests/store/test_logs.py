@@ -182,7 +182,7 @@ class Planting:
         self.service.ask("GET", f"/api/programs?token={IN_QUERY}", self.operator, expect=400)
         self.service.ask("GET", f"/api/transfers?cursor={IN_QUERY}", self.operator, expect=400)
         self.service.ask("GET", f"/{IN_PATH}%0D%0A%7B%22event%22:%22forged%22%7D", self.operator, expect=404)
-        self.service.ask("GET", f"/api/programs/{IN_PATH}", self.operator, expect=404)
+        self.service.ask("GET", f"/api/programs/{IN_PATH}", self.operator, expect=400)
         asking = self.operator | {"Content-Type": "application/json", "Idempotency-Key": IDEMPOTENCY_KEY}
         for body in (f'{{"accountNumber":"{ACCOUNTS[2]}"}}', f'{{"accountNumber":{ACCOUNTS[2]}'):
             self.service.ask("POST", "/api/preflight", asking, body.encode(), expect=400)
