@@ -37,7 +37,9 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=F
     weight: int
     hard: bool
     sentence: Annotated[str, about("The reason in words, with ids and numbers only.")]
-    detail: str | None = None
+    detail: Annotated[
+        str | None, about("The measure that the points are given for, as in hops: 3; null for a check without one.")
+    ] = None
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True, gc=False):

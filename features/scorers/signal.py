@@ -61,7 +61,8 @@ class Signal(NamedTuple, Generic[Inputs]):
 
     def reason(self, inputs: Inputs, measured: int, points: int) -> Reason:
         sentence = self.meaning if self.sentence is None else self.sentence(inputs, measured)
-        return Reason(id=self.id, signal=self.name, weight=points, hard=self.hard, sentence=sentence)
+        detail = f"{self.unit}: {measured}" if self.unit and not self.worked_out else None
+        return Reason(id=self.id, signal=self.name, weight=points, hard=self.hard, sentence=sentence, detail=detail)
 
 
 class SignalGroup(NamedTuple, Generic[Inputs]):
