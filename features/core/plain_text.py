@@ -106,7 +106,7 @@ def _look_of_any(name: str) -> str:
 
 
 def _folded(kept: str, name: str) -> str:
-    """What is kept of a name, with single blanks; the whole name where nothing is kept, as of one of punctuation."""
+    """The kept characters of a name, with single blanks; the whole name where none are kept, as with punctuation."""
     return " ".join(kept.split()) or " ".join(name.split()) or name
 
 

@@ -109,7 +109,7 @@ def apply_counterparty_event(
 def newest_embedded(snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition) -> str | None:
     """The bank's object of the counterparty that an applied transfer embeds, masked, unless as new a one is known.
 
-    An object that states no time is older than those that do; of two without one that of the newer event wins.
+    An object without a time is older than one with a time; of two without, the newer event's object wins.
     """
     embedded, party = snapshot.embedded, landed.parties[1]
     if embedded is None or party is None or party.id != snapshot.counterparty_id:

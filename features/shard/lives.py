@@ -67,7 +67,7 @@ def order_of_lives(entries: Iterable[LogEntry]) -> list[int]:
 
 
 def _snapshot(entry: LogEntry) -> _Snapshot | None:
-    """The snapshot in a bank event; None where there is none, or none that can be read."""
+    """The snapshot in a bank event; None without a readable one."""
     try:
         event = decode_event(entry.body)
         created_at = parse_instant(event.created_at)

@@ -102,7 +102,7 @@ class Preflight(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     )
     usd_rate: Annotated[
         UsdRate | None,
-        about("The rate at which an amount of another currency was counted; null where there is none."),
+        about("The rate at which an amount of another currency was counted; null without one."),
     ] = None
 
 
