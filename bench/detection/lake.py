@@ -123,7 +123,7 @@ class _Team:
             id=derived_id("decision", alert.id),
             alert_id=alert.id,
             decision=AlertDecision.CLOSE if is_bad else AlertDecision.NO_ACTION,
-            narrative="Reported as it was found." if is_bad else "Looked at, nothing in it.",
+            narrative="Reported to the bank today." if is_bad else "Looked at, nothing in it.",
             operator=self._operator,
             operator_kind=OperatorKind.PERSON,
             at=at,

@@ -95,8 +95,8 @@ _RATES: Final = """\
 ## fx
 
 Daily rates to the US dollar, for amounts in another currency for which the bank states no US dollars. A transfer counts
-at the rate of the UTC day of its time, else at the newest of the seven days before, of the version in force when it comes; the
-transfer and the pre-flight name it as `usdRate`. Without such a rate the amount is not known in US dollars
+at the rate of the UTC day of its time, else at the newest of the seven days before, of the version in force when it
+comes; the transfer and the pre-flight name it as `usdRate`. Without such a rate the amount is not known in US dollars
 (`amount_not_in_usd`). The arithmetic is exact, with the minor unit of the currency; half a cent is rounded to the even
 cent. A later version changes nothing that was counted: a transfer keeps its rate until its amount or its currency
 changes, or the bank states US dollars. No tenant starts with rates, so the first version is `fx-v1`. A version replaces

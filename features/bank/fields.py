@@ -45,7 +45,7 @@ def text(value: object) -> str | None:
 
 
 def name(value: object) -> str | None:
-    """A display name as delivered. One above the limit is cut, without what cannot be seen; blanks are no name."""
+    """A display name as delivered. One above the limit is cut, without invisible characters; blanks are no name."""
     if not isinstance(value, str) or value.isspace():
         return None
     if len(value) > TEXT_LIMIT:
