@@ -1,5 +1,6 @@
 """Actors with a score, from what the bank sends: an entity that owns an account, and whom it pays every day."""
 
+from datetime import date, timedelta
 from typing import Any, Final
 
 from tests.support.alerting import deliver, outgoing, party
@@ -9,12 +10,15 @@ DAYS: Final = 8
 VERIFIED: Final[dict[str, Any]] = {"type": "BUSINESS", "verification_status": "verified"}
 
 
-def payments(account: str, payee: str, prefix: str, days: int) -> list[bytes]:
+FIRST_DAY: Final = date(2026, 2, 10)
+
+
+def payments(account: str, payee: str, prefix: str, days: int, *, first: date = FIRST_DAY) -> list[bytes]:
     """One outgoing payment a day, from the account to the payee."""
     return [
         outgoing(
             f"acht_{prefix}_{day}",
-            at=f"2026-02-{day + 10:02d}T14:00:00Z",
+            at=f"{first + timedelta(days=day)}T14:00:00Z",
             bank_account_id=account,
             counterparty_id=payee,
             amount=10_000 + 137 * day,

@@ -33,7 +33,6 @@ MASKED: Final = {
     *(("label_versions", column) for column in ("reason", "recorded_by")),
     *(("entity_versions", column) for column in ("expected_payment_rails", "review_reasons")),
     ("alert_versions", "evidence"),
-    ("counterparty_versions", "routing_number"),
 }
 AT: Final = "2026-03-02T14:00:00Z"
 COMMON: Final = {"amount": 10_000, "currency_code": "USD", "bank_account_id": "bacc_1", "created_at": AT}

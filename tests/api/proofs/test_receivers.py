@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +30,6 @@ ROOT: Final = Path(__file__).parents[3]
 DOCUMENT: Final = (ROOT / "docs" / "proofs.md").read_text("utf-8")
 TOOLS: Final = ROOT / "build" / "verifiers" / "jose-6"
 ADMIN: Final = {"Authorization": f"Bearer {ADMIN_TOKEN}", "X-Operator": "test", "Content-Type": "application/json"}
-AT: Final = "2026-02-09T14:00:00Z"
 
 
 def snippet(language: str) -> str:
@@ -50,10 +50,12 @@ class Issuer:
             "X-Operator": "ann",
             "Content-Type": "application/json",
         }
+        first = datetime.now(UTC).date() - timedelta(days=20)  # a proof is of the 90 days before it
+        at = f"{first}T12:00:00Z"
         events = [
-            party("identity", "enti_1", at=AT, **VERIFIED),
-            party("account", "bacc_1", at=AT, owners=["enti_1"], type="CHECKING", status="OPEN"),
-            *payments("bacc_1", "cpty_1", "enti_1", 8),
+            party("identity", "enti_1", at=at, **VERIFIED),
+            party("account", "bacc_1", at=at, owners=["enti_1"], type="CHECKING", status="OPEN"),
+            *payments("bacc_1", "cpty_1", "enti_1", 8, first=first),
         ]
         post_until_taken(service, program, events, within_s=60)
         eventually(self.scored)
