@@ -14,6 +14,7 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.policies.examples import POLICY
+from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.alerts import Alerts
 
@@ -36,6 +37,7 @@ _OVERDUE: Final = Operation(
     access=Access.BEARER,
     scope=KeyScope.ALERTS_READ,
     answers={200: Overdue},
+    refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(OverdueQuery),
     answer_example=OVERDUE,
 )

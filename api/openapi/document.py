@@ -38,6 +38,7 @@ from clearhold.api.openapi.texts import (
     TEXT_PARAMETER,
     TITLE,
     USUAL_HEADERS,
+    UUID_PARAMETER,
 )
 from clearhold.features.core.errors import ErrorCode
 
@@ -174,7 +175,8 @@ def _described(path: str, method: str, operation: Operation, schemas: Schemas) -
 
 def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) -> Iterator[dict[str, Any]]:
     for name in _PATH_PARAMETER.findall(path):
-        yield _parameter(name, "path", TEXT_PARAMETER, PARAMETERS[name], required=True)
+        schema = UUID_PARAMETER if name == "programId" else TEXT_PARAMETER
+        yield _parameter(name, "path", schema, PARAMETERS[name], required=True)
     if operation.access in {Access.BEARER, Access.OPERATOR, Access.ADMIN}:
         yield OPERATOR
     if operation.is_idempotent(method):

@@ -38,6 +38,7 @@ Every route takes the platform's admin token as bearer token and the acting pers
 part of the public interface. Keep them inside the bank's network."""
 
 TEXT_PARAMETER: Final = {"type": "string", "minLength": 1, "maxLength": 255}
+UUID_PARAMETER: Final = {"type": "string", "format": "uuid"}
 SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.PUBLIC: [],
     Access.SIGNATURE: [{"bankSignature": []}],

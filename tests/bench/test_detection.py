@@ -73,7 +73,7 @@ def ids(cases: list[Case]) -> list[str]:
 
 
 def a_folder(folder: Path) -> Path:
-    rows = [f"t{n},2020-01-{1 + n // 4:02},A4,A{8 + 4 * (n % 3)},{100 + n},USD,ach,,," for n in range(80)]
+    rows = [f"t{n},2020-01-{1 + n // 4:02}T00:00:00Z,A4,A{8 + 4 * (n % 3)},{100 + n},USD,ach,,," for n in range(80)]
     labels = [f"t{n},{'true' if n < 20 else 'false'},fan_out,s{n // 10},false" for n in range(20)]
     labels += [f"t{n},false,normal,,false" for n in range(20, 80)]
     for name, columns, lines in (

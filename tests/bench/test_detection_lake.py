@@ -25,7 +25,7 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     count = DAYS * A_DAY
     days = [(FIRST + timedelta(days=number // A_DAY)).date() for number in range(count)]
-    rows = [f"t{n},{days[n]},A4,A{8 + 4 * (n % 40)},{950_000 + n},USD,wire,,," for n in range(count)]
+    rows = [f"t{n},{days[n]}T00:00:00Z,A4,A{8 + 4 * (n % 40)},{950_000 + n},USD,wire,,," for n in range(count)]
     labels = [f"t{n},{'true' if n % 10 == 0 else 'false'},fan_out,s{n},false" for n in range(count)]
     for name, columns, lines in ((AMLSIM.transfers, COLUMNS, rows), (AMLSIM.labels, LABEL_COLUMNS, labels)):
         (folder / name).write_bytes(gzip.compress("\n".join([",".join(columns), *lines, ""]).encode()))

@@ -132,7 +132,9 @@ class Bank(RunningBank):
 
     def decide(self, transfer_id: str, decision: str) -> None:
         (alert,) = self.get(f"/api/alerts?transferId={transfer_id}&detector={DETECTOR}")["data"]
-        self.post(f"/api/alerts/{alert['id']}/decide", {"decision": decision, "narrative": f"Because “{decision}”."})
+        self.post(
+            f"/api/alerts/{alert['id']}/decide", {"decision": decision, "narrative": f"Because “{decision}” is right."}
+        )
 
     def post(self, path: str, body: dict[str, Any], *, expect: int = 201) -> Any:
         return self.ask("POST", path, body, expect=expect)

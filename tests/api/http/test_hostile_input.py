@@ -158,7 +158,7 @@ def test_given_a_right_body_when_it_is_not_called_json_then_415_and_nothing_is_s
     before = world.stored()
 
     for media_types in MEDIA_TYPES:
-        headers = [*caller_of(world, operation), *(("Content-Type", each) for each in media_types)]
+        headers = [*caller_of(world, operation), *(("Content-Type", each) for each in media_types), *operation.sends]
         answer = world.send(operation.method, operation.url(ids), headers, content=content)
 
         with subtests.test(repr(media_types)):
@@ -172,7 +172,7 @@ def test_given_a_form_when_written_then_it_is_no_body(world: World, operation: O
     form = {name: str(value) for name, value in body_of(world, operation, ids).items()}
     before = world.stored()
 
-    url, headers = operation.url(ids), caller_of(world, operation)
+    url, headers = operation.url(ids), [*caller_of(world, operation), *operation.sends]
     answers = [
         world.send(operation.method, url, headers, data=form),
         world.send(operation.method, url, headers, data=form, files={"file": (CANARY, b"{}")}),

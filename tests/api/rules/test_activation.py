@@ -73,11 +73,13 @@ def test_given_a_rule_that_is_written_again_while_its_backtest_runs_then_it_stay
     rules.create()
     run = BacktestRunner.run
 
-    async def run_while_written(self: BacktestRunner, principal: Principal, rule: Rule, **sent: Any) -> Backtest:
+    async def run_while_written(
+        self: BacktestRunner, principal: Principal, rule: Rule, program_ids: Any, **sent: Any
+    ) -> Backtest:
         other = replace(rule, name="Other")
         registry = RuleRegistry(api.registry, clock=api.clock)
         await registry.replace(principal, other, is_current=lambda _: True, effect_id=None)
-        return await run(self, principal, rule, **sent)
+        return await run(self, principal, rule, program_ids, **sent)
 
     monkeypatch.setattr(BacktestRunner, "run", run_while_written)
     assert rules.backtest().status_code == 201

@@ -11,7 +11,7 @@ from clearhold.features.core.entries.preflight import ProposedCounterparty, Prop
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.vocabulary import Direction, Rail
+from clearhold.features.core.vocabulary import ActorType, Direction, Rail
 from clearhold.features.shard.questions import (
     ANSWER_TYPES,
     ActorIds,
@@ -21,10 +21,12 @@ from clearhold.features.shard.questions import (
     CountParties,
     EvaluateLadder,
     LackingPolicies,
+    ReadArrivals,
     ReadAutonomy,
     ReadCard,
     ReadDays,
     ReadLimits,
+    ReadScores,
     ScoreProposal,
     SeenEvents,
 )
@@ -62,6 +64,8 @@ QUESTIONS: tuple[Any, ...] = (
     ReadCard(),
     ReadDays(NOW // DAY_US - 90, NOW // DAY_US + 1),
     AgentTotals(("agent:1:0x1:1", "agent:1:0x1:2")),
+    ReadArrivals(),
+    ReadScores(ActorType.COUNTERPARTY, ("cpty_1", "cpty_never"), NOW),
 )
 
 
