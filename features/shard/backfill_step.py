@@ -18,7 +18,12 @@ from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.landing.transfer_records import with_baseline
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.rescored import vector_of
-from clearhold.features.parties.actor_scores import add_transfer_score, emit_counterparty_score, emit_entity_score
+from clearhold.features.parties.actor_scores import (
+    add_transfer_score,
+    emit_counterparty_score,
+    emit_entity_score,
+    settle_clearings,
+)
 from clearhold.features.parties.party_rows import features_row
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.state.program import ProgramState
@@ -32,6 +37,7 @@ def apply_step(program: ProgramState, step: BackfillStep, position: EntryPositio
         _replace_score(program, rescored, step.progress.feature_version, position, emit, started_offset=started_offset)
     if step.evaluate is not None:
         _evaluate(program, step.evaluate, position, emit)
+    settle_clearings(program, position, emit)
     emit(_progress_row(program, step.progress, position, started_offset=started_offset))
 
 

@@ -143,7 +143,7 @@ class Clearings:
         yield "alerts", (self._numbers.dump(), bytes(self._states))
         yield "transfers", (self._rows.tobytes(), self._alerts.tobytes())
         yield "people", (list(self._labels.items()), sorted(self._contradicted), list(self._cleared.items()))
-        yield "returns", [(node, sorted(rows)) for node, rows in self._returns.items() if rows]
+        yield "returns", [(node, sorted(rows)) for node, rows in sorted(self._returns.items()) if rows]
 
     def load(self, dumped: Any) -> None:
         part, content = dumped

@@ -7,13 +7,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.catalogue.vector import FEATURE_VERSION
+from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Subjects
 from clearhold.features.core.entries.commands import AppealEntry, LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.scorers.actor_decay import decayed
+from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision
 from tests.support.builders import a_program
@@ -338,3 +343,37 @@ def test_given_a_debit_labelled_ok_when_it_comes_back_for_lack_of_money_later_th
     story.return_debit(debits[1], "R01", DAY)
 
     assert return_reasons(story, DAY) == ["ERS-RET-03", "CRS-RET-03"]
+
+
+def test_given_a_cleared_wire_when_a_rescoring_opens_an_alert_on_it_then_its_points_are_back_with_that_entry() -> None:
+    story = usual_story()
+    story.wire(ENTITY, "cpty_usual", 10_005, 0, beneficiary_address={"country_code": "DE"})
+    wire, vector = story.one(TransferRow).id, story.vector
+    decide_all(story, wire, "close", 1)
+    assert points(story, 1) == 0
+    score = Score(version=trs_v1.VERSION, value=90, n=40, confidence=0.5, reasons=())
+    rescored = Rescored(wire, T0, False, score, None, msgspec.structs.astuple(vector))
+    versions = {"feature_version": FEATURE_VERSION, "score_version": trs_v1.VERSION}
+    progress = Progress(id="b", subjects=Subjects.TRANSFERS, started_offset=2**62, **versions)
+    step = BackfillStep(progress=progress, rescored=(rescored,))
+
+    story.append(EntryKind.BACKFILL, msgspec.json.encode(step), at=T0 + 2)
+
+    assert story.last(AlertRow)
+    assert points(story, 2) == 90
+
+
+def test_given_returns_of_cleared_debits_that_changed_then_the_dump_is_the_one_after_a_load() -> None:
+    story, (first, second) = returned_debits("R10")
+    for at, (debit, value) in enumerate(
+        ((first, LabelValue.OK), (second, LabelValue.OK), (first, LabelValue.BAD), (second, LabelValue.BAD))
+    ):
+        label(story, debit, value, at)
+    loaded = ShardState.loaded(iter(list(story.state.dump())))
+
+    label(story, second, LabelValue.OK, 5)
+    label(story, first, LabelValue.OK, 6)
+    for entry in story.entries[-2:]:
+        loaded.apply(entry, lambda _row: None)
+
+    assert list(loaded.dump()) == list(story.state.dump())
