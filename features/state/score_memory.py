@@ -9,6 +9,7 @@ Unit    packed: 18 bytes a subject, 40 bytes more an actor, and 16 a transfer sc
 """
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,7 +32,6 @@ _HARD: Final = 0x80
 _MARK: Final = 0x100
 _SHARE_BITS: Final = 8
 _SHARE_MASK: Final = (1 << _SHARE_BITS) - 1
-_OTHERS: Final = 16  # transfer scores of an actor beyond four that are kept, faded or not
 
 
 Strong = tuple[int, int, int, int]
@@ -122,7 +122,7 @@ class StrongestTransfers:
     def __init__(self) -> None:
         self._entries = array("q")  # day of fading, score, and the complement of the row; 0 is empty
         self._shares = array("H")  # its points of identity and of returns
-        self._others: dict[int, array[int]] = {}  # by actor, entry and shares by turns, in no order
+        self._others: dict[int, array[int]] = {}  # by actor, entry and shares by turns, the weakest first
 
     def add(self, index: int, row: int, at: int, score: int, *, shares: int = 0) -> bool:
         """Add a transfer's score; True when it is the strongest."""
@@ -148,14 +148,13 @@ class StrongestTransfers:
         return entry > max(stored)
 
     def _keep(self, index: int, entry: int, shares: int, day: int) -> None:
-        """Store one of the others; when their number has doubled, the faded ones (by ``day``) are dropped."""
+        """Store one of the others, and drop those that have faded by ``day``."""
         others = self._others.setdefault(index, array("q"))
-        others.extend((entry, shares))
-        count = len(others) >> 1
-        if count >= _OTHERS and not count & (count - 1):
-            faded = fades_at(1, day) << (_SCORE_BITS + _ROW_BITS)
-            pairs = zip(others[::2], others[1::2], strict=True)
-            self._others[index] = array("q", [part for pair in pairs if pair[0] >= faded for part in pair])
+        place = _place(others, entry)
+        others[place:place] = array("q", (entry, shares))
+        faded = fades_at(1, day) << (_SCORE_BITS + _ROW_BITS)
+        if others[0] < faded:
+            del others[: _place(others, faded)]
 
     def drop(self, index: int, row: int) -> int | None:
         """Remove a transfer that is scored again, has another actor or is cleared; its shares if it was stored."""
@@ -164,27 +163,24 @@ class StrongestTransfers:
         for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
             if self._entries[slot] & _ROW_MASK == key:
                 shares = self._shares[slot]
-                self._entries[slot], self._shares[slot] = self._taken_from(others) if others else (0, 0)
+                self._entries[slot], self._shares[slot] = others[-2:] if others else (0, 0)
+                if others:
+                    del others[-2:]
                 return shares
-        if others:
-            for place in np.flatnonzero(np.array(others[::2]) & _ROW_MASK == key):
-                shares = others[2 * place + 1]
-                del others[2 * place : 2 * place + 2]
-                return shares
-        return None
-
-    def _taken_from(self, others: "array[int]") -> tuple[int, int]:
-        """The strongest of the others, which takes a place."""
-        place = max(range(0, len(others), 2), key=others.__getitem__)
-        entry, shares = others[place : place + 2]
-        del others[place : place + 2]
-        return entry, shares
+        if not others:
+            return None
+        places = 2 * np.flatnonzero(np.frombuffer(others, np.int64)[::2] & _ROW_MASK == key)
+        if not places.size:
+            return None
+        _, shares = others[places[0] : places[0] + 2]
+        del others[places[0] : places[0] + 2]
+        return shares
 
     def merge(self, index: int, into: int) -> None:
         """Give the transfers of one actor to another."""
-        everything = sorted((*self._all(index), *self._all(into)), reverse=True)
+        everything = sorted((*self._all(index), *self._all(into)))
         self.add(max(index, into), 0, 0, 0)  # makes room
-        strongest, others = everything[:STRONGEST], everything[STRONGEST:]
+        others, strongest = everything[:-STRONGEST], everything[-STRONGEST:]
         for slot, (entry, share) in enumerate((*strongest, *[(0, 0)] * (STRONGEST - len(strongest)))):
             self._entries[into * STRONGEST + slot] = entry
             self._shares[into * STRONGEST + slot] = share
@@ -217,6 +213,11 @@ class StrongestTransfers:
         self._entries.frombytes(dumped[0])
         self._shares.frombytes(dumped[1])
         self._others = {index: array("q", entries) for index, entries in dumped[2]}
+
+
+def _place(others: "array[int]", entry: int) -> int:
+    """Where an entry belongs among the others."""
+    return 2 * bisect_left(range(len(others) // 2), entry, key=lambda number: others[2 * number])
 
 
 def packed_shares(identity: int, returns: int) -> int:

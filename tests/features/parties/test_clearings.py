@@ -352,7 +352,9 @@ def test_given_a_cleared_wire_when_a_rescoring_opens_an_alert_on_it_then_its_poi
     decide_all(story, wire, "close", 1)
     assert points(story, 1) == 0
     score = Score(version=trs_v1.VERSION, value=90, n=40, confidence=0.5, reasons=())
-    rescored = Rescored(wire, T0, False, score, None, msgspec.structs.astuple(vector))
+    rescored = Rescored(
+        wire, taken_at=T0, degraded=False, score=score, paths=None, vector=msgspec.structs.astuple(vector)
+    )
     versions = {"feature_version": FEATURE_VERSION, "score_version": trs_v1.VERSION}
     progress = Progress(id="b", subjects=Subjects.TRANSFERS, started_offset=2**62, **versions)
     step = BackfillStep(progress=progress, rescored=(rescored,))
