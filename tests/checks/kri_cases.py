@@ -28,15 +28,12 @@ class Case(NamedTuple):
 
 
 CASES: Final[list[Case]] = []
-LEAST: Final = 20
 
 
 def case(
     kri: str, claim: str, play: Callable[[Bank], object], value: str | None, n: int | None, status: str, **over: Any
 ) -> None:
-    """``status`` is that of the value; a rate of fewer than twenty is shown, and not measured."""
-    if n is not None and n < LEAST and kri.endswith(("_rate", "_share")):
-        status = "unmeasured"
+    """A rate or share of fewer than twenty observations has its value and ``n``, and the status is unmeasured."""
     CASES.append(Case(claim, kri, play, None if value is None else Fraction(value), n, status, **over))
 
 
@@ -52,14 +49,18 @@ case(UNAUTHORIZED, "1 of 251 = 0.00398", lambda b: b.debits(251, "R10"), "1/251"
 case(UNAUTHORIZED, "1 of 250 = 0.004 is at the watch line", lambda b: b.debits(250, "R10"), "1/250", 250, "watch")
 case(UNAUTHORIZED, "1 of 200 = 0.005 is not over it", lambda b: b.debits(200, "R05"), "1/200", 200, "watch")
 case(UNAUTHORIZED, "2 of 399 = 0.00501", lambda b: b.debits(399, "R07", "R29"), "2/399", 399, "breach")
-case(UNAUTHORIZED, "R11 is of them since 2020", lambda b: b.debits(4, "R11"), "1/4", 4, "breach")
-case(UNAUTHORIZED, "all six codes", lambda b: b.debits(6, "R05", "R07", "R10", "R11", "R29", "R51"), "1", 6, "breach")
-case(UNAUTHORIZED, "no other code", lambda b: b.debits(6, "R01", "R02", "R06", "R08", "R12", "R20"), "0", 6, "ok")
+case(UNAUTHORIZED, "R11 is of them since 2020", lambda b: b.debits(4, "R11"), "1/4", 4, "unmeasured")
+case(
+    UNAUTHORIZED, "all six codes", lambda b: b.debits(6, "R05", "R07", "R10", "R11", "R29", "R51"), "1", 6, "unmeasured"
+)
+case(
+    UNAUTHORIZED, "no other code", lambda b: b.debits(6, "R01", "R02", "R06", "R08", "R12", "R20"), "0", 6, "unmeasured"
+)
 case(ADMINISTRATIVE, "3 of 126 = 0.0238", lambda b: b.debits(126, "R02", "R03", "R04"), "3/126", 126, "ok")
 case(ADMINISTRATIVE, "3 of 125 = 0.024", lambda b: b.debits(125, "R02", "R03", "R04"), "3/125", 125, "watch")
 case(ADMINISTRATIVE, "3 of 100 = 0.03", lambda b: b.debits(100, "R02", "R03", "R04"), "3/100", 100, "watch")
 case(ADMINISTRATIVE, "3 of 99 = 0.0303", lambda b: b.debits(99, "R02", "R03", "R04"), "3/99", 99, "breach")
-case(ADMINISTRATIVE, "no other code", lambda b: b.debits(4, "R01", "R05", "R10", "R29"), "0", 4, "ok")
+case(ADMINISTRATIVE, "no other code", lambda b: b.debits(4, "R01", "R05", "R10", "R29"), "0", 4, "unmeasured")
 case(OVERALL, "3 of 26 = 0.115", lambda b: b.debits(26, "R01", "R10", "R16"), "3/26", 26, "ok")
 case(OVERALL, "3 of 25 = 0.12", lambda b: b.debits(25, "R01", "R02", "R10"), "3/25", 25, "watch")
 case(OVERALL, "3 of 20 = 0.15", lambda b: b.debits(20, "R01", "R09", "R85"), "3/20", 20, "watch")
@@ -75,8 +76,8 @@ def rechecks(bank: Bank) -> None:
     bank.debits(4, "R51", entry_class_code="RCK")
 
 
-case(OVERALL, "RCK is left out above and below", rechecks, "1/6", 6, "breach")
-case(UNAUTHORIZED, "RCK counts above and below", rechecks, "1/10", 10, "breach")
+case(OVERALL, "RCK is left out above and below", rechecks, "1/6", 6, "unmeasured")
+case(UNAUTHORIZED, "RCK counts above and below", rechecks, "1/10", 10, "unmeasured")
 
 
 def two_ways(bank: Bank) -> None:
@@ -87,9 +88,9 @@ def two_ways(bank: Bank) -> None:
     bank.debits(2)
 
 
-case(UNAUTHORIZED, "incoming debits and credits never count", two_ways, "0", 2, "ok")
-case(OVERALL, "incoming debits and credits never count", two_ways, "0", 2, "ok")
-case(CREDITS, "credits sent count here", two_ways, "1", 2, "breach")
+case(UNAUTHORIZED, "incoming debits and credits never count", two_ways, "0", 2, "unmeasured")
+case(OVERALL, "incoming debits and credits never count", two_ways, "0", 2, "unmeasured")
+case(CREDITS, "credits sent count here", two_ways, "1", 2, "unmeasured")
 
 
 def dishonoured(bank: Bank) -> None:
@@ -108,11 +109,11 @@ def unlocked(bank: Bank) -> None:
     bank.returned(bank.events[0].data, "R10", "R68", ago=DAY, status="RETURN_DISHONORED_FUNDS_UNLOCKED")
 
 
-case(UNAUTHORIZED, "a dishonoured return is none", dishonoured, "0", 4, "ok")
-case(OVERALL, "a dishonoured return is none", dishonoured, "0", 4, "ok")
-case(UNAUTHORIZED, "and stays none when the funds are unlocked", unlocked, "0", 4, "ok")
-case(UNAUTHORIZED, "contested, it is one, and one", contested, "1/4", 4, "breach")
-case(OVERALL, "contested, it is one, and one", contested, "1/4", 4, "breach")
+case(UNAUTHORIZED, "a dishonoured return is none", dishonoured, "0", 4, "unmeasured")
+case(OVERALL, "a dishonoured return is none", dishonoured, "0", 4, "unmeasured")
+case(UNAUTHORIZED, "and stays none when the funds are unlocked", unlocked, "0", 4, "unmeasured")
+case(UNAUTHORIZED, "contested, it is one, and one", contested, "1/4", 4, "unmeasured")
+case(OVERALL, "contested, it is one, and one", contested, "1/4", 4, "unmeasured")
 
 
 def notices(bank: Bank) -> None:
@@ -123,7 +124,7 @@ def notices(bank: Bank) -> None:
     bank.returned(two, "C01", status="SETTLED")
 
 
-case(OVERALL, "a notice of change is no return", notices, "0", 4, "ok")
+case(OVERALL, "a notice of change is no return", notices, "0", 4, "unmeasured")
 
 
 def never_left(bank: Bank) -> None:
@@ -134,7 +135,7 @@ def never_left(bank: Bank) -> None:
     bank.returned(bank.ach(), "R10")
 
 
-case(UNAUTHORIZED, "what never left was not originated", never_left, "1", 1, "breach")
+case(UNAUTHORIZED, "what never left was not originated", never_left, "1", 1, "unmeasured")
 
 
 def prenotes(bank: Bank) -> None:
@@ -142,7 +143,7 @@ def prenotes(bank: Bank) -> None:
     bank.debits(2, "R03")
 
 
-case(ADMINISTRATIVE, "an entry without an amount is a test", prenotes, "1/2", 2, "breach")
+case(ADMINISTRATIVE, "an entry without an amount is a test", prenotes, "1/2", 2, "unmeasured")
 
 
 def late_return(bank: Bank) -> None:
@@ -186,14 +187,14 @@ def late_snapshot(bank: Bank) -> None:
     bank.newer("ach.outgoing_transfer.settled", data, 2 * DAY, status="SETTLED")
 
 
-case(UNAUTHORIZED, "returns count by their delivery, debits by their own time", late_return, "1/4", 4, "breach")
+case(UNAUTHORIZED, "returns count by their delivery, debits by their own time", late_return, "1/4", 4, "unmeasured")
 case(UNAUTHORIZED, "without a debit in the window there is no rate", only_late_return, None, 0, "unmeasured")
-case(UNAUTHORIZED, "a return of 65 days ago is over", long_returned, "0", 4, "ok")
-case(UNAUTHORIZED, "the last code counts, once", corrected_code, "1/4", 4, "breach")
-case(OVERALL, "the last code counts, once", corrected_code, "1/4", 4, "breach")
-case(UNAUTHORIZED, "the same event twice is one", twice_delivered, "1/4", 4, "breach")
-case(UNAUTHORIZED, "a return that is no list", odd_return, "1/4", 4, "breach")
-case(UNAUTHORIZED, "older news takes no return back", late_snapshot, "1/4", 4, "breach")
+case(UNAUTHORIZED, "a return of 65 days ago is over", long_returned, "0", 4, "unmeasured")
+case(UNAUTHORIZED, "the last code counts, once", corrected_code, "1/4", 4, "unmeasured")
+case(OVERALL, "the last code counts, once", corrected_code, "1/4", 4, "unmeasured")
+case(UNAUTHORIZED, "the same event twice is one", twice_delivered, "1/4", 4, "unmeasured")
+case(UNAUTHORIZED, "a return that is no list", odd_return, "1/4", 4, "unmeasured")
+case(UNAUTHORIZED, "older news takes no return back", late_snapshot, "1/4", 4, "unmeasured")
 
 
 def edges(bank: Bank) -> None:
@@ -204,7 +205,7 @@ def edges(bank: Bank) -> None:
         bank.ach(ago=ago)
 
 
-case(UNAUTHORIZED, "60 days are (t - 60 d, t]", edges, "1/2", 2, "breach", exact_time=True)
+case(UNAUTHORIZED, "60 days are (t - 60 d, t]", edges, "1/2", 2, "unmeasured", exact_time=True)
 case(CREDITS, "3 of 101 = 0.0297", lambda b: sent_credits(b, 101, 3), "3/101", 101, "ok")
 case(CREDITS, "3 of 100 = 0.03", lambda b: sent_credits(b, 100, 3), "3/100", 100, "watch")
 case(CREDITS, "1 of 20 = 0.05", lambda b: sent_credits(b, 20, 1), "1/20", 20, "watch")

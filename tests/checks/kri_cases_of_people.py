@@ -52,11 +52,11 @@ case(DENIALS, "1 of 21", lambda b: decided(b, 1, 20), "1/21", 21, "ok")
 case(DENIALS, "1 of 20 = 0.05", lambda b: decided(b, 1, 19), "1/20", 20, "watch")
 case(DENIALS, "2 of 20 = 0.1", lambda b: decided(b, 2, 18), "1/10", 20, "watch")
 case(DENIALS, "4 of 38 = 0.105", lambda b: decided(b, 4, 34), "2/19", 38, "breach")
-case(DENIALS, "an entity counts once, by its newest decision", changed_minds, "2/3", 3, "breach")
+case(DENIALS, "an entity counts once, by its newest decision", changed_minds, "2/3", 3, "unmeasured")
 case(DENIALS, "nobody decided", undecided, None, 0, "unmeasured")
-case(DENIALS, "said again is not decided again", decided_long_ago, "0", 1, "ok")
-case(DENIALS, "an older word does not count", older_word_late, "0", 1, "ok")
-case(DENIALS, "small objects", by_the_suffix, "1/2", 2, "breach")
+case(DENIALS, "said again is not decided again", decided_long_ago, "0", 1, "unmeasured")
+case(DENIALS, "an older word does not count", older_word_late, "0", 1, "unmeasured")
+case(DENIALS, "small objects", by_the_suffix, "1/2", 2, "unmeasured")
 
 # Cards: 15 and 30 % declined, 5 and 10 % of them for fraud or authentication.
 
@@ -79,7 +79,7 @@ case(DECLINES, "3 of 21", lambda b: b.cards(21, *FUNDS * 3), "1/7", 21, "ok")
 case(DECLINES, "3 of 20 = 0.15", lambda b: b.cards(20, *FUNDS * 3), "3/20", 20, "watch")
 case(DECLINES, "6 of 20 = 0.3", lambda b: b.cards(20, *FUNDS * 6), "3/10", 20, "watch")
 case(DECLINES, "8 of 26 = 0.308", lambda b: b.cards(26, *FUNDS * 8), "4/13", 26, "breach")
-case(DECLINES, "a refund is no authorization, a reversal no decline", with_refund, "1/4", 4, "watch")
+case(DECLINES, "a refund is no authorization, a reversal no decline", with_refund, "1/4", 4, "unmeasured")
 case(DECLINES, "no card", lambda b: b.wire(100_00, DAY), None, 0, "unmeasured")
 case(DECLINES, "31 days ago is over", lambda b: b.card("INSUFFICIENT_FUNDS", 31 * DAY), None, 0, "unmeasured")
 case(FRAUD, "1 of 21", lambda b: b.cards(21, "SUSPECTED_FRAUD"), "1/21", 21, "ok")
@@ -93,7 +93,7 @@ case(
     lambda b: b.cards(6, "INSUFFICIENT_FUNDS", "spending_controls", "CARD_PAUSED", "webhook_declined", "no such word"),
     "0",
     6,
-    "ok",
+    "unmeasured",
 )
 
 # Declared rails and countries: any, and over 1 %.
@@ -130,13 +130,13 @@ def an_attempt(bank: Bank) -> None:
     bank.wire(10_00, DAY, status="REJECTED")
 
 
-case(OUTSIDE, "0 of 4", lambda b: rails(b, 4, 0), "0", 4, "ok")
+case(OUTSIDE, "0 of 4", lambda b: rails(b, 4, 0), "0", 4, "unmeasured")
 case(OUTSIDE, "1 of 101 is more than none", lambda b: rails(b, 100, 1), "1/101", 101, "watch")
 case(OUTSIDE, "1 of 100 = 0.01", lambda b: rails(b, 99, 1), "1/100", 100, "watch")
 case(OUTSIDE, "1 of 99", lambda b: rails(b, 98, 1), "1/99", 99, "breach")
-case(OUTSIDE, "a country that nobody names is not known", countries, "1/3", 3, "breach")
-case(OUTSIDE, "twice outside is once", both_outside, "1/4", 4, "breach")
-case(OUTSIDE, "an attempt is one", an_attempt, "1/4", 4, "breach")
+case(OUTSIDE, "a country that nobody names is not known", countries, "1/3", 3, "unmeasured")
+case(OUTSIDE, "twice outside is once", both_outside, "1/4", 4, "unmeasured")
+case(OUTSIDE, "an attempt is one", an_attempt, "1/4", 4, "unmeasured")
 
 # Screening: 5 and 10 % past their cadence (180 days where nobody has a score).
 
@@ -170,8 +170,9 @@ def _ago(bank: Bank, days: int) -> str:
 
 case(SCREENING, "1 of 21", lambda b: screened(b, 1, 20), "1/21", 21, "ok")
 case(SCREENING, "1 of 20 = 0.05", lambda b: screened(b, 1, 19), "1/20", 20, "watch")
-case(SCREENING, "1 of 10 = 0.1", lambda b: screened(b, 1, 9), "1/10", 10, "watch")
-case(SCREENING, "2 of 19", lambda b: screened(b, 2, 17), "2/19", 19, "breach")
-case(SCREENING, "never, where it must be, is past", never_screened, "1/2", 2, "breach")
-case(SCREENING, "screened again is fresh", screened_again, "0", 1, "ok")
+case(SCREENING, "2 of 20 = 0.1", lambda b: screened(b, 2, 18), "1/10", 20, "watch")
+case(SCREENING, "4 of 38 = 0.105", lambda b: screened(b, 4, 34), "2/19", 38, "breach")
+case(SCREENING, "2 of 19 is a share of too few", lambda b: screened(b, 2, 17), "2/19", 19, "unmeasured")
+case(SCREENING, "never, where it must be, is past", never_screened, "1/2", 2, "unmeasured")
+case(SCREENING, "screened again is fresh", screened_again, "0", 1, "unmeasured")
 case(SCREENING, "no duty, no cadence", no_duty, None, 0, "unmeasured")
