@@ -1,10 +1,9 @@
 """How a transfer's events become its facts: the first sight, newer snapshots, and what is kept of older ones."""
 
-from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES, UNMOVED_STATUSES
 from tests.oracle.facts import Decline, Key, Known, Program, Timeline, Version
 from tests.oracle.learning import node_of, party_of, pay_account
 from tests.oracle.reading import Return, Said
-from tests.oracle.status_order import life_of, place
+from tests.oracle.status_order import RETURN_UNDONE, UNMOVED, life_of, place
 
 
 def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known | None:
@@ -27,7 +26,7 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
         return None
     known.changed_at, known.returned_at = max(event_at, known.changed_at), said.returned_at
     returned = said.returned
-    if returned is not None and known.said.status in RETURN_UNDONE_STATUSES:
+    if returned is not None and known.said.status in RETURN_UNDONE:
         returned = returned._replace(undone=True)
     known.returned.say(max(known.own, known.changed_at), returned)
     return known
@@ -44,7 +43,7 @@ def _version(said: Said, event_at: int) -> Version:
 
 
 def has_moved(status: str | None) -> bool:
-    return status not in UNMOVED_STATUSES
+    return status not in UNMOVED
 
 
 def decline_of(said: Said) -> Decline:

@@ -5,13 +5,13 @@ from unicodedata import category, normalize
 
 from clearhold.features.bank.event_types import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
 from clearhold.features.bank.return_codes import (
-    RETURN_UNDONE_STATUSES,
     STATUS_OF_BOOK_SUFFIX,
     STATUS_OF_CARD_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,
 )
 from clearhold.features.core.instants import parse_instant
 from tests.oracle.card_words import normal_reason
+from tests.oracle.status_order import RETURN_UNDONE
 from tests.oracle.texts import country, is_us_dollars, last_four, routing_number
 
 INVISIBLE_MARKS: Final = "\ufe0f"
@@ -217,7 +217,7 @@ def _returned(data: Data) -> Return | None:
     last = str((told if isinstance(told, dict) else told[-1])["return_code"])
     status = str(data.get("status")).upper()
     dishonoured = int(last[1:]) in DISHONOUR and status != "RETURN_CONTESTED"
-    return Return(str(own[-1]["return_code"]), dishonoured or status in RETURN_UNDONE_STATUSES)
+    return Return(str(own[-1]["return_code"]), dishonoured or status in RETURN_UNDONE)
 
 
 def _returned_at(kind: str, data: Data, event_at: int) -> int | None:

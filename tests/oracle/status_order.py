@@ -27,6 +27,15 @@ LIVES: Final = {
 }
 """``>`` leads to the later state; ``=`` is between two of equal rank, of which the one that comes last counts."""
 
+UNMOVED: Final = {
+    *("REJECTED", "MANUAL_REVIEW_REJECTED", "FAILED", "BLOCKED", "DECLINED"),
+    *("CANCELED", "CANCELLED", "STOPPED", "VOIDED", "EXPIRED"),
+}
+"""In these states no money moved: the bank's failed and canceled ones."""
+
+RETURN_UNDONE: Final = {"RETURN_DISHONORED", "RETURN_DISHONORED_FUNDS_UNLOCKED"}
+"""In these states of an ACH transfer its return does not count."""
+
 STEPS: Final = {life: [step.split(" = ") for step in told.split(" > ")] for life, told in LIVES.items()}
 
 

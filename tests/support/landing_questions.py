@@ -12,7 +12,6 @@ import msgspec
 
 from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.events import EVENT_DECODER, TransferSnapshot, decode_object
-from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from clearhold.features.bank.transfers import read_transfer
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
@@ -24,6 +23,7 @@ from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
+from tests.oracle.status_order import UNMOVED
 
 OF_THE_CARD: Final = ("card_declines_1h", "card_small_count_1h")
 NOT_ASKED: Final = ("status", "card_decision_reason")  # what no one can know before
@@ -58,7 +58,7 @@ def first_word(program: ProgramState, entry: LogEntry) -> tuple[TransferSnapshot
         return None
     event_at = event_time(created_at, appended_at=entry.appended_at)
     snapshot = read_transfer(kind.kind, decode_object(event.data), event_at=event_at, appended_at=entry.appended_at)
-    if snapshot is None or snapshot.amount_cents is None or snapshot.status in UNMOVED_STATUSES:
+    if snapshot is None or snapshot.amount_cents is None or snapshot.status in UNMOVED:
         return None
     if StoredTransfer.find(program, snapshot.id) is not None:
         return None

@@ -5,13 +5,12 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from tests.oracle.status_order import STEPS, place
+from tests.oracle.status_order import STEPS, UNMOVED, place
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
@@ -103,7 +102,7 @@ def test_given_any_two_states_of_one_instant_when_they_come_in_any_order_then_th
         assert rows[-1].status == expected, (first, second)
         stored = StoredTransfer.find(story.program, rows[-1].id)
         assert stored is not None
-        assert stored.record.moved == (expected not in UNMOVED_STATUSES)
+        assert stored.record.moved == (expected not in UNMOVED)
         assert (stored.record.raw_offset == rows[-1].offset) == (len(rows) == 2 or expected == first)
         result = story.one(EventRow).result
         assert result == (EventResult.APPLIED if expected == second else EventResult.STALE), (first, second)
@@ -127,7 +126,7 @@ def test_given_two_instants_when_the_states_go_back_then_the_newer_snapshot_coun
 def test_given_a_word_that_is_not_known_when_it_comes_with_a_known_one_then_the_known_one_counts(
     word: str | None,
 ) -> None:
-    kind, build = TYPES["wire"]
+    _, build = TYPES["wire"]
     for order in (("INITIATED", word), (word, "INITIATED")):
         story = ShardStory()
         for status in order:
@@ -135,7 +134,6 @@ def test_given_a_word_that_is_not_known_when_it_comes_with_a_known_one_then_the_
         stored = StoredTransfer.find(story.program, "wire_1")
         assert stored is not None
         assert stored.status() == "INITIATED", order
-    assert kind
 
 
 def test_given_a_rejected_wire_when_its_first_state_of_that_instant_comes_last_then_its_money_is_not_counted() -> None:

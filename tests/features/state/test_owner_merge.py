@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.log_entry import EntryKind, LogEntry
@@ -27,6 +26,7 @@ from tests.oracle.comparing import differences
 from tests.oracle.oracle import Oracle
 from tests.oracle.random_parties import ACCOUNTS, OWNERS
 from tests.oracle.random_streams import stream_of
+from tests.oracle.status_order import UNMOVED
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
@@ -52,7 +52,7 @@ def is_plain(entry: LogEntry) -> bool:
     data = event["data"]
     if event["type"].startswith("card.") or data.get("type") == "DEBIT" or data.get("currency_code", "USD") != "USD":
         return False
-    return not {str(data.get("status")), str(data.get("status")).upper()} & UNMOVED_STATUSES
+    return not {str(data.get("status")), str(data.get("status")).upper()} & UNMOVED
 
 
 def is_of_account(entry: LogEntry) -> bool:
