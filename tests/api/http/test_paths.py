@@ -152,7 +152,7 @@ def test_given_an_id_when_the_connector_reports_on_it_then_it_is_that_actor(worl
 
     result = assistant.call("actor_report", type="entity", id=hostile)
 
-    assert result["untrusted"]["fields"].get("id", result.get("id")) == hostile
+    assert result["untrusted"]["fields"]["id"] == hostile
 
 
 @pytest.mark.parametrize("path", ["/api//transfers", "/api/transfers//acht_0", "/api/entities//export", "//api/rules"])

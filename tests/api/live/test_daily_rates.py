@@ -14,13 +14,13 @@ SWIFT = "swift.outgoing_transfer.initiated"
 
 @pytest.fixture
 def bank(live_service: RunningService) -> Iterator[LiveBank]:
-    """A tenant of its own, so that its rates are this test's."""
+    """A new tenant, because other tests would change its rates."""
     with closing(LiveBank(live_service)) as bank:
         yield bank
 
 
 def rates_in_force(bank: LiveBank, *rates: tuple[str, int, str]) -> None:
-    """Rates of so many days ago, in a new version that two people put in force."""
+    """Put a new version of the rates in force, with two persons. A rate is its currency, days ago, and value."""
     body = {"rates": [{"currency": c, "day": str((now() - ago * DAY).date()), "rate": rate} for c, ago, rate in rates]}
     number = 1 + len(bank.get("/api/policies?prefix=fx"))
     written = bank.post("/api/policies", {"version": f"fx-v{number}", "body": body})

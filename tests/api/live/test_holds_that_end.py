@@ -28,7 +28,9 @@ def test_given_a_held_alert_when_the_hold_of_its_transfer_is_cleared_then_the_ho
     assert action["status"] == "executed"
     assert "held" not in {each["status"] for each in feed.alerts(transferId="wire_big")}
     shown = feed.bank.get(f"/api/alerts/{alert['id']}")
-    assert action["id"] in str(shown)
+    assert alert["id"] in action["releasedAlertIds"]
+    assert [each["id"] for each in shown["actions"]] == [action["id"]]
+    assert [each["actionId"] for each in shown["dispositions"]] == [action["id"]]
 
 
 def test_given_a_closed_alert_of_the_hold_band_when_appealed_then_the_appeal_is_held(feed: LiveFeed) -> None:
@@ -37,7 +39,6 @@ def test_given_a_closed_alert_of_the_hold_band_when_appealed_then_the_appeal_is_
 
     answer = feed.bank.post(f"/api/alerts/{alert['id']}/appeal", {"reason": "The customer objects to the decision."})
 
-    appeal_id = answer.get("id") or answer["alert"]["id"]
-    appeal = feed.bank.get(f"/api/alerts/{appeal_id}")
-    appeal = appeal.get("alert", appeal)
+    appeal = feed.bank.get(f"/api/alerts/{answer['id']}")["alert"]
+    assert appeal["evidence"]["appeal"]["alertId"] == alert["id"]
     assert (appeal["status"], appeal["slaTier"]) == ("held", "appeal")

@@ -89,6 +89,7 @@ def test_given_another_name_when_asked_with_another_account_then_it_is_a_strange
         paid.ask(amountCents="100000", entityId="enti_1", counterparty={"name": name} | NEW)["reasons"]
     )
 
+    assert STRANGER in reasons
     assert CHANGED_ACCOUNT not in reasons
 
 

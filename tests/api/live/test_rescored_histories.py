@@ -1,4 +1,4 @@
-"""Rescoring takes in what came later: a history in several files, rescored, equals the same history in order."""
+"""History loaded in several files and rescored has the scores of the same history loaded in order of time."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -93,14 +93,13 @@ def test_given_a_leap_second_when_read_then_it_is_the_next_second(feed: LiveFeed
     assert feed.transfer("wire_1")["bankCreatedAt"] == "2017-01-01T00:00:00.000Z"
 
 
-@pytest.mark.parametrize(
-    "time", ["2026-11-20T12:00:00+02:00", "2026-11-20T10:00:00.000000Z", "2026-11-20T10:00:00-00:00"]
-)
+@pytest.mark.parametrize("time", ["T12:00:00+02:00", "T10:00:00.000000Z", "T10:00:00-00:00"])
 def test_given_a_time_with_an_offset_when_read_then_it_is_that_instant(feed: LiveFeed, time: str) -> None:
-    feed.send(WIRE, {"id": "wire_1", "amount": 100, "entity_id": "enti_1", "created_at": time}, now())
+    day = (now() - 6 * DAY).date()
+    feed.send(WIRE, {"id": "wire_1", "amount": 100, "entity_id": "enti_1", "created_at": f"{day}{time}"}, now())
 
     assert feed.event()["path"] is None
-    assert feed.transfer("wire_1")["bankCreatedAt"] == "2026-11-20T10:00:00.000Z"
+    assert feed.transfer("wire_1")["bankCreatedAt"] == f"{day}T10:00:00.000Z"
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=20), timedelta(hours=25)])

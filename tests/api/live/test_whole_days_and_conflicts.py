@@ -19,7 +19,8 @@ def test_given_a_report_between_two_times_of_day_when_read_then_it_is_whole_days
 
     assert by_times["transfers"] == by_days["transfers"]
     assert by_times["transfers"]["count"] == 4
-    assert str(first.date()) in str({name: value for name, value in by_times.items() if name != "history"})
+    assert by_times["from"] == f"{first.date()}T00:00:00.000Z"
+    assert by_times["to"] == f"{last.date() + DAY}T00:00:00.000Z"
 
 
 @pytest.mark.parametrize(
@@ -40,9 +41,7 @@ def test_given_a_program_id_that_is_no_uuid_when_asked_then_it_is_refused_with_i
 
 
 def test_given_a_tenant_without_agents_when_they_are_listed_then_the_list_is_empty(live_bank: LiveBank) -> None:
-    listed = live_bank.get("/api/agents")
-
-    assert (listed["data"] if isinstance(listed, dict) else listed) == []
+    assert live_bank.get("/api/agents") == []
 
 
 def test_given_a_detector_that_is_closable_and_always_reviewed_when_the_policy_is_written_then_it_conflicts(
@@ -52,11 +51,13 @@ def test_given_a_detector_that_is_closable_and_always_reviewed_when_the_policy_i
     body = next(each["body"] for each in versions if each["version"] == "policy-v1")
     closable = [*body["autoClosableDetectors"], body["alwaysReviewed"][0]]
 
-    policy = {"version": "policy-v2", "body": body | {"autoClosableDetectors": closable}}
-    answer = live_bank.call("POST", "/api/policies", policy)
+    changed = body | {"version": "policy-v2", "autoClosableDetectors": closable}
+    answer = live_bank.call("POST", "/api/policies", {"version": "policy-v2", "body": changed})
 
     assert answer.status_code == 400
-    assert "conflicting" in {field["code"] for field in answer.json()["fields"]}
+    place = len(body["autoClosableDetectors"])
+    field = {"path": f"body.autoClosableDetectors[{place}]", "code": "conflicting"}
+    assert answer.json()["fields"] == [field]
 
 
 @pytest.mark.parametrize("path", ["/api/rules/no-such-rule", "/api/rules/NOT A RULE"])
@@ -66,4 +67,4 @@ def test_given_a_rule_that_is_replaced_when_if_match_is_missing_then_that_is_ask
     answer = live_bank.call("PUT", path, {"nonsense": True})
 
     assert answer.status_code == 400
-    assert "If-Match" in {field["path"] for field in answer.json()["fields"]}
+    assert answer.json()["fields"] == [{"path": "If-Match", "code": "required"}]

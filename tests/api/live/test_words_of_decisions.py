@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.live_feed import DAY, WIRE, WORDS, LiveFeed, now
@@ -42,10 +43,12 @@ def test_given_a_soft_alert_when_decided_with_few_words_then_it_is_decided(feed:
 def test_given_a_canceled_transfer_when_its_alert_is_closed_as_harmless_then_the_answer_warns(feed: LiveFeed) -> None:
     alert = an_alert(feed, "IR")
     cancel = {"programId": feed.id, "type": "cancel_transfer", "targetType": "transfer", "targetId": "wire_1"}
-    assert feed.bank.post("/api/actions", cancel)["status"] == "executed"
+    action = feed.bank.post("/api/actions", cancel)
+    assert action["status"] == "executed"
 
     answer = feed.bank.post(f"/api/alerts/{alert['id']}/decide", {"decision": "close", "narrative": WORDS})
 
-    assert "warning" in str(answer)
-    export = feed.bank.call("GET", "/api/record/export?kinds=disposition").text
-    assert "warning" in export
+    assert [(each["type"], each["actionId"]) for each in answer["warnings"]] == [("cancel_transfer", action["id"])]
+    export = feed.bank.call("GET", "/api/record/export?kinds=disposition").content
+    bodies = [msgspec.json.decode(line)["body"] for line in export.splitlines()]
+    assert [body["warnings"] for body in bodies if body.get("id") == answer["id"]] == [answer["warnings"]]

@@ -45,4 +45,4 @@ def test_given_hard_and_soft_alerts_when_opened_then_hard_ones_are_due_by_the_st
     hard = set().union(*(found for (is_hard, _), found in tiers.items() if is_hard))
     soft_high = set().union(*(found for key, found in tiers.items() if key == (False, "high")))
     assert hard == {("standard", timedelta(hours=24))}
-    assert soft_high <= {("complex", timedelta(hours=72))}
+    assert soft_high == {("complex", timedelta(hours=72))}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -50,6 +51,9 @@ def verdict(api: RunningApp, token: object) -> dict[str, Any]:
     return found
 
 
+ACTORS = (("entity", "enti_1"), ("counterparty", "cpty_1"))
+
+
 @pytest.mark.parametrize(
     ("kind", "actor", "version", "score", "reasons"),
     [("entity", "enti_1", "ers-v1", 0, []), ("counterparty", "cpty_1", "crs-v1", 5, ["CRS-CPY-02"])],
@@ -81,7 +85,7 @@ def test_given_a_scored_actor_when_proved_then_the_claims_are_its_score_of_now_w
         "reasons": reasons,
         "iat": at,
         "exp": at + 86_400,
-        "jti": answer.json()["claims"]["jti"],
+        "jti": str(UUID(answer.json()["claims"]["jti"])),
     }
     assert verdict(api, answer.json()["token"]) == {"valid": True, "claims": answer.json()["claims"]}
 
@@ -97,6 +101,16 @@ def test_given_an_agent_when_proved_then_it_is_an_agent_and_not_an_entity(
     assert proof.status_code == 201, proof.text
     assert (proof.json()["claims"]["sub"], proof.json()["claims"]["version"]) == ("agent:agent_1", "ars-v1")
     assert_refused(prove(api, tenant, type="entity", id="agent_1"), 409, "no score yet")
+
+
+def test_given_proofs_of_two_actors_and_of_two_instants_then_each_has_its_own_id(
+    api: RunningApp, tenant: dict[str, Any]
+) -> None:
+    first, of_payee = (prove(api, tenant, type=kind, id=actor) for kind, actor in ACTORS)
+    api.clock.advance(SECOND_US)
+    later = prove(api, tenant, type="entity", id="enti_1")
+
+    assert len({answer.json()["claims"]["jti"] for answer in (first, of_payee, later)}) == 3
 
 
 def test_given_a_simulated_program_when_proved_then_the_claims_say_so(api: RunningApp, tenant: dict[str, Any]) -> None:
