@@ -4,7 +4,7 @@ The transfer scores of an entity are stored until they have faded, each until it
 All scores decay at the same rate, so their order never changes with time, and the strongest one is the same in any
 order of arrival.
 
-Unit    packed: 18 bytes a subject, 40 bytes more an actor, and 16 a transfer score beyond four; instants in
+Unit    packed: 18 bytes a subject, 40 bytes more an actor, and 10 a transfer score beyond four; instants in
         microseconds
 """
 
@@ -38,6 +38,11 @@ Strong = tuple[int, int, int, int]
 """The transfer score with the most points today, its day, and its points of identity and of returns."""
 
 NO_TRANSFER: Final[Strong] = (0, 0, 0, 0)
+
+Others = tuple["array[int]", "array[int]"]
+"""Entries, the weakest first, and the shares of each."""
+
+_NO_OTHERS: Final[Others] = (array("q"), array("H"))
 
 
 class LastScores:
@@ -122,7 +127,7 @@ class StrongestTransfers:
     def __init__(self) -> None:
         self._entries = array("q")  # day of fading, score, and the complement of the row; 0 is empty
         self._shares = array("H")  # its points of identity and of returns
-        self._others: dict[int, array[int]] = {}  # by actor, entry and shares by turns, the weakest first
+        self._others: dict[int, Others] = {}  # by actor
 
     def add(self, index: int, row: int, at: int, score: int, *, shares: int = 0) -> bool:
         """Add a transfer's score; True when it is the strongest."""
@@ -148,33 +153,32 @@ class StrongestTransfers:
         return entry > max(stored)
 
     def _keep(self, index: int, entry: int, shares: int, day: int) -> None:
-        """Store one of the others, and drop those that have faded by ``day``."""
-        others = self._others.setdefault(index, array("q"))
-        place = _place(others, entry)
-        others[place:place] = array("q", (entry, shares))
+        """Store one of the others, and drop the ones without points from ``day`` on."""
+        entries, of_entries = self._others.get(index) or self._others.setdefault(index, (array("q"), array("H")))
+        place = bisect_left(entries, entry)
+        entries.insert(place, entry)
+        of_entries.insert(place, shares)
         faded = fades_at(1, day) << (_SCORE_BITS + _ROW_BITS)
-        if others[0] < faded:
-            del others[: _place(others, faded)]
+        if entries[0] < faded:
+            count = bisect_left(entries, faded)
+            del entries[:count], of_entries[:count]
 
     def drop(self, index: int, row: int) -> int | None:
         """Remove a transfer that is scored again, has another actor or is cleared; its shares if it was stored."""
         key = _ROW_MASK - row
-        others = self._others.get(index)
+        entries, of_entries = self._others.get(index, _NO_OTHERS)
         for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
             if self._entries[slot] & _ROW_MASK == key:
                 shares = self._shares[slot]
-                self._entries[slot], self._shares[slot] = others[-2:] if others else (0, 0)
-                if others:
-                    del others[-2:]
+                self._entries[slot], self._shares[slot] = (entries.pop(), of_entries.pop()) if entries else (0, 0)
                 return shares
-        if not others:
-            return None
-        places = 2 * np.flatnonzero(np.frombuffer(others, np.int64)[::2] & _ROW_MASK == key)
-        if not places.size:
-            return None
-        _, shares = others[places[0] : places[0] + 2]
-        del others[places[0] : places[0] + 2]
-        return shares
+        if entries:
+            places = np.flatnonzero(np.frombuffer(entries, np.int64) & _ROW_MASK == key)
+            if places.size:
+                place = int(places[0])
+                del entries[place]
+                return of_entries.pop(place)
+        return None
 
     def merge(self, index: int, into: int) -> None:
         """Give the transfers of one actor to another."""
@@ -186,13 +190,13 @@ class StrongestTransfers:
             self._shares[into * STRONGEST + slot] = share
             self._entries[index * STRONGEST + slot] = self._shares[index * STRONGEST + slot] = 0
         self._others.pop(index, None)
-        self._others[into] = array("q", [part for pair in others for part in pair])
+        self._others[into] = (array("q", [entry for entry, _ in others]), array("H", [share for _, share in others]))
 
     def _all(self, index: int) -> Iterator[tuple[int, int]]:
         """Entry and shares of each stored transfer."""
-        slots, others = slice(index * STRONGEST, (index + 1) * STRONGEST), self._others.get(index, array("q"))
+        slots = slice(index * STRONGEST, (index + 1) * STRONGEST)
         yield from (each for each in zip(self._entries[slots], self._shares[slots], strict=True) if each[0])
-        yield from zip(others[::2], others[1::2], strict=True)
+        yield from zip(*self._others.get(index, _NO_OTHERS), strict=True)
 
     def best(self, index: int) -> Strong:
         """The strongest; of equally strong ones the higher, which is older, then the first that landed."""
@@ -206,18 +210,13 @@ class StrongestTransfers:
         return score, day_of(entry >> (_ROW_BITS + _SCORE_BITS), score), share >> _SHARE_BITS, share & _SHARE_MASK
 
     def dump(self) -> tuple[Any, ...]:
-        others = [(index, entries.tobytes()) for index, entries in sorted(self._others.items()) if entries]
+        others = sorted((index, *map(bytes, columns)) for index, columns in self._others.items() if columns[0])
         return self._entries.tobytes(), self._shares.tobytes(), others
 
     def load(self, dumped: Any) -> None:
         self._entries.frombytes(dumped[0])
         self._shares.frombytes(dumped[1])
-        self._others = {index: array("q", entries) for index, entries in dumped[2]}
-
-
-def _place(others: "array[int]", entry: int) -> int:
-    """Where an entry belongs among the others."""
-    return 2 * bisect_left(range(len(others) // 2), entry, key=lambda number: others[2 * number])
+        self._others = {index: (array("q", entries), array("H", shares)) for index, entries, shares in dumped[2]}
 
 
 def packed_shares(identity: int, returns: int) -> int:
