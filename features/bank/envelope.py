@@ -6,12 +6,12 @@
 Errors  ``EnvelopeError``: one sentence, and the path of its field; it quotes nothing of the sender's
 """
 
-import json
 import re
 from typing import Any, Final
 
 import msgspec
 
+from clearhold.features.bank.repeated_keys import repeated_names
 from clearhold.features.core.errors import FieldCode, FieldError, InvalidRequestError
 from clearhold.features.core.instants import parse_instant
 
@@ -100,19 +100,7 @@ def has_duplicate_keys(body: bytes, data: msgspec.Raw) -> bool:
     rest = body.replace(inner, b"0", 1) if len(inner) >= _LONG else body
     if b"\\" not in rest and all(rest.count(name) <= 1 for name in _QUOTED):
         return False
-    return _repeats(rest.decode())
-
-
-def _repeats(text: str) -> bool:
-    repeated = False
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal repeated  # The outermost object is finished last, so that its answer stays.
-        names = [name for name, _ in pairs if name in FIELDS]
-        repeated = len(names) > len(set(names))
-
-    json.loads(text, object_pairs_hook=note, parse_int=str, parse_float=str)  # Numbers may be too long to be read.
-    return repeated
+    return not FIELDS.isdisjoint(repeated_names(rest))
 
 
 _LOOKED_AT: Final = 4_096

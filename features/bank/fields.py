@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.bank import fields
 from clearhold.features.bank.return_codes import NOTICES_OF_CHANGE, return_code_of
 from clearhold.features.core.accounts import last_four, routing_number
 from clearhold.features.core.countries import country_of
@@ -150,7 +149,7 @@ def country_in(address: object) -> str | None:
     return country(mapping(address).get("country_code"))
 
 
-_TEXT_SCHEMA: Final = {"type": "string", "maxLength": fields.TEXT_LIMIT}
+_TEXT_SCHEMA: Final = {"type": "string", "maxLength": TEXT_LIMIT}
 
 
 class BankFieldKind(msgspec.Struct, frozen=True):
@@ -166,16 +165,14 @@ class BankFieldKind(msgspec.Struct, frozen=True):
         """Whether the value is usable in an event that arrived at this instant."""
         if not self.is_usable(value):
             return False
-        return self.ahead_us is None or fields.instant(value, appended_at + self.ahead_us) is not None
+        return self.ahead_us is None or instant(value, appended_at + self.ahead_us) is not None
 
 
 def one_of(*known: str) -> BankFieldKind:
     """One of the bank's words, in letters of either case."""
     options = frozenset(each.upper() for each in known)
     words = " or ".join((", ".join(known[:-1]), known[-1]))
-    return BankFieldKind(
-        words, lambda value: (fields.word(value) or "") in options, {"type": "string", "examples": known}
-    )
+    return BankFieldKind(words, lambda value: (word(value) or "") in options, {"type": "string", "examples": known})
 
 
 def _is_list_of_objects(value: object) -> bool:
@@ -183,12 +180,12 @@ def _is_list_of_objects(value: object) -> bool:
 
 
 TEXT: Final = BankFieldKind(
-    f"a text of at most {fields.TEXT_LIMIT} characters", lambda value: fields.text(value) is not None, _TEXT_SCHEMA
+    f"a text of at most {TEXT_LIMIT} characters", lambda value: text(value) is not None, _TEXT_SCHEMA
 )
-NAME: Final = BankFieldKind("a text", lambda value: fields.name(value) is not None, {"type": "string"})
+NAME: Final = BankFieldKind("a text", lambda value: name(value) is not None, {"type": "string"})
 CENTS: Final = BankFieldKind(
     "whole cents, as a number of whole value such as 985000, or the same as a string of digits",
-    lambda value: fields.cents(value) is not None,
+    lambda value: cents(value) is not None,
     {
         "anyOf": [
             {"type": "integer", "minimum": 0, "maximum": MAX_CENTS},
@@ -198,7 +195,7 @@ CENTS: Final = BankFieldKind(
 )
 SIGNED_CENTS: Final = BankFieldKind(
     "whole cents, as a number of whole value such as -6000, or the same as a string of digits",
-    lambda value: fields.signed_cents(value) is not None,
+    lambda value: signed_cents(value) is not None,
     {
         "anyOf": [
             {"type": "integer", "minimum": -MAX_CENTS, "maximum": MAX_CENTS},
@@ -212,46 +209,46 @@ FLAG: Final = BankFieldKind("true or false", lambda value: isinstance(value, boo
 def _time(until: str, ahead_us: int) -> BankFieldKind:
     return BankFieldKind(
         f"an RFC 3339 date-time with an offset, or a date, from 1990 to {until} the event's arrival",
-        lambda value: fields.instant(value) is not None,
+        lambda value: instant(value) is not None,
         {"type": "string", "anyOf": [{"format": "date-time"}, {"format": "date"}]},
         ahead_us=ahead_us,
     )
 
 
-INSTANT: Final = _time("a day after", fields.STATED_AHEAD_US)
-UPDATE_INSTANT: Final = _time("five minutes after", fields.UPDATE_AHEAD_US)
-EFFECT_INSTANT: Final = _time("a year after", fields.EFFECT_AHEAD_US)
+INSTANT: Final = _time("a day after", STATED_AHEAD_US)
+UPDATE_INSTANT: Final = _time("five minutes after", UPDATE_AHEAD_US)
+EFFECT_INSTANT: Final = _time("a year after", EFFECT_AHEAD_US)
 CURRENCY: Final = BankFieldKind(
     "an ISO 4217 code of three letters",
-    lambda value: fields.currency(value) not in {None, UNREADABLE_CURRENCY},
+    lambda value: currency(value) not in {None, UNREADABLE_CURRENCY},
     {"type": "string", "minLength": 3, "maxLength": 3, "examples": ["USD"]},
     "as a currency that is not known",
 )
 COUNTRY: Final = BankFieldKind(
     "an ISO 3166-1 country code of two or three letters",
-    lambda value: bool(fields.country(value)),
+    lambda value: bool(country(value)),
     {"type": "string", "examples": ["US", "USA"]},
 )
 ROUTING: Final = BankFieldKind(
     "a routing number of nine digits, or a BIC",
-    lambda value: fields.routing(value) is not None,
+    lambda value: routing(value) is not None,
     {"type": "string", "examples": ["021000021", "021-000-021", "DEUTDEFF"]},
 )
 ACCOUNT: Final = BankFieldKind(
     "an account number of letters and digits, in groups or not",
-    lambda value: fields.account_last4(value) is not None,
+    lambda value: account_last4(value) is not None,
     {"type": "string", "examples": ["744-5678-99", "DE89 3704 0044 0532 0130 00"]},
 )
 TEXTS: Final = BankFieldKind(
     "a list of texts, or one text with commas",
-    lambda value: fields.texts(value) is not None,
+    lambda value: texts(value) is not None,
     {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]},
 )
 OBJECT: Final = BankFieldKind("an object", lambda value: isinstance(value, dict), {"type": "object"})
 OBJECTS: Final = BankFieldKind("a list of objects", _is_list_of_objects, {"type": "array", "items": {"type": "object"}})
 RETURN_CODE: Final = BankFieldKind(
     "a return code from R01 to R85",
-    lambda value: return_code_of(value) is not None or fields.word(value) in NOTICES_OF_CHANGE,
+    lambda value: return_code_of(value) is not None or word(value) in NOTICES_OF_CHANGE,
     {"type": "string", "pattern": "^(R(0[1-9]|[1-7][0-9]|8[0-5])|C(0[1-9]|1[0-4]))$"},
 )
 ACH_TYPE: Final = one_of(*(each.value for each in AchType))

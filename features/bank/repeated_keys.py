@@ -5,6 +5,7 @@ status or currency occurs twice in its event; the rarer objects of parties alway
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -34,7 +35,7 @@ def repeated_key(body: bytes, rail: Rail | None) -> str | None:
         return None
     try:
         data = _MEMBERS.decode(body)["data"]
-        repeated = _repeated_in(data)
+        repeated = repeated_names(bytes(data))
         if repeated:
             return f"data.{repeated[0]}"
         members = _MEMBERS.decode(data)
@@ -43,15 +44,19 @@ def repeated_key(body: bytes, rail: Rail | None) -> str | None:
     return next((f"data.{name}" for name in _NESTED if name in members and _repeats(members[name])), None)
 
 
-def _repeated_in(data: msgspec.Raw) -> list[str]:
-    """The names that the object itself repeats."""
+def repeated_names(text: bytes) -> list[str]:
+    """The names that an object repeats, without the objects inside it.
+
+    >>> repeated_names(b'{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}')
+    ['a']
+    """
     names: list[str] = []
 
     def note(pairs: Pairs) -> None:
         names[:] = [name for name, _ in pairs]  # the outermost object is finished last, so that its names stay
 
-    _read(data, note)
-    return [name for place, name in enumerate(names) if name in names[:place]]
+    _read(text, note)
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _repeats(nested: msgspec.Raw) -> bool:
@@ -61,9 +66,9 @@ def _repeats(nested: msgspec.Raw) -> bool:
         nonlocal repeats
         repeats |= len({name for name, _ in pairs}) < len(pairs)
 
-    _read(nested, note)
+    _read(bytes(nested), note)
     return repeats
 
 
-def _read(text: msgspec.Raw, note: Callable[[Pairs], None]) -> None:
-    json.loads(bytes(text), object_pairs_hook=note, parse_int=str, parse_float=str)  # numbers may be too long to read
+def _read(text: bytes, note: Callable[[Pairs], None]) -> None:
+    json.loads(text, object_pairs_hook=note, parse_int=str, parse_float=str)  # numbers may be too long to read
