@@ -1,4 +1,4 @@
-"""Cards fitted to histories in which signals were measured late, always alike, or beside labels of one class."""
+"""Fitting when a signal is measured late or never varies, or when all labels are of one class."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -44,7 +44,7 @@ def fitted(columns: dict[str, Numbers], bad: Numbers = BAD) -> Fit:
 
 
 def rare_pair_if_known(row: Labelled) -> Labelled:
-    """A meeting of two quiet sides; what they met in 90 days is not known before half of the time has passed."""
+    """A first payment between two parties that seldom meet new ones; measured in the second half of the period only."""
     met = 1 if row.at >= FROM + DAYS * DAY_US // 2 else None
     pair = {"payer_new_payees_90d": met, "payee_new_payers_90d": met, "program_rare_pairs_90d": row.at % 40}
     vector = msgspec.structs.replace(row.vector, pair_first_time=True, program_paired_count_90d=1_000, **pair)
@@ -52,7 +52,7 @@ def rare_pair_if_known(row: Labelled) -> Labelled:
 
 
 def from_row(row: int, column: Numbers = FEW) -> Numbers:
-    """The column, not measured before a row."""
+    """The column, with no value before this row."""
     return np.where(np.arange(ROWS) >= row, column, np.nan)
 
 

@@ -252,12 +252,12 @@ def instant(text: str | None, otherwise: int = 0) -> int:
 
 
 def _version(data: Data, at: int, state: int) -> Version:
-    """The last is the place of the state in the object's life, 0 when none is told."""
+    """The last part is the rank of the state in the object's life, 0 without one."""
     return (instant(data.get("updated_at"), at), at, state)
 
 
 def _is_older(version: Version, newest: Version) -> bool:
-    """Of two snapshots of one instant the one with the later state is the newer."""
+    """Of two snapshots with equal times, the one with the later state is newer."""
     return 0 < version[2] < newest[2] if version[:2] == newest[:2] else version < newest
 
 

@@ -88,7 +88,7 @@ def _with_country(party: Party, country: str | None) -> Party:
 
 
 def _with_account(party: Party, side: ProposedCounterparty) -> Party:
-    """The party with the account that is asked about, which its landing would take over."""
+    """The party with the account of the question, as if the transfer had landed."""
     said = Party(side.name, side.routing_number, side.account_last4)
     if not details_differ(party, said):
         routing, last4 = said.routing or party.routing, said.last4 or party.last4

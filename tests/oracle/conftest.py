@@ -1,4 +1,4 @@
-"""The running application for what only it can be asked: rescoring, bands as of now, indicators."""
+"""The running application, for rescoring, current bands and indicators."""
 
 from tests.api.conftest import api, tenant
 

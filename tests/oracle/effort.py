@@ -1,4 +1,4 @@
-"""How many random streams of each kind the tests here try, unless ``CLEARHOLD_ORACLE_STREAMS`` says how many."""
+"""How many random streams of each kind are tested; ``CLEARHOLD_ORACLE_STREAMS`` sets another number."""
 
 import os
 from typing import Final

@@ -91,7 +91,7 @@ class Profile:
 
 @dataclass
 class Account:
-    """One account of a counterparty that came with several; the first transfer to it, by its own time."""
+    """One account of a counterparty that has several, with the first transfer to it by own time."""
 
     routing: str | None
     last4: str | None

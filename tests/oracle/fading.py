@@ -1,4 +1,4 @@
-"""An actor's points at an instant, by the definitions: from its transfers' scores and their times alone.
+"""An actor's points at an instant, computed from the scores and times of its transfers only.
 
 An entity's highest transfer counts, each halved every 14 days, by the UTC day; what a person explained does not. Its
 observations are its transfers of 90 days. A counterparty is new for 7 days and young for 30.
@@ -19,7 +19,7 @@ HOLD: Final = 70
 
 
 class Scored(NamedTuple):
-    """A transfer as it is read back: its own time, its score, and whether a person explained it."""
+    """A transfer with its own time and score, and whether a person cleared it."""
 
     id: str
     own: int
@@ -64,6 +64,6 @@ def band_of(score: int | None) -> str:
 
 
 def newness(transfers: list[Scored], at: int) -> str | None:
-    """The reason for a relation that is new, by the days since its first transfer."""
+    """The reason for a new counterparty, by the days since its first transfer."""
     days = (at - min(each.own for each in transfers)) // DAY_US
     return "CRS-CPY-01" if days < 7 else "CRS-CPY-02" if days < 30 else None

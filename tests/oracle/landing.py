@@ -33,7 +33,7 @@ def land(program: Program, said: Said, event_at: int, appended_at: int) -> Known
 
 
 def _is_past(said: Said, newest: Said) -> bool:
-    """Of two snapshots of one instant the one with the later state of the rail is the newer."""
+    """Of two snapshots with equal times, the one with the later state of the rail is newer."""
     life = life_of(said.rail, said.direction)
     return said.status is not None and place(life, said.status) < place(life, newest.status)
 

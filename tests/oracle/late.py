@@ -1,6 +1,6 @@
-"""Histories that are delivered in another order than they happened, and what rescoring must make of them.
+"""Histories that are delivered out of order, and the vectors that rescoring must give.
 
-Everything has its own time: a transfer's first event is created with the transfer, a return when it was returned, an
+Every event has its own time: a transfer's first event is created with the transfer, a return when it was returned, an
 owner before any transfer. So the answer is the oracle's for the same events in the order of their own times.
 """
 
@@ -26,7 +26,7 @@ from tests.support import bank_events as bank
 Data = dict[str, Any]
 
 DECLARED: Final = {"declaredCountries": ["US"], "declaredRails": []}
-"""What a new program declares where its creator says nothing."""
+"""The declaration of a program that was created without one."""
 
 
 class PunctualTeller(Teller):
@@ -77,7 +77,7 @@ class PunctualTeller(Teller):
 
 
 class TardyTeller(PunctualTeller):
-    """Owners are told in the midst of it, and a transfer may have been created long before its first event."""
+    """Owners become known in the middle, and a transfer may have been created long before its first event."""
 
     def begin(self) -> None:
         self.transfer()
@@ -137,7 +137,7 @@ def own_time(entry: LogEntry) -> int:
 
 
 def is_later_word(entry: LogEntry, seen: set[str]) -> bool:
-    """Whether the transfer was heard of before."""
+    """Whether an earlier event was about the same object."""
     event = json.loads(entry.body)
     known = event["data"].get("id") in seen
     seen.add(str(event["data"].get("id")))
@@ -162,7 +162,7 @@ def owners_last(_chance: Random, events: Sequence[LogEntry]) -> list[LogEntry]:
 
 
 def later_words_last(_chance: Random, events: Sequence[LogEntry]) -> list[LogEntry]:
-    """Returns, corrections and settlements after every transfer was heard of."""
+    """Returns, corrections and settlements come after the first event of every transfer."""
     seen: set[str] = set()
     return sorted(events, key=lambda entry: is_later_word(entry, seen))
 
@@ -181,7 +181,7 @@ SPLITS: Final[dict[str, Split]] = {
 
 
 def expected_of(events: Sequence[LogEntry]) -> dict[str, Expected]:
-    """The last scoring of each transfer, had everything come at its own time."""
+    """The last scoring of each transfer, if every event had arrived at its own time."""
     oracle, last = Oracle(), {}
     oracle.programs["prg_1"] = Program(declared=[(ALWAYS, DECLARED)])
     for entry in events:

@@ -13,13 +13,13 @@ Data = dict[str, Any]
 
 
 def version_of(data: Data, event_at: int, state: int = 0) -> Version:
-    """``state`` is the place of the state in the object's life, 0 when none is told."""
+    """``state`` is the rank of the state in the object's life, 0 without one."""
     updated = data.get("updated_at")
     return (instant(updated) if updated is not None else event_at, event_at, state)
 
 
 def is_older(version: Version, newest: Version) -> bool:
-    """Of two snapshots of one instant the one with the later state is the newer."""
+    """Of two snapshots with equal times, the one with the later state is newer."""
     if version[:2] == newest[:2]:
         return 0 < version[2] < newest[2]
     return version < newest
@@ -129,7 +129,7 @@ def _say(program: Program, key: Key, said: Party) -> None:
 
 
 def _say_account(program: Program, key: Key, party: Party, said: Party) -> None:
-    """Other details are another account; the same ones complete what is known of it."""
+    """Differing details add an account; matching ones fill in what is missing of the present account."""
     if details_differ(party, said):
         if not party.accounts:
             moved = [each.own for each in program.transfers.values() if each.party.last == key and each.moved.last]
@@ -151,19 +151,19 @@ def account_of(party: Party, said: Party) -> Account | None:
 
 
 def is_other(party: Party, said: Party) -> bool:
-    """Whether what is said is of none of the party's accounts."""
+    """Whether these details match none of the party's accounts."""
     return account_of(party, said) is None if party.accounts else details_differ(party, said)
 
 
 def was_used(program: Program, account: Account, at: int) -> bool:
-    """Whether money had moved to it."""
+    """Whether money had moved to the account by then."""
     if account.used_at is None or account.used_at > at:
         return False
     return account.first is None or program.transfers[account.first].moved.last
 
 
 def pay_account(program: Program, known: Known, said: Said) -> None:
-    """The first transfer to an account is remembered with it."""
+    """Store the first transfer to an account with it."""
     party = None if known.party.last is None else program.parties[known.party.last]
     if party is None or not party.accounts:
         return

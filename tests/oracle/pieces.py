@@ -1,6 +1,6 @@
-"""Random streams that have more of one thing: ties, names and numbers that look different, odd countries and times.
+"""Random streams with many cases of one kind: equal times, spellings of names and numbers, countries, times.
 
-Each is a way to tell a stream.
+One class for each kind.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ LEAP: Final = "2016-12-31T23:59:60Z"
 
 
 class TiedTeller(Teller):
-    """Tells most things twice or more in one second, in any order; nothing comes in between when ``lonely``."""
+    """Most objects have several snapshots in one second, in any order; when ``lonely``, with nothing between."""
 
     def __init__(self, chance: Random, program_id: str, *, lonely: bool = False) -> None:
         super().__init__(chance, program_id)
@@ -73,7 +73,7 @@ class TiedTeller(Teller):
         self.chance.choices((super().happen, self.tie, self.tied_identity, self.tied_party), (4, 5, 1, 1))[0]()
 
     def tie(self) -> None:
-        """States of one transfer, all of the same times; now and then something else comes in between."""
+        """States of one transfer with equal times, sometimes with another transfer between them."""
         chance = self.chance
         rail, direction, ach_type, states = chance.choice(TIED)
         own = self.now - chance.choice((0, 0, HOUR_US, DAY_US))

@@ -70,7 +70,7 @@ def maybe_instant(text: str | None) -> int | None:
 
 
 def normal_name(name: str | None) -> str:
-    """Names are the same when they differ in case, widths of blanks, punctuation and what cannot be seen only."""
+    """Names are equal if they differ only in case, white space, punctuation and invisible characters."""
     folded = normalize("NFKC", name or "").casefold()
     blank = "".join(" " if letter.isspace() else letter for letter in folded)
     seen = "".join(letter for letter in blank if category(letter)[0] not in "CP" and letter not in INVISIBLE_MARKS)
@@ -78,7 +78,7 @@ def normal_name(name: str | None) -> str:
 
 
 def look_of(name: str | None) -> str:
-    """The name as it looks, for a disguise of letters of another script."""
+    """The name with look-alike letters of other scripts replaced by the Latin ones."""
     return normal_name("".join(LOOK_ALIKES.get(letter, letter) for letter in name or ""))
 
 

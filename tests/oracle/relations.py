@@ -24,7 +24,7 @@ def relation_fields(
 
 
 def _account_changed(program: Program, subject: Subject, others: list[Other]) -> bool:
-    """A counterparty's first account after others, or a stranger whose name was known with another account."""
+    """A new account of a known counterparty, or an unknown party with a known name and another account."""
     mine = subject.details
     if subject.party in program.parties and _pays_new_account(program, subject, others):
         return True

@@ -1,4 +1,4 @@
-"""The order of states as the bank tells it, rail by rail: which of two snapshots of one instant is later."""
+"""The order of states on each rail, by the bank's reference: which of two snapshots with equal times is later."""
 
 from typing import Final
 
@@ -46,5 +46,5 @@ def life_of(rail: str, direction: str) -> str:
 
 
 def place(life: str, state: str | None) -> int:
-    """A word that nobody knows comes before all others."""
+    """An unknown state comes before all others."""
     return next((at for at, words in enumerate(STEPS[life], 1) if state in words), 0)

@@ -1,4 +1,4 @@
-"""A counterparty's id with an account that it never had is a changed account, by nothing but the wires before."""
+"""A counterparty id with an account that no earlier wire had is a changed account."""
 
 from random import Random
 

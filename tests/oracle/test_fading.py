@@ -1,4 +1,4 @@
-"""Actors at random later instants: score, band, n and confidence are those of the instant, wherever they are read."""
+"""Actors read at random later instants: score, band, n and confidence are those of that instant on every route."""
 
 from random import Random
 from typing import Any, Final
@@ -6,7 +6,7 @@ from typing import Any, Final
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from tests.oracle.effort import STREAMS
-from tests.oracle.fading import Scored, band_of, entity_at, newness
+from tests.oracle.fading import COUNTERPARTY_FLOOR, Scored, band_of, entity_at, newness
 from tests.oracle.late import history, own_time
 from tests.oracle.reading import instant
 from tests.oracle.test_late import told, transfers_of
@@ -62,7 +62,7 @@ class Customer:
         return content
 
     def explain_one(self) -> None:
-        """A person labels a transfer ok, or releases every alert that holds it."""
+        """A person labels a transfer ok, or releases all alerts that hold it."""
         scored = [t for t in self.scored() if t.score and t.id not in self.explained]
         if not scored:
             return
@@ -97,7 +97,7 @@ class Customer:
         return self.get(path, programId=self.program["id"], **dict(zip(("from", "to"), days, strict=True)))
 
     def differences(self) -> list[str]:
-        """What the entity is now, in report, proof, ladder and pre-flight, held against the definition."""
+        """Differences of the entity's report, proof, ladder and pre-flight from the definition."""
         expected, current = entity_at(self.scored(), self.api.clock.now()), self.report("entity", "enti_1")["current"]
         lines = []
         weight = sum(reason["weight"] for reason in current["reasons"] if reason["id"] == "ERS-TRF-01")
@@ -138,7 +138,7 @@ class Customer:
                 for id_, each in transfers_of(self.api, self.tenant, self.program).items()
                 if each["counterpartyId"] == party
             ]
-            if len(with_it) < 3:
+            if len(with_it) < COUNTERPARTY_FLOOR:
                 continue
             current = self.report("counterparty", party)["current"]
             wanted = newness(with_it, self.api.clock.now())
@@ -202,7 +202,7 @@ GAPS: Final = (HOUR_US, 7 * HOUR_US, 26 * HOUR_US, 5 * DAY_US, 20 * DAY_US, 61 *
 
 
 def landing_of(chance: Random, way: tuple[str, str, str | None], number: int, at: int) -> tuple[str, Data, Data]:
-    """A transfer of a way: the event's type, its object and the question that asks for it."""
+    """A transfer on a rail, direction and ACH type: the event's type, its object, and the pre-flight for it."""
     rail, direction, ach_type = way
     account, cents = chance.choice(("bacc_1", "bacc_2", "bacc_3", "bacc_8")), chance.choice((12_500, 95_000, 600_000))
     party = chance.choice(("bacc_4", "bacc_9")) if rail == "book" else chance.choice(("cpty_1", "cpty_2", "cpty_77"))

@@ -1,4 +1,4 @@
-"""A history that came in another order and was rescored has the vectors of the history in order, and its scores."""
+"""A history that came out of order and was rescored has the vectors and scores of the history in order."""
 
 from collections.abc import Callable, Iterable
 from random import Random
@@ -30,7 +30,7 @@ def transfers_of(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any
 def told(
     api: RunningApp, tenant: dict[str, Any], slug: str, events: Iterable[LogEntry], *, at: int | None = None
 ) -> dict[str, Any]:
-    """A program that is told the events, each at its own time or all at one instant."""
+    """A program to which the events are delivered, each at its own time or all at one instant."""
     program = api.create_program(tenant, slug=slug)
     for entry in events:
         api.clock.at = own_time(entry) if at is None else at

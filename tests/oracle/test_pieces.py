@@ -1,4 +1,4 @@
-"""The state against the oracle on streams of one piece each, as many as ``CLEARHOLD_ORACLE_STREAMS`` says."""
+"""The state against the oracle on random streams, each with many cases of one kind."""
 
 import pytest
 

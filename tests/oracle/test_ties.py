@@ -1,4 +1,4 @@
-"""Snapshots of one second in any order: the same end, and the same for every transfer that comes later."""
+"""Snapshots of one second in any order give the same final state, and the same vectors of later transfers."""
 
 import json
 from random import Random
@@ -22,7 +22,7 @@ GROUPS = 8
 ACQUAINTANCE = {
     *("pair.firstTime", "entity.newParties6h", "payer.newPayees90d", "payee.newPayers90d", "program.rarePairs90d"),
 }
-"""Made by the first sight of a transfer that seemed to move, for good (``pairs.py``): it may follow the order."""
+"""Whether two parties have met is decided by the first snapshot of a transfer, so the order may change these."""
 
 
 def groups_of(seed: int) -> list[list[LogEntry]]:
@@ -37,7 +37,7 @@ def groups_of(seed: int) -> list[list[LogEntry]]:
 
 
 def probes(at: int) -> list[LogEntry]:
-    """A debit and a wire of each account, a day after everything."""
+    """A wire from each account, a day after the last event."""
     entries = []
     for number, account in enumerate(ACCOUNTS):
         stamps = {"created_at": bank.rfc3339(at + number), "updated_at": bank.rfc3339(at + number)}

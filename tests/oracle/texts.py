@@ -1,4 +1,4 @@
-"""Texts of a bank as what they mean: account and routing numbers, countries, currencies and times."""
+"""How texts of the bank are read: account and routing numbers, countries, currencies and times."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -24,24 +24,24 @@ def last_four(number: str | None) -> str | None:
 
 
 def routing_number(number: str | None) -> str | None:
-    """Nine digits, or the code of a bank abroad; anything else is no bank."""
+    """Nine digits, or a BIC; None for anything else."""
     bare = letters_and_digits(number)
     is_bic = len(bare) in (8, 11) and bare[:6].isalpha() and not bare.isdigit()
     return bare if is_bic or (len(bare) == 9 and bare.isdigit()) else None
 
 
 def country(code: Any) -> str | None:
-    """None is unknown: not said, or no country. Only codes of the random streams are known here."""
+    """None if missing or no country. Only the codes of the random streams are known here."""
     return _BY_CODE.get(code.strip().upper()) if isinstance(code, str) else None
 
 
 def is_us_dollars(code: Any) -> bool:
-    """No currency is US dollars; one that cannot be read is not."""
+    """A missing currency is US dollars; an unreadable one is not."""
     return code is None or (isinstance(code, str) and code.strip().upper() in ("", "USD"))
 
 
 def usable_times(data: Any, appended_at: int) -> Any:
-    """The object without the times that cannot be true, and with leap seconds as the second after them."""
+    """The object without impossible times; a leap second is the second after it."""
     if isinstance(data, list):
         return [usable_times(each, appended_at) for each in data]
     if not isinstance(data, dict):

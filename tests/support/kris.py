@@ -17,7 +17,7 @@ Seen = tuple[float | None, int, str]
 
 
 def small_story(**declared: Any) -> ShardStory:
-    """A story under a policy that compares the rates of a single observation."""
+    """A story whose policy measures rates from one observation on."""
     story = detector_story(**declared)
     in_force_at(story, "kri-v2", msgspec.structs.replace(KRI_V1, min_observations=1), -1)
     return story

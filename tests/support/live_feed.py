@@ -1,4 +1,4 @@
-"""A program of a running service: its bank's events go in over HTTP, and their results are read over HTTP."""
+"""A program of a running service: events are delivered and results are read over HTTP."""
 
 import hashlib
 import hmac
@@ -175,7 +175,7 @@ class LiveFeed:
         return reason_ids(self.transfer(transfer_id)["scoreInputs"]["reasons"])
 
     def ask(self, **transfer: Any) -> Data:
-        """A pre-flight of an outgoing wire of 100.00 unless told otherwise."""
+        """A pre-flight, by default of an outgoing wire of 100.00."""
         usual = {"rail": "wire", "direction": "outgoing", "amountCents": "10000"}
         answer: Data = self.bank.post("/api/preflight", {"programId": self.id, "transfer": usual | transfer})
         return answer

@@ -1,4 +1,4 @@
-"""The scorings of a stream, as the stream gives them and as a backfill recomputes them."""
+"""The scorings that a stream writes, and those that a backfill recomputes."""
 
 from collections.abc import Iterable
 from random import Random
@@ -33,7 +33,7 @@ class Streamed:
 
     @property
     def newest(self) -> dict[str, Rescored]:
-        """Without the paths, whose offsets are those of one log."""
+        """Without the paths, because their offsets differ between logs."""
         return {key: msgspec.structs.replace(replayed(row), paths=None) for key, row in self.rows.items()}
 
     @property

@@ -1,4 +1,4 @@
-"""Who is who: operator tokens of persons, the names under them, dual control, and what the record says of it."""
+"""Operator tokens issued to persons: who may use one, dual control with them, and what the record says."""
 
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ NARRATIVE: Final = "It was explained by the program's documents."
 
 
 class Desk:
-    """A tenant whose persons have tokens, and its shared token."""
+    """A tenant with a shared token, whose persons have tokens of their own."""
 
     def __init__(self, api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> None:
         self.api, self.tenant, self.program = api, tenant, program

@@ -14,7 +14,7 @@ HELD: Final = "acht_held"
 
 @pytest.fixture
 def held(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> dict[str, Any]:
-    """The first alert of a transfer in the hold band: of a denied entity, to Iran."""
+    """The first alert on a wire of a denied entity to Iran, which is in the hold band."""
     deliver(api, program, party("identity", "enti_1", verification_status="DENIED"))
     for number in range(6):
         at = f"2026-02-0{number + 1}T14:00:00Z"

@@ -6,13 +6,13 @@ from typing import Final
 import pytest
 
 from clearhold.api.http.body import SMALL_BYTES, BodyBudget
+from tests.support.callers import UNKNOWN_ID
 from tests.support.raw_http import RawClient, served
 from tests.support.running_app import RunningApp
 from tests.support.waiting import eventually
 
 LARGE: Final = 3 * SMALL_BYTES  # two thirds of it are beyond what always finds room
 ROOM: Final = 4 * SMALL_BYTES
-NO_PROGRAM: Final = "0b0c4a53-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def port(budget: BodyBudget, request: pytest.FixtureRequest) -> Iterator[int]:
 
 def unfinished(client: RawClient, size: int) -> None:
     """Send an unsigned event but for its last byte."""
-    head = f"POST /api/ingest/bank/{NO_PROGRAM} HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n"
+    head = f"POST /api/ingest/bank/{UNKNOWN_ID} HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n"
     client.send(head.encode(), b" " * (size - 1))
 
 

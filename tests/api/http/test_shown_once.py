@@ -1,4 +1,4 @@
-"""Secrets are in the first answer alone: neither the stored answer of a repeat nor a second run shows them."""
+"""A secret is shown in the first answer only, never when the request is repeated."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,7 +13,7 @@ from tests.support.operations import OPERATIONS, Access, Operation, call, ids_fo
 
 SECRETS: Final = {"secret", "token", "operatorToken", "ingestSecret"}
 PROOF: Final = "issueProof"
-"""Its token is no secret: it is made to be passed on."""
+"""Its token is not a secret: receivers get it."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The scores of actors are of the instant at which they are read: points fade, observations count up to now."""
+"""The score of an actor is computed when it is read: points fade with time, and observations count up to now."""
 
 from typing import Any
 

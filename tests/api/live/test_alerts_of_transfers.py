@@ -8,7 +8,7 @@ from tests.support.live_feed import DAY, WIRE, LiveBank, LiveFeed, now
 
 
 def assert_found_both_ways(feed: LiveFeed) -> set[str]:
-    """Every transfer named in the evidence of an alert finds it and is found; the detectors of these alerts."""
+    """Each transfer and the alerts that rest on it name each other; the detectors of these alerts are returned."""
     alerts = {alert["id"]: alert for alert in feed.alerts()}
     detectors = set()
     for transfer_id, transfer in feed.transfers().items():

@@ -1,4 +1,4 @@
-"""Keys of idempotency, secrets shown once, white space in headers, and the bank's own webhook secret."""
+"""Idempotency keys, secrets shown once, white space in headers, and the bank's own webhook secret."""
 
 from typing import Any
 

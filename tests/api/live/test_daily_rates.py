@@ -1,4 +1,4 @@
-"""An amount without US dollars counts at the bank's own rate of its day, and the answers name rate and day."""
+"""An amount without a US dollar amount counts at the bank's rate of that day, and answers name rate and day."""
 
 from collections.abc import Iterator
 from contextlib import closing

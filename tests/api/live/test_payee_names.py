@@ -1,4 +1,4 @@
-"""The same payee with another account is found through whatever hides its name; account numbers are their digits."""
+"""A known payee with a new account is found however its name is written; account numbers are their digits."""
 
 import unicodedata
 

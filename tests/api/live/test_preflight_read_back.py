@@ -1,4 +1,4 @@
-"""A pre-flight is found by its landing in spite of two clocks, and read back with the latency that was answered."""
+"""A transfer matches its pre-flight within five seconds of clock difference; the stored latency is the answered one."""
 
 from datetime import datetime, timedelta
 

@@ -53,7 +53,7 @@ def with_returns(events: list[Event]) -> list[Event]:
 
 
 def with_owners(events: list[Event]) -> list[Event]:
-    """The owners are known before anything else."""
+    """The owners of the accounts come before the first transfer."""
     first = events[0][2] - DAY
     return [*(owner(number, first) for number in range(4)), *events]
 

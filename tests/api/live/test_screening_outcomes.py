@@ -1,4 +1,4 @@
-"""A bad outcome of a screening opens an alert at delivery where money moved lately."""
+"""A bad screening outcome opens an alert at delivery if the entity moved money in the last 90 days."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Two snapshots of one object of the same second: the later state of the object's own order wins, in any order."""
+"""Two snapshots of one object in the same second: the later state in the life of the object is kept."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Times inside an object that cannot be true are absent and named, and never enter a program's age or a return."""
+"""Impossible times in an object are ignored and reported, and change neither a program's age nor a return."""
 
 from datetime import timedelta
 from typing import Any
@@ -13,7 +13,7 @@ UNCLEAR = [(now() - 30 * DAY).strftime(form) for form in ("%Y-%m-%dT%H:%M:%S", "
 
 
 def next_average(feed: LiveFeed, created_at: str | None) -> tuple[Any, ...]:
-    """The program's daily average and the entity's age at the wire after one with such a time of its own."""
+    """Measures of the wire after one with this creation time: daily average, the entity's age, and counts."""
     feed.send_usual(range(5, 15), amount=100_000)
     if created_at is not None:
         odd = {"id": "wire_odd", "amount": 100_000, "entity_id": "enti_1", "counterparty_id": "cpty_usual"}

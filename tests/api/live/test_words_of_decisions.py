@@ -1,4 +1,4 @@
-"""A person's words carry a decision: hard alerts need some, and what contradicts an executed action is warned of."""
+"""Narratives: hard alerts need a least length, and a decision that contradicts an executed action gets a warning."""
 
 from typing import Any
 

@@ -5,11 +5,9 @@ from itertools import pairwise
 
 from tests.support.live_feed import DAY, WIRE, LiveFeed, now
 
-SEVERITIES = ("low", "medium", "high")
-
 
 def many_alerts(feed: LiveFeed) -> None:
-    """Hard and soft alerts of every severity, the hard ones first and in the midst."""
+    """Hard and soft alerts; hard ones open first, in the middle and last."""
     feed.send_usual(range(3, 40))
     begin = now() - DAY
     parties = ("IR", "US", "DE", "KP", "VN", "US", "DE", "VN", "IR")

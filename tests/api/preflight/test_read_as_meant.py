@@ -1,4 +1,4 @@
-"""Countries and numbers in requests are read as those of the bank's events are."""
+"""Countries and account numbers in a pre-flight are read by the same rules as in the bank's events."""
 
 from typing import Any
 

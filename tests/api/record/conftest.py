@@ -12,7 +12,7 @@ DECISIONS: Final = ("close", "hold", "escalate", "no_action", "close")
 
 @pytest.fixture
 def decided(api: RunningApp, tenant: dict[str, Any], program: dict[str, Any]) -> list[dict[str, Any]]:
-    """Dispositions on the tenant's chain, as their decisions were answered."""
+    """The dispositions as the decisions returned them."""
     made = []
     for number, decision in enumerate(DECISIONS):
         alert = an_alert(api, tenant, program, f"acht_{number}")

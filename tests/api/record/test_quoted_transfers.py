@@ -1,4 +1,4 @@
-"""Verification holds the transfers that sealed alerts quote, as of the version at which the alert was opened."""
+"""Verification compares the transfers quoted in a sealed alert with the versions at its opening."""
 
 from typing import Any
 

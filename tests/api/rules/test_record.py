@@ -1,4 +1,4 @@
-"""The record of rules: the export has every version that came into force, whole, and the verifiers hold it."""
+"""The export has the whole body of each rules version that was in force, and the verifiers check it."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def get(api: RunningApp, tenant: dict[str, Any], path: str) -> bytes:
 
 @pytest.fixture
 def two_versions(api: RunningApp, rules: RuleCalls) -> list[bytes]:
-    """The lines of the export after a rule was activated, another one as well, and the first one paused."""
+    """The lines of the export after two rules were activated and the first was paused."""
     for rule_id in (RULE_ID, "second"):
         rules.tested(rule_id)
         assert rules.approve(rules.activate(rule_id).json()["id"])["status"] == "executed"

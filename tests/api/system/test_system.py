@@ -11,11 +11,11 @@ from clearhold.api.http.operation import OPT, Access
 from clearhold.api.openapi.components import without_references
 from clearhold.api.openapi.document import wire_path
 from clearhold.api.telemetry.readiness import Readiness
+from tests.support.callers import UNKNOWN_ID
 from tests.support.error_answers import ERRORS_OF_RPC
 from tests.support.running_app import RunningApp, assert_stamped
 
 WITHIN_S: Final = 60.0
-NO_PROGRAM: Final = "0b0c4a53-0000-4000-8000-000000000001"
 
 
 def documented(api: RunningApp) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def test_given_every_documented_operation_when_called_by_nobody_then_it_is_refus
 ) -> None:
     for path, methods in documented(api)["paths"].items():
         for method, operation in methods.items():
-            url = path.replace("{programId}", NO_PROGRAM).replace("{", "").replace("}", "")
+            url = path.replace("{programId}", UNKNOWN_ID).replace("{", "").replace("}", "")
             answer = api.client.request(method, url)
             assert (answer.status_code == 401) is bool(operation["security"]), (method, path)
 

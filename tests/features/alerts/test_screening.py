@@ -1,4 +1,4 @@
-"""What the bank's screening finds opens an alert when it is delivered, on whoever moved money in the last 90 days."""
+"""A bad screening outcome opens an alert at delivery, if the entity moved money in the last 90 days."""
 
 from typing import Any, Final
 
@@ -29,14 +29,14 @@ OUTCOMES: Final[dict[str, tuple[dict[str, Any], str, tuple[str, bool], str]]] = 
 
 
 def moved(days_ago: int = 10) -> ShardStory:
-    """A verified entity with one ordinary wire so many days before T0."""
+    """A verified entity with one ordinary wire ``days_ago`` days before T0."""
     story = ShardStory(a_program()).introduce("enti_1")
     story.wire("enti_1", "cpty_1", 10_000, -days_ago * DAY)
     return story
 
 
 def state(story: ShardStory, at: int, **over: Any) -> list[AlertRow]:
-    """Deliver the entity's new object; the alerts that this led to."""
+    """Deliver a new object of the entity; the alert rows that it wrote."""
     data = an_entity(updated_at=rfc3339(T0 + at), created_at=None, **over)
     return story.deliver("identity.updated", data, at=T0 + at).last(AlertRow)
 

@@ -1,4 +1,4 @@
-"""Numbers and names of JSON: a whole amount in any form is exact, and a field that is named twice does not count."""
+"""JSON numbers and names: a whole amount in any notation is exact, and an event with a repeated name is refused."""
 
 import json
 from typing import Final

@@ -1,4 +1,4 @@
-"""Of two snapshots of one instant the one with the later state of its rail is kept, whatever came first."""
+"""Of two snapshots with equal times, the one with the later state of its rail is kept, in any order of arrival."""
 
 from itertools import product
 from typing import Any, Final

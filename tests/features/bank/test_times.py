@@ -1,4 +1,4 @@
-"""Times in an object: those that can be believed are read, and the others are absent and named."""
+"""Times in an object: possible ones are read, impossible ones are ignored and reported."""
 
 from typing import Any, Final
 

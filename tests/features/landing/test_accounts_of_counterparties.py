@@ -1,4 +1,4 @@
-"""One counterparty id with several accounts: the first payment to another account shows, and every account stays."""
+"""One counterparty id with several accounts: the first payment to a new account is flagged, and all stay on file."""
 
 import msgspec
 import pytest
@@ -18,7 +18,7 @@ NEW = ("026009593", "9999")
 
 
 def pay(story: ShardStory, day: int, account: tuple[str, str] | None, **over: object) -> bool:
-    """Land a wire of that day; whether its account is a changed one."""
+    """Land a wire on this day; return whether its account counts as changed."""
     at = T0 + day * DAY_US
     routing, last4 = account or (None, None)
     usual: bank.Data = {

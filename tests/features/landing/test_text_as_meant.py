@@ -1,4 +1,4 @@
-"""Names, numbers and countries of the bank's events, as they count: the payee stays the payee, and a country shows."""
+"""Names, numbers and countries in the bank's events: known payees are found, and an unknown country is a reason."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Time alone: a band that was looked up or recorded is the one that a full evaluation gives at that instant."""
+"""As time passes, a band that is looked up or recorded equals that of a full evaluation at the same instant."""
 
 from typing import Final
 

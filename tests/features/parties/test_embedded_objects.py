@@ -36,7 +36,7 @@ def pay(story: ShardStory, day: int, embedded: Any, kind: str = "wire.outgoing_t
 
 
 def raw(story: ShardStory) -> Any:
-    """The newest object, as a reader of the counterparty gets it."""
+    """The newest object of the counterparty."""
     objects = [row.raw for row in story.all(CounterpartyRow) if row.id == "cpty_1" and row.raw not in {None, "{}"}]
     return msgspec.json.decode(objects[-1]) if objects else {}
 

@@ -1,4 +1,4 @@
-"""The detail of a reason is the measure that its points are given for; a check has none."""
+"""The detail of a reason is the measure that its points rest on; a check has none."""
 
 import msgspec
 import pytest

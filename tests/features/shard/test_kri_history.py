@@ -1,4 +1,4 @@
-"""Snapshots while the service runs, one a quarter of an hour, and while history is loaded, one a past day."""
+"""Indicator snapshots: one per quarter of an hour while the service runs, one per past day while history is loaded."""
 
 from collections import Counter
 from random import Random
@@ -102,7 +102,7 @@ def lived(events: list[Event], days: int) -> list[dict[str, Any]]:
 
 
 def loaded(events: list[Event], *, tick_every: int = 0) -> ShardStory:
-    """The same events as history, one a second, and perhaps ticks between them."""
+    """The same events loaded as history, one a second, with ticks between them if asked."""
     story = declared(LIVE)
     for number, (at, kind, data) in enumerate(events):
         story.deliver(kind, data, at=at, appended_at=LIVE + number)

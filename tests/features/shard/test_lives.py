@@ -1,4 +1,4 @@
-"""The order in which a replay applies entries of one own time."""
+"""The order in which a replay applies entries with the same own time."""
 
 import msgspec
 import pytest

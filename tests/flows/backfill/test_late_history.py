@@ -1,4 +1,4 @@
-"""Backfills of a program whose history was loaded in two files, beside a running engine and over ends of it."""
+"""Backfills of a program whose history was loaded in two files: while the engine runs, and over restarts."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ def late(
     log_bodies: list[bytes],
     files: tuple[list[bytes], list[bytes]],
 ) -> BackfillRoom:
-    """The same program after its two files, on another log and with tables of its own."""
+    """The same program, loaded from two files into another log and other tables."""
     log_redis.flushall()
     room = EngineRoom(tmp_path_factory.mktemp("late"), lambda: connect_sync(redis_server.socket_path))
     append(log_redis, PROGRAM, log_bodies[:1], EntryKind.PROGRAM)

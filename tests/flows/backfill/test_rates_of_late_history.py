@@ -1,6 +1,7 @@
 """History in other currencies that is loaded around the activation of daily rates, and then rescored."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from random import Random
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import pytest
 from clearhold.features.core.entries.autonomy import PolicyEntry
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rates import UsdRate, cents_at
+from clearhold.features.core.rates import UsdRate
 from clearhold.features.measurement.rescored import vector_of
 from tests.flows.backfill.test_recomputing import LOADED_AT, Event, a_wire
 from tests.support import bank_events as bank
@@ -81,7 +82,7 @@ def assert_scores_rest_on_the_rates_shown(stream: Streamed, events: Sequence[Eve
     found = stream.recomputed()
     for _, data, _ in events:
         rate = shown_rate(stream, data["id"])
-        cents = None if rate is None else cents_at(data["amount"], rate)
+        cents = None if rate is None else Decimal(data["amount"]) * Decimal(rate.rate)
         assert vector_of(found[data["id"]].vector).amount_cents == cents, data["id"]
 
 

@@ -1,4 +1,4 @@
-"""Scores recomputed from all that is known: facts in any order, then rescored, give the scores of facts in order."""
+"""Facts delivered in any order and then rescored give the scores of the same facts in order."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -108,7 +108,7 @@ def test_given_facts_that_came_in_order_when_recomputed_in_full_then_every_byte_
 
 
 def test_given_the_streams_in_order_then_many_of_them_need_no_replay() -> None:
-    """Else the test above says nothing."""
+    """Otherwise the test above compares nothing."""
     needing = [Streamed(in_own_order(stream_of(Random(seed), 25))).needs_replay for seed in range(100, 130)]
 
     assert 5 < needing.count(False) < 30
@@ -131,7 +131,7 @@ OWNED: Final[dict[str, Any]] = {"entity_id": None, "bank_account_id": "bacc_1"}
 def test_given_an_owner_who_is_stated_after_the_transfers_when_rescored_then_they_are_the_owners_from_the_beginning(
     stated_by: str,
 ) -> None:
-    """The entity's other account, and its transfers that name it, count with the account's."""
+    """The transfers of the entity's other account count together with those of this one."""
     events = [*wires(60, seed=4, **OWNED), *wires(40, seed=5, entity_id="enti_1", bank_account_id="bacc_2")]
     events = [(kind, data | {"id": f"wire_{place}"}, at) for place, (kind, data, at) in enumerate(events)]
     account = bank.an_account(id="bacc_1", owners=["enti_1"])
@@ -237,7 +237,7 @@ def test_given_a_rescoring_then_it_changes_scores_alone_and_the_windows_of_later
 
 
 def test_given_a_rescored_transfer_when_it_is_returned_then_its_score_is_the_one_of_history_in_order() -> None:
-    """Its baseline is the recomputed one, too."""
+    """Its baseline, too, is the recomputed one."""
     events = debits_with()
     late, ordered = Streamed(loaded([*events[5:], *events[:5]])), in_order(events)
     late.rescore()

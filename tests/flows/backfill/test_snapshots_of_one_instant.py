@@ -1,4 +1,4 @@
-"""Snapshots with the same times, delivered in either order and rescored: the scores are those of the object's life."""
+"""Snapshots with equal times, delivered in any order and rescored: the scores are those of the true order of states."""
 
 from itertools import permutations
 from random import Random
@@ -68,7 +68,7 @@ LIVES: Final[dict[str, list[tuple[str, bank.Data]]]] = {
 
 
 def told(life: list[tuple[str, bank.Data]], *, other: int = 1) -> Streamed:
-    """Wires before and after, and one of the same instant at a place among the tied snapshots."""
+    """Wires before and after, and one between the snapshots with equal times."""
     chance = Random(5)
     on_account = {"entity_id": None, "bank_account_id": "bacc_1"}
     usual = [a_wire(f"wire_{number}", T0 + 2 * number * HOUR_US, chance) for number in range(24)]
