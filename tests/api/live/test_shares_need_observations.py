@@ -23,7 +23,7 @@ def debits(feed: LiveFeed, count: int, returned: int, *, code: str = "R10", dire
     feed.settle()
 
 
-def snapshot(feed: LiveFeed) -> tuple[Data, Data, list[str]]:
+def snapshot(feed: LiveFeed) -> tuple[Data, Data | None, list[str]]:
     """The indicators, the program's current score, and the detectors of the program's alerts."""
     feed.bank.post(f"/api/kri/snapshot/{feed.id}")
     report = feed.bank.get(f"/api/reports/program/{feed.id}")

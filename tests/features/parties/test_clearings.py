@@ -355,8 +355,13 @@ def test_given_a_cleared_wire_when_a_rescoring_opens_an_alert_on_it_then_its_poi
     rescored = Rescored(
         wire, taken_at=T0, degraded=False, score=score, paths=None, vector=msgspec.structs.astuple(vector)
     )
-    versions = {"feature_version": FEATURE_VERSION, "score_version": trs_v1.VERSION}
-    progress = Progress(id="b", subjects=Subjects.TRANSFERS, started_offset=2**62, **versions)
+    progress = Progress(
+        id="b",
+        subjects=Subjects.TRANSFERS,
+        feature_version=FEATURE_VERSION,
+        score_version=trs_v1.VERSION,
+        started_offset=2**62,
+    )
     step = BackfillStep(progress=progress, rescored=(rescored,))
 
     story.append(EntryKind.BACKFILL, msgspec.json.encode(step), at=T0 + 2)
