@@ -85,8 +85,7 @@ def _evaluate(program: ProgramState, actor_range: ActorRange, position: EntryPos
     for party in program.counterparties.all[slice(*actor_range.counterparties)]:
         emit_counterparty_score(program, party, position, emit, force=True)
     if program.runs_detectors:
-        strongest = (stored.transfer_id for stored in actor_range.strongest)
-        for transfer_id in dict.fromkeys((*actor_range.newest, *strongest)):
+        for transfer_id in actor_range.transfers:
             _detect_again(program, transfer_id, position, emit)
 
 

@@ -1,25 +1,23 @@
 """Scores every entity, agent and counterparty of a program again, a few at a time, in the flow that owns its state.
 
-start ─▶ committed ─▶ stored transfers that count most ─▶ steps that name some actors, then some counterparties ─▶ log
+start ─▶ committed ─▶ their newest and strongest transfers ─▶ steps that name some actors, then counterparties ─▶ log
 
-The detectors of actors run again too, on each actor's newest transfer and on the transfers behind its score; see
+The detectors of actors run again too, on each party's newest transfer and on the strongest of each entity; see
 docs/decisions/0017-actor-backfill-runs-detectors.md.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 import duckdb
 
-from clearhold.features.core.entries.backfill import ActorRange, ActorsRescored, Strongest
-from clearhold.features.parties.actor_scores import shares_of
+from clearhold.features.core.entries.backfill import ActorRange, ActorsRescored
 from clearhold.features.scorers.actor_decay import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from clearhold.features.state.score_memory import STRONGEST
 from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.step_log import BackfillSteps
 from clearhold.flows.running.workers import Workers
-from clearhold.store.duck.scorings.strongest import Fading, StoredScore, StrongestScorings
+from clearhold.store.duck.party_transfers import Fading, PartyTransfers
 
 STEP_SUBJECTS: Final = 100
 FADING: Final = Fading(LIVES, DAY, STRONGEST)
@@ -45,37 +43,29 @@ class ActorBackfill:
             of = (await self._owner.query(steps.program_id, CountParties())).value
             steps.note(total=of.actors + of.counterparties, actors=of.actors, counterparties=of.counterparties)
         upto = steps.progress.started_offset
-        with StrongestScorings(
+        with PartyTransfers(
             self._database, tenant_id=steps.tenant_id, program_id=steps.program_id, upto=upto
-        ) as strongest:
-            await workers.run(strongest.find, FADING, interrupt=strongest.interrupt)
+        ) as transfers:
+            await workers.run(transfers.find, FADING, interrupt=transfers.interrupt)
             while steps.progress.position < steps.progress.total:
-                await self._step(strongest)
+                await self._step(transfers)
 
-    async def _step(self, strongest: StrongestScorings) -> None:
+    async def _step(self, transfers: PartyTransfers) -> None:
         at = self._steps.progress
         first = at.position
         if first < at.actors:
             upto = min(first + STEP_SUBJECTS, at.actors)
             ids = (await self._owner.query(self._steps.program_id, ActorIds(first, upto))).value
-            evaluate = ActorRange(
-                actors=(first, upto),
-                strongest=_with_shares(await self._workers.run(strongest.of, ids)),
-                newest=await self._workers.run(strongest.last_of_actors, ids),
-            )
+            found = await self._workers.run(transfers.of_actors, ids)
+            evaluate = ActorRange(actors=(first, upto), transfers=found)
         else:
             upto = min(first + STEP_SUBJECTS, at.total)
             indices = (first - at.actors, upto - at.actors)
             ids = (await self._owner.query(self._steps.program_id, CounterpartyIds(*indices))).value
-            newest = await self._workers.run(strongest.last_of_counterparties, ids)
-            evaluate = ActorRange(counterparties=indices, newest=newest)
+            found = await self._workers.run(transfers.of_counterparties, ids)
+            evaluate = ActorRange(counterparties=indices, transfers=found)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
         self._counts.actors += upto - first
-
-
-def _with_shares(stored: Iterable[StoredScore]) -> tuple[Strongest, ...]:
-    """The stored scores, with the points of identity and of returns."""
-    return tuple(Strongest(each.transfer_id, each.score, *shares_of(each.reasons)) for each in stored)
 
 
 async def subjects_of(owner: Owner, program_id: str, *, actors: int, parties: int) -> ActorsRescored:

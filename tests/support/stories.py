@@ -166,7 +166,7 @@ class ShardStory:
         everyone = ActorRange(
             actors=(0, len(self.program.actors)),
             counterparties=(0, len(self.program.counterparties.all)),
-            newest=tuple(sorted(set(newest.values()))),
+            transfers=tuple(sorted(set(newest.values()))),
         )
         progress = Progress(
             id="backfill_1",

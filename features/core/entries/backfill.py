@@ -60,15 +60,6 @@ class Rescored(msgspec.Struct, frozen=True, array_like=True, gc=False):
     vector: tuple[Value, ...]
 
 
-class Strongest(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A stored transfer score that counts for its entity, with its points of identity and of returns."""
-
-    transfer_id: str
-    score: int
-    identity: int
-    returns: int
-
-
 class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of evaluated subjects. Agents are counted among the entities too."""
 
@@ -78,15 +69,14 @@ class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActorRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Actors and counterparties to evaluate, from one index up to another, and the stored scores of those actors.
+    """Actors and counterparties to evaluate, from one index up to another.
 
-    ``newest`` are the actors' newest transfers, for the detectors.
+    ``transfers`` are those of them that the detectors examine again, in this order.
     """
 
     actors: tuple[int, int] = (0, 0)
     counterparties: tuple[int, int] = (0, 0)
-    strongest: tuple[Strongest, ...] = ()
-    newest: tuple[str, ...] = ()
+    transfers: tuple[str, ...] = ()
 
 
 class BackfillStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):

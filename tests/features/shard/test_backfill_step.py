@@ -12,7 +12,6 @@ from clearhold.features.core.entries.backfill import (
     Progress,
     Rescored,
     Stage,
-    Strongest,
     Subjects,
 )
 from clearhold.features.core.log_entry import EntryKind
@@ -227,7 +226,7 @@ def test_given_a_transfer_scored_behind_the_start_when_its_entity_is_evaluated_t
     story.deliver("ach.outgoing_transfer.initiated", an_ach_transfer(id=TRANSFER, entity_id="enti_1"))
     apply_step(story, a_step(stored_as(TRANSFER, 60), started_offset=story.entries[-1].offset))
     (actor,) = [each for each in story.program.actors if not each.is_account]
-    evaluate = ActorRange(actors=(0, len(story.program.actors)), strongest=(Strongest(TRANSFER, 10, 0, 0),))
+    evaluate = ActorRange(actors=(0, len(story.program.actors)), transfers=(TRANSFER,))
     earlier = story.entries[-1].offset - 1
 
     apply_step(story, BackfillStep(progress=a_step(started_offset=earlier).progress, evaluate=evaluate))
@@ -260,7 +259,7 @@ def test_given_a_step_prepared_behind_the_owners_word_when_it_is_applied_then_no
     apply_step(story, a_step(stored_as(TRANSFER, 60), started_offset=story.entries[-1].offset))
     story.deliver("account.frozen", an_account(owners=["enti_1"]))
     (owner,) = [each for each in story.program.actors if not each.is_account]
-    prepared = ActorRange(actors=(0, len(story.program.actors)), strongest=(Strongest(TRANSFER, 60, 20, 0),))
+    prepared = ActorRange(actors=(0, len(story.program.actors)), transfers=(TRANSFER,))
 
     for _ in range(2):
         progress = a_step(started_offset=story.entries[-1].offset).progress
