@@ -10,8 +10,6 @@ from msgspec.structs import force_setattr
 
 from clearhold.api.http.fields import (
     LIST_LIMIT,
-    MOMENT,
-    RULE_OF_PATTERN,
     BankId,
     BankKeyText,
     BankSecretText,
@@ -23,9 +21,8 @@ from clearhold.api.http.fields import (
     PersonName,
     Slug,
 )
-from clearhold.api.http.meant import country_failures
+from clearhold.api.http.meant import country_failures, moment_failures
 from clearhold.api.http.validation import Failure
-from clearhold.api.lists.lists import instant_in
 from clearhold.features.core.countries import read_countries
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
@@ -211,9 +208,7 @@ class NewSecret(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def expiry_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    expires_at = plain.get("expiresAt")
-    if isinstance(expires_at, str) and instant_in(expires_at) is None:
-        yield Failure("expiresAt", RULE_OF_PATTERN[MOMENT])
+    yield from moment_failures("expiresAt", plain.get("expiresAt"))
 
 
 def to_operator_token(token: PersonToken) -> OperatorToken:

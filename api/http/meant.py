@@ -1,4 +1,4 @@
-"""Countries and numbers in requests, read as the events of the bank are: by the readers of ``features/core``.
+"""Countries, numbers and instants in requests, read as the events of the bank are: by the readers of ``features/core``.
 
 ``read_as_meant`` is for the ``__post_init__`` of a Struct. A value that cannot be read stays, and the rule refuses it.
 """
@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.api.http.fields import ACCOUNT, COUNTRY, ROUTING, RULE_OF_PATTERN
+from clearhold.api.http.fields import ACCOUNT, COUNTRY, MOMENT, ROUTING, RULE_OF_PATTERN
 from clearhold.api.http.validation import Failure
 from clearhold.features.core.accounts import last_four, routing_number
 from clearhold.features.core.countries import country_of
 from clearhold.features.core.errors import FieldCode
+from clearhold.features.core.instants import parse_instant
 
 Reader = Callable[[str], str | None]
 OF_COUNTERPARTY: Final[Mapping[str, Reader]] = {
@@ -28,6 +29,12 @@ def read_as_meant(request: msgspec.Struct, readers: Mapping[str, Reader]) -> Non
         sent = getattr(request, name)
         if isinstance(sent, str):
             msgspec.structs.force_setattr(request, name, reader(sent) or sent)
+
+
+def moment_failures(path: str, sent: object) -> Iterable[Failure]:
+    """Fails for an instant that does not exist, such as a 31st of February."""
+    if isinstance(sent, str) and parse_instant(sent) is None:
+        yield Failure(path, RULE_OF_PATTERN[MOMENT])
 
 
 def country_failures(path: str, sent: object) -> Iterable[Failure]:

@@ -10,8 +10,8 @@ from litestar import Response
 
 from clearhold.api.http.conditional import PRIVATE, published
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.fields import MOMENT, RULE_OF_PATTERN
 from clearhold.api.http.gate import query_pairs
+from clearhold.api.http.meant import moment_failures
 from clearhold.api.http.operation import JSON
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.arrays import ArrayPart
@@ -29,15 +29,9 @@ Shown = TypeVar("Shown", bound=msgspec.Struct)
 
 
 def moments_exist(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """``from`` and ``to`` are existing instants, in this order."""
+    """``from`` and ``to`` are existing instants, in this order: the other gives an examiner an empty record."""
     for name in _BOUNDS:
-        if isinstance(plain.get(name), str) and _instant_of(plain, name) is None:
-            yield Failure(name, RULE_OF_PATTERN[MOMENT])
-    yield from _bounds_in_order(plain)
-
-
-def _bounds_in_order(plain: Mapping[str, Any]) -> Iterable[Failure]:
-    """In the wrong order, they would give an empty list, or an empty record for an examiner."""
+        yield from moment_failures(name, plain.get(name))
     start, end = (_instant_of(plain, name) for name in _BOUNDS)
     if start is not None and end is not None and start >= end:
         yield Failure("from", FROM_BEFORE_TO, FieldCode.CONFLICTING)
@@ -49,7 +43,7 @@ def _instant_of(plain: Mapping[str, Any], name: str) -> int | None:
 
 
 def instant_in(text: str | None) -> int | None:
-    return None if text is None else parse_instant(text.upper())
+    return None if text is None else parse_instant(text)
 
 
 def days_between(from_: str | None, to: str | None) -> tuple[int | None, int | None]:

@@ -7,8 +7,6 @@ from uuid import UUID
 import msgspec
 
 from clearhold.api.http.fields import (
-    MOMENT,
-    RULE_OF_PATTERN,
     AccountLast4,
     BankId,
     CentsText,
@@ -21,11 +19,10 @@ from clearhold.api.http.fields import (
     Slug,
     Text,
 )
-from clearhold.api.http.meant import OF_COUNTERPARTY, counterparty_failures, read_as_meant
+from clearhold.api.http.meant import OF_COUNTERPARTY, counterparty_failures, moment_failures, read_as_meant
 from clearhold.api.http.validation import Failure
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.core.words import about
@@ -161,9 +158,7 @@ def preflight_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
 def transfer_rules(plain: Mapping[str, Any]) -> Iterable[Failure]:
     """The rules for the transfer."""
     transfer = _object_at(plain, "transfer")
-    moment = transfer.get("effectiveOn")
-    if isinstance(moment, str) and parse_instant(moment) is None:
-        yield Failure("transfer.effectiveOn", RULE_OF_PATTERN[MOMENT])
+    yield from moment_failures("transfer.effectiveOn", transfer.get("effectiveOn"))
     yield from counterparty_failures("transfer.counterparty", _object_at(transfer, "counterparty"))
 
 
