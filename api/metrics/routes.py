@@ -77,7 +77,7 @@ _READ: Final = _operation(
 _HISTORY: Final = _operation(
     id="listMetricsHistory",
     summary="The metrics at the end of each day, newest first. "
-    "Each covers the 30 UTC days up to its `to`. from and to are midnights in UTC and narrow the days that ended.",
+    "Each covers the 30 UTC days up to its `to`. from and to bound the days that ended.",
     answers={200: MetricsPage},
     refusals=(ErrorCode.CURSOR_INVALID, ErrorCode.PROGRAM_NOT_FOUND),
     query=RequestSchema(MetricsHistoryQuery, rules=moments_exist),

@@ -60,6 +60,8 @@ _ISSUE: Final = Operation(
         ErrorCode.AGENT_NOT_FOUND,
         ErrorCode.ACTOR_UNSCORED,
         ErrorCode.ISSUER_UNKNOWN,
+        ErrorCode.UNAVAILABLE,
+        ErrorCode.STARTING,
     ),
     body=RequestSchema(NewProof),
     example=NEW_PROOF,

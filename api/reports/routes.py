@@ -34,7 +34,7 @@ _operation: Final = partial(Operation, tag="reports", access=Access.BEARER, scop
 _HTML: Final = "text/html"
 _HTML_MEDIA: Final = f"{_HTML}; charset=utf-8"
 _PERIOD: Final = (
-    "from and to are midnights in UTC, at most 366 days apart; left out, they are the last 30 days including today."
+    "from and to bound whole days in UTC, at most 366; left out, they are the last 30 days including today."
 )
 
 _ACTOR: Final = _operation(
@@ -49,6 +49,8 @@ _ACTOR: Final = _operation(
         ErrorCode.PROGRAM_NOT_FOUND,
         ErrorCode.ENTITY_NOT_FOUND,
         ErrorCode.COUNTERPARTY_NOT_FOUND,
+        ErrorCode.UNAVAILABLE,
+        ErrorCode.STARTING,
     ),
     answer_example=ACTOR_REPORT,
     query=RequestSchema(ActorQuery, rules=moments_exist),

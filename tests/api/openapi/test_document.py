@@ -103,6 +103,15 @@ def test_given_every_route_when_compared_then_all_but_the_administration_are_des
     assert described == registered
 
 
+def test_given_a_score_of_now_when_described_then_its_state_may_have_no_owner_yet() -> None:
+    described = {operation["operationId"]: operation["responses"] for _, _, operation in operations()}
+
+    for operation_id in ("listAgents", "getAgent", "getActorReport", "issueProof"):
+        words = described[operation_id]["503"]["description"]
+        assert "`unavailable`" in words, operation_id
+        assert "`starting`" in words, operation_id
+
+
 def test_given_an_operation_when_described_then_its_refusals_are_the_envelope() -> None:
     for _, method, operation in operations():
         statuses = set(operation["responses"])
