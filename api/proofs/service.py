@@ -14,7 +14,7 @@ from clearhold.api.proofs.actors import ActorScore, ScoredActors
 from clearhold.api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
 from clearhold.api.proofs.token import checked_token, signed_token
 from clearhold.features.core.errors import ConflictError, ErrorCode
-from clearhold.features.core.ids import SCORE_IDS
+from clearhold.features.core.ids import derived_id
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
@@ -92,5 +92,5 @@ def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: 
         reasons=tuple(reason.id for reason in score.reasons),
         iat=issued_at,
         exp=issued_at + LIFETIME_S,
-        jti=SCORE_IDS.id_of(f"{program_id}/{score.version}/{subject}/{at}"),
+        jti=derived_id("proof", program_id, score.version, subject, str(at)),
     )
