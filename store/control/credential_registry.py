@@ -125,17 +125,17 @@ class CredentialRegistry:
                 return None
             target = self._tenancy.ingest_targets.find(program.id)
             assert target is not None, "every program has a target"
-            minted = None if secret is not None else new_token(INGEST_SECRET_PREFIX)
+            newest = secret or new_token(INGEST_SECRET_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
             entry = SecretEntry(
                 program_id=program.id,
-                sealed_ingest_secret=self._box.seal(secret or minted or ""),
+                sealed_ingest_secret=self._box.seal(newest),
                 sealed_replaced=self._box.seal(target.secrets[0].value),
                 others_until=until,
                 effect_id=effect_id,
             )
             await self._registry.write(program.tenant_id, ControlKind.INGEST_SECRET, entry)
-            return minted
+            return newest if secret is None else None
 
     async def create_key(
         self,

@@ -15,8 +15,6 @@ from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
-"""Statuses in which an alert waits for a decision; its clock runs."""
-
 BY_WEIGHT: Final = Timeline("alerts", AlertRow, rank="queue_rank")
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _OVERDUE: Final = f"""
