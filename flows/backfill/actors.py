@@ -56,14 +56,14 @@ class ActorBackfill:
         if first < at.actors:
             upto = min(first + STEP_SUBJECTS, at.actors)
             ids = (await self._owner.query(self._steps.program_id, ActorIds(first, upto))).value
-            found = await self._workers.run(transfers.of_actors, ids)
-            evaluate = ActorRange(actors=(first, upto), transfers=found)
+            named = await self._workers.run(transfers.of_actors, ids)
+            evaluate = ActorRange(actors=(first, upto), transfers=named)
         else:
             upto = min(first + STEP_SUBJECTS, at.total)
             indices = (first - at.actors, upto - at.actors)
             ids = (await self._owner.query(self._steps.program_id, CounterpartyIds(*indices))).value
-            found = await self._workers.run(transfers.of_counterparties, ids)
-            evaluate = ActorRange(counterparties=indices, transfers=found)
+            named = await self._workers.run(transfers.of_counterparties, ids)
+            evaluate = ActorRange(counterparties=indices, transfers=named)
         await self._steps.add(evaluate=evaluate, done=upto, position=upto)
         self._counts.actors += upto - first
 

@@ -71,7 +71,7 @@ class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
 class ActorRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Actors and counterparties to evaluate, from one index up to another.
 
-    ``transfers`` are those of them that the detectors examine again, in this order.
+    ``transfers`` are their transfers that the detectors examine again, in this order.
     """
 
     actors: tuple[int, int] = (0, 0)
