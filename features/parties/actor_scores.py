@@ -102,14 +102,14 @@ def add_transfer_score(
     transfers, (row, at) = program.scores.transfers, transfer
     if again:
         transfers.drop(actor.index, row)
-    shares = packed_shares(*shares_of(score.reasons)) if score.value else 0
+    shares = packed_shares(*_shares_of(score.reasons)) if score.value else 0
     if again and program.clearings.is_cleared(row):
         program.clearings.clear(row, shares)
         return False
     return transfers.add(actor.index, row, at, score.value or 0, shares=shares)
 
 
-def shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
+def _shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
     """The points of a transfer's score from its entity's identity, and from returns."""
     identity = returns = 0
     for reason in reasons:

@@ -42,6 +42,7 @@ _FROZEN: Final = "frozen"
 _OVERDRAFTED: Final = "overdrafted"
 _DECISIONS: Final = frozenset({VerificationStatus.VERIFIED.value, VerificationStatus.DENIED.value})
 _ENCODE: Final = msgspec.json.Encoder().encode
+_ENCODE_OBJECT: Final = msgspec.json.Encoder(decimal_format="number").encode  # as the bank wrote its numbers
 
 
 def apply_entity_event(
@@ -96,8 +97,8 @@ def apply_counterparty_event(
     if order.is_before(party.order):
         return EventOutcome(EventResult.STALE, subject)
     party.order = max(order, party.order)
-    if party.first_seen_at is None and party.told_at is None:
-        party.told_at = position.event_at
+    if party.first_seen_at is None and party.stated_at is None:
+        party.stated_at = position.event_at
     program.counterparties.merge(
         party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
     )
@@ -107,19 +108,23 @@ def apply_counterparty_event(
 
 
 def newest_embedded(snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition) -> str | None:
-    """The bank's object of the counterparty that an applied transfer embeds, masked, unless as new a one is known.
+    """The bank's object of the counterparty that an applied transfer embeds, masked, unless one as new is known.
 
     An object without a time is older than one with a time; of two without, the newer event's object wins.
     """
     embedded, party = snapshot.embedded, landed.parties[1]
     if embedded is None or party is None or party.id != snapshot.counterparty_id:
         return None
-    stated, encoded = embedded.updated_at, _ENCODE(embedded.data)
+    stated = embedded.updated_at
     order = SnapshotOrder(ALWAYS if stated is None else stated, position.event_at, 0)
     is_older = order.is_before(party.order) if stated is None else stated <= party.order.updated_at
-    if landed.result is not EventResult.APPLIED or is_older or crc32(encoded) == party.embedded:
+    if landed.result is not EventResult.APPLIED or is_older:
         return None
-    party.order, party.embedded = order, crc32(encoded)
+    encoded = _ENCODE_OBJECT(embedded.data)
+    checksum = crc32(encoded)
+    if checksum == party.embedded:
+        return None
+    party.order, party.embedded = order, checksum
     return masked_text(encoded)
 
 
@@ -246,7 +251,7 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPos
 def counterparty_row(
     program: ProgramState, party: KnownCounterparty, raw: str | None, position: EntryPosition
 ) -> CounterpartyRow:
-    first_seen_at = party.told_at if party.first_seen_at is None else party.first_seen_at
+    first_seen_at = party.stated_at if party.first_seen_at is None else party.first_seen_at
     assert first_seen_at is not None, "a transfer or an event on it named the counterparty"
     return CounterpartyRow(
         tenant_id=program.tenant_id,

@@ -118,7 +118,7 @@ class KnownCounterparty(InMemory):
     accounts: KnownAccounts = ()
     has_new_account: bool = False  # its account details changed since its score was last evaluated
     first_seen_at: int | None = None  # the time of the first transfer with it
-    told_at: int | None = None  # of the first event on it, when no transfer with it came before
+    stated_at: int | None = None  # of the first event on it, when no transfer with it came before
     order: SnapshotOrder = NEVER_STATED  # of the newest object that the bank sent of it
     embedded: int = 0  # a checksum of the newest object that a transfer embedded
     node: int = NOBODY  # in the graph, from the first transfer on
@@ -133,7 +133,7 @@ class KnownCounterparty(InMemory):
         return self.id.startswith(UNLISTED)
 
     def differs(self, routing: str | None, last4: str | None) -> bool:
-        """Whether these details are of none of its accounts."""
+        """Whether these details differ from each of its accounts."""
         if not self.accounts:
             return accounts_differ(self.routing, self.last4, routing, last4)
         return place_of(self.accounts, routing, last4) is None
@@ -170,7 +170,7 @@ class KnownCounterparty(InMemory):
     def dump(self) -> tuple[Any, ...]:
         details = (self.id, self.name, self.routing, self.last4, self.country, self.accounts)
         order = None if self.order is NEVER_STATED else tuple(self.order)
-        seen = (self.first_seen_at, self.told_at)
+        seen = (self.first_seen_at, self.stated_at)
         facts = (*details, *seen, order, self.embedded, self.node, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
 
@@ -181,7 +181,7 @@ class KnownCounterparty(InMemory):
         party.name = facts[1]
         party.routing, party.last4, party.country = map(shared, facts[2:5])
         party.accounts = tuple(KnownAccount(*each) for each in facts[5])
-        party.first_seen_at, party.told_at, order, party.embedded, party.node, party.has_new_account = facts[6:]
+        party.first_seen_at, party.stated_at, order, party.embedded, party.node, party.has_new_account = facts[6:]
         party.order = NEVER_STATED if order is None else SnapshotOrder(*order)
         party.times.load(dumped[1])
         load_times(party, dumped[2])

@@ -50,6 +50,15 @@ def test_given_a_transfer_that_embeds_the_object_then_the_counterparty_has_it_ma
     assert raw(story) == an_object(account_number="3000")
 
 
+def test_given_an_event_with_an_odd_field_then_numbers_of_the_object_stay_numbers() -> None:
+    story, embedded = ShardStory(), an_object(limit=1.5, share=0.25, most=12)
+    data = bank.a_wire(counterparty_id="cpty_1", amount=985_000.0)
+
+    story.deliver("wire.outgoing_transfer.initiated", data | {"counterparty": embedded})
+
+    assert raw(story) == embedded | {"account_number": "3000"}
+
+
 @pytest.mark.parametrize("embedded", [None, {}, "cpty_1", []])
 def test_given_no_object_then_there_is_none(embedded: object) -> None:
     story = ShardStory()
