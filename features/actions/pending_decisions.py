@@ -1,11 +1,11 @@
-"""Decisions that let a hard alert go, where the policy asks for a second person: signed with the approval."""
+"""Decisions that close a hard alert, where the policy asks for a second person: signed with the approval."""
 
 from typing import Final
 
 import msgspec
 
 from clearhold.features.alerts.decisions import result_of
-from clearhold.features.alerts.signing import sign
+from clearhold.features.alerts.signing import CLOSING, sign
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, DecisionChange
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind
 from clearhold.features.core.ids import derived_id
@@ -17,7 +17,6 @@ from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.alert_state import AlertState
 from clearhold.features.state.program import ProgramState
 
-LETS_GO: Final = frozenset({AlertDecision.CLOSE, AlertDecision.NO_ACTION, AlertDecision.RELEASE})
 _NOT_ALLOWED: Final = "The alert was decided since the request, and its status does not allow this decision any more."
 
 
@@ -25,7 +24,7 @@ def needs_second_person(
     program: ProgramState, alert: AlertState, decision: AlertDecision, position: EntryPosition
 ) -> bool:
     policy = policy_in_force(program, position.appended_at).policy
-    return alert.hard and decision in LETS_GO and policy.hard_needs_second_person is True
+    return alert.hard and decision in CLOSING and policy.hard_needs_second_person is True
 
 
 def objection(program: ProgramState, entry: ActionEntry, _position: EntryPosition) -> EntryResult | None:

@@ -119,7 +119,7 @@ class AlertOpener:
 
     def _may_join(self, alert: AlertState, finding: Finding, routing: Routing) -> bool:
         if finding.rule is not None:
-            return True  # a rule opens one alert on a transfer, whatever a person decided on it
+            return True  # a rule opens one alert on a transfer, also after a person decided on it
         if alert.status is AlertStatus.AUTO_CLOSED:
             return routing.route is Route.AUTOMATED
         return alert.waits or not self._is_worse(alert, finding)

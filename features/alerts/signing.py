@@ -35,7 +35,7 @@ _RECOMMENDATION_OF: Final = {
     AlertDecision.HOLD: "hold",
     AlertDecision.ESCALATE: "escalate",
 }
-_OVERTURNING: Final = frozenset({AlertDecision.HOLD, AlertDecision.ESCALATE})
+CLOSING: Final = frozenset(decision for decision, status in BECOMES.items() if status is AlertStatus.CLOSED)
 
 
 def sign(
@@ -69,7 +69,7 @@ def sign(
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
     if entry.operator_kind is OperatorKind.PERSON:
         program.clearings.decide(alert.id, waits=alert.waits)
-        program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision in _OVERTURNING)
+        program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision not in CLOSING)
     program.alerts.put(alert)
     if alert.detector == STRUCTURING:
         program.alerts.mark_decided(alert.detector, alert.subject_type, alert.subject_id)

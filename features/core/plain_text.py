@@ -1,4 +1,4 @@
-"""Texts as they are meant, whatever characters they were written with: one reader of names and of numbers.
+"""Texts as they are meant, in any spelling of their characters: one reader of names and of numbers.
 
 Names are compared by ``name_key``, and by ``look_key`` where a disguise must be seen; the name itself is stored and
 shown as delivered. Numbers of accounts and banks are their letters and digits.

@@ -49,7 +49,7 @@ def merged_return(
     same = code == stored.code and undone == stored.undone
     return ReturnState(
         code=code,
-        # A dishonour or a contest is a step about the same return, whatever time the object has then.
+        # A dishonour or a contest is a step of the same return; the object may have a later time then.
         returned_at=(stored.returned_at if is_later_step else None) or snapshot.returned_at or stored.returned_at,
         at=stored.at if same else max(own_at, event_at),
         undone=undone,

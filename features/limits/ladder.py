@@ -14,7 +14,7 @@ from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitH
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.core.words import about
-from clearhold.features.measurement.actor_evaluation import band_of_actor, band_of_counterparty
+from clearhold.features.measurement.actor_evaluation import band_of_actor, band_of_counterparty, cadence_of
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
@@ -77,10 +77,10 @@ def bands_of(program: ProgramState, parties: LadderParties, *, at: int) -> Ladde
 
 
 def ladder_hits(
-    program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, cents: int, at: int
+    ladder: LimitLadder, parties: LadderParties, bands: LadderBands, *, cents: int, at: int
 ) -> tuple[LimitHit, ...]:
     """The caps that an outgoing transfer of ``cents`` would cross, of the counterparty and then of the entity."""
-    bands, hits = bands_of(program, parties, at=at), list[LimitHit]()
+    hits = list[LimitHit]()
     if bands.counterparty is not None and parties.counterparty_id is not None:
         day, month = _sent_to(parties.counterparty, at)
         who = (COUNTERPARTY, parties.counterparty_id, bands.counterparty)
@@ -91,21 +91,14 @@ def ladder_hits(
     return tuple(hits)
 
 
-def rescreen_of(program: ProgramState, ladder: LimitLadder, parties: LadderParties, *, at: int) -> RescreenOfBoth:
+def rescreen_of(ladder: LimitLadder, parties: LadderParties, bands: LadderBands, *, at: int) -> RescreenOfBoth:
     """When both sides are to be screened again."""
-    bands = bands_of(program, parties, at=at)
     return RescreenOfBoth(
         entity=None if bands.entity is None else _rescreen(parties.entity, cadence_of(ladder, bands.entity), at),
         counterparty=None
         if bands.counterparty is None
         else _rescreen(None, cadence_of(ladder, bands.counterparty), at),
     )
-
-
-def cadence_of(ladder: LimitLadder, band: Band) -> int:
-    """After how many days the ladder has an actor of that band screened again."""
-    days: int = getattr(ladder.rescreen_days, band.value)
-    return days
 
 
 def caps_of(ladder: Ladder, band: Band) -> BandCaps:

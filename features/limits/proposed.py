@@ -94,7 +94,7 @@ def assess_proposed(
     )
     is_known = actor is not None and actor.index < len(program.actors)
     thin = thin_in_question(subject, assessment.vector, is_known=is_known)
-    parties = _parties(transfer, actor, counterparty)
+    parties, whole = _parties(transfer, actor, counterparty), _whole(transfer, cents)
     return PreflightAssessment(
         assessment=assessment,
         resolved=Resolved(
@@ -105,8 +105,8 @@ def assess_proposed(
             counterparty_country=country,
         ),
         degraded_reasons=(*assessment.degraded_reasons, *thin),
-        crossed=_crossed(program, transfer, actor, at) if program.caps else (),
-        limits_hit=_limits_hit(program, transfer, parties, at),
+        crossed=_crossed(program, transfer, actor, whole, at) if program.caps else (),
+        limits_hit=_limits_hit(program, parties, whole, at) if _is_sent(transfer) else (),
         usd_rate=usd_rate,
     )
 
@@ -129,33 +129,38 @@ class LimitEvaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: int) -> LimitEvaluation:
     """The caps of the ladder that a proposed transfer would cross, as its pre-flight would say."""
     parties = _parties(transfer, _actor_of(program, transfer.entity_id), _counterparty_of(program, transfer))
-    ladder, hits = ladder_in_force(program, at), _limits_hit(program, transfer, parties, at)
+    ladder, bands = ladder_in_force(program, at), bands_of(program, parties, at=at)
+    cents = _whole(transfer, _priced(program, transfer, at)[0])
+    hits = ladder_hits(ladder, parties, bands, cents=cents, at=at) if _is_sent(transfer) else ()
     return LimitEvaluation(
         hits=hits,
         hard=any(hit.severity == HARD_HIT for hit in hits),
-        bands=bands_of(program, parties, at=at),
-        rescreen=rescreen_of(program, ladder, parties, at=at),
+        bands=bands,
+        rescreen=rescreen_of(ladder, parties, bands, at=at),
         ladder=ladder,
     )
 
 
-def _crossed(program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, at: int) -> tuple[Reason, ...]:
-    ach_type = None if transfer.type is None else transfer.type.value
-    cents, is_least = _cents_of(program, transfer, at), transfer.currency != USD
+def _crossed(
+    program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, cents: int, at: int
+) -> tuple[Reason, ...]:
+    ach_type, is_least = None if transfer.type is None else transfer.type.value, transfer.currency != USD
     capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, cents, is_least, actor)
     return tuple(map(reason_of, crossed_by_proposed(program, capped, at)))
 
 
-def _limits_hit(
-    program: ProgramState, transfer: ProposedTransfer, parties: LadderParties, at: int
-) -> tuple[LimitHit, ...]:
-    if transfer.direction is not Direction.OUTGOING:
-        return ()
-    return ladder_hits(program, ladder_in_force(program, at), parties, cents=_cents_of(program, transfer, at), at=at)
+def _limits_hit(program: ProgramState, parties: LadderParties, cents: int, at: int) -> tuple[LimitHit, ...]:
+    bands = bands_of(program, parties, at=at)
+    return ladder_hits(ladder_in_force(program, at), parties, bands, cents=cents, at=at)
 
 
-def _cents_of(program: ProgramState, transfer: ProposedTransfer, at: int) -> int:
-    return whole_cents(int(transfer.amount_cents), transfer.currency, _priced(program, transfer, at)[0])
+def _is_sent(transfer: ProposedTransfer) -> bool:
+    """Whether the ladder has caps for it."""
+    return transfer.direction is Direction.OUTGOING
+
+
+def _whole(transfer: ProposedTransfer, counted_cents: int | None) -> int:
+    return whole_cents(int(transfer.amount_cents), transfer.currency, counted_cents)
 
 
 def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: KnownCounterparty | None) -> LadderParties:

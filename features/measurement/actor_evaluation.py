@@ -23,6 +23,7 @@ from clearhold.features.core.vocabulary import ActorType, Band
 from clearhold.features.measurement.agent_inputs import agent_inputs
 from clearhold.features.measurement.flow import dealing_with
 from clearhold.features.measurement.identity import has_fraud_risk, identity_at
+from clearhold.features.policy.bodies import LimitLadder
 from clearhold.features.policy.in_force import ladder_in_force, thresholds_of
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
 from clearhold.features.scorers.crs_v1 import CounterpartyInputs
@@ -100,7 +101,7 @@ def rescreen_days(program: ProgramState, actor: Actor | None, at: int) -> int | 
     """How often the policy has the actor's band screened; None when no duty to screen it was stated."""
     if actor is None or actor.profile_at(at).words.requires_screening is None:
         return None
-    return _cadence(program, band_of_actor(program, actor, at), at)
+    return cadence_of(ladder_in_force(program, at), band_of_actor(program, actor, at))
 
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
@@ -131,7 +132,7 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
     if known.entity_requires_screening is None:
         return inputs
     band = band_of(ers_v1.DEFAULT.weigh(inputs)[0])
-    return msgspec.structs.replace(inputs, rescreen_days=_cadence(program, band, at))
+    return msgspec.structs.replace(inputs, rescreen_days=cadence_of(ladder_in_force(program, at), band))
 
 
 def _without_cleared(
@@ -190,8 +191,9 @@ def shared_entities(program: ProgramState, party: KnownCounterparty, at: int) ->
     return len(dealing_with(program.series, (party.routing, party.last4), at, but=NOBODY))
 
 
-def _cadence(program: ProgramState, band: Band, at: int) -> int:
-    days: int = getattr(ladder_in_force(program, at).rescreen_days, band.value)
+def cadence_of(ladder: LimitLadder, band: Band) -> int:
+    """After how many days the ladder has an actor of that band screened again."""
+    days: int = getattr(ladder.rescreen_days, band.value)
     return days
 
 

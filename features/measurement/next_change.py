@@ -2,7 +2,7 @@
 
 Between two entries an evaluation changes in three ways: points of a transfer fade at a UTC midnight, a fact leaves a
 window, and an age reaches a limit. The earliest of them that can matter to the band is the answer. It may be too early,
-as when several signals would have to end together: the actor is then evaluated for nothing, and asked again.
+as when several signals would have to end together: the actor is then evaluated without a change of its band.
 
 Unit    instants in microseconds; ``FOREVER`` where time changes nothing
 Cost    a few searches in the actor's series, however long its history

@@ -1,6 +1,6 @@
 """A tick: the passing of one minute, applied to every program of the shard (ruling 3).
 
-An alert past its due time is escalated once, and an alert whose window is over rests.
+An alert past its due time is escalated once. A decided alert whose window is over is packed.
 """
 
 from collections.abc import Callable

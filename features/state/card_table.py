@@ -42,20 +42,27 @@ class CardTable:
     True
     """
 
-    __slots__ = ("_joined", "_numbers", "_seen")
+    __slots__ = ("_ids", "_joined", "_numbers", "_seen")
 
     def __init__(self) -> None:
+        self._ids: list[str] = []
         self._numbers: dict[str, int] = {}
         self._joined: dict[int, int] = {}
         self._seen: tuple[dict[int, Counts], dict[int, Counts]] = ({}, {})  # by actor: attempts by card; by account
 
     def number(self, card_id: str | None) -> int:
         """The card's number, -1 for none."""
-        return -1 if card_id is None else self._numbers.setdefault(card_id, len(self._numbers))
+        if card_id is None:
+            return -1
+        number = self._numbers.get(card_id)
+        if number is None:
+            number = self._numbers[card_id] = len(self._ids)
+            self._ids.append(card_id)
+        return number
 
     def id_of(self, number: int) -> str | None:
         """The id of a card by its number; None for -1."""
-        return next((card_id for card_id, each in self._numbers.items() if each == number), None)
+        return self._ids[number] if number >= 0 else None
 
     def enter(self, actor: int, key: int) -> None:
         """Count an attempt under the key as one of the actor's."""
@@ -104,9 +111,9 @@ class CardTable:
                 own[key] = own.get(key, 0) + count
 
     def dump(self) -> tuple[Any, ...]:
-        return (list(self._numbers), self._joined, [list(seen.items()) for seen in self._seen])
+        return (self._ids, self._joined, [list(seen.items()) for seen in self._seen])
 
     def load(self, dumped: Any) -> None:
-        card_ids, self._joined, seen = dumped
-        self._numbers = {card_id: number for number, card_id in enumerate(card_ids)}
+        self._ids, self._joined, seen = dumped
+        self._numbers = {card_id: number for number, card_id in enumerate(self._ids)}
         self._seen = (dict(seen[_CARD]), dict(seen[_ACCOUNT]))

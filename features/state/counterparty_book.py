@@ -74,7 +74,7 @@ class CounterpartyBook:
     def sharing(
         self, routing: str | None, last4: str | None, also: KnownCounterparty | None = None
     ) -> list[KnownCounterparty]:
-        """The counterparties that carry this account now, and the one about to."""
+        """The counterparties with this account now, and ``also``, which is about to get it."""
         if not routing or not last4:
             return []
         parties = self._of_account(routing, last4)
@@ -93,7 +93,7 @@ class CounterpartyBook:
         at: int,
         counted: KnownCounterparty | None = None,
     ) -> bool:
-        """True when a counterparty of a name that looks so has transfers until ``at`` under other account details."""
+        """True when a counterparty whose name looks the same had transfers until ``at`` under other account details."""
         if name is None:
             return False
         return any(
@@ -108,7 +108,7 @@ class CounterpartyBook:
         return [self.all[index] for index in self._by_name.get(name_key(name))]
 
     def _looking_like(self, name: str) -> list[KnownCounterparty]:
-        """Those of that name, and those whose name differs from it by letters that look alike."""
+        """The counterparties of that name, and those with a name that differs only by letters that look alike."""
         look = look_key(name)
         keys = dict.fromkeys((name_key(name), look, _LOOKS_LIKE + look))
         return [self.all[index] for key in keys for index in self._by_name.get(key)]

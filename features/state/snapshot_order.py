@@ -1,4 +1,4 @@
-"""The order of the snapshots of one entity, counterparty or account: the newest one wins, whatever came first.
+"""The order of the snapshots of one entity, counterparty or account: the newest one wins in any order of arrival.
 
 Unit    instants in microseconds; a rank of ``features/bank/status_order.py``, 0 for a snapshot that states no status
 """

@@ -12,7 +12,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.policies import PolicyRow
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 from clearhold.features.limits.cap_usage import cap_usage
-from clearhold.features.limits.ladder import LadderParties, ladder_hits
+from clearhold.features.limits.ladder import LadderParties, bands_of, ladder_hits
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.policy.seeds import LADDER_V1
@@ -86,7 +86,8 @@ def test_given_a_day_or_month_that_is_full_when_it_ends_then_the_next_microsecon
     story.ach("enti_2", 100_00, first)
     assert not breaches(story)
     sent = LadderParties("enti_2", story.program.entity("enti_2"), None, None)
-    hits = ladder_hits(story.program, NOTHING_MAY_MOVE, sent, cents=1, at=T0 + first)
+    bands = bands_of(story.program, sent, at=T0 + first)
+    hits = ladder_hits(NOTHING_MAY_MOVE, sent, bands, cents=1, at=T0 + first)
     assert [hit.observed for hit in hits] == ["0", "10000", "10000"]
     story.ach("enti_2", 1, first + 1)
     assert breaches(story) == [kind]

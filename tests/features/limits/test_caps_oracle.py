@@ -16,7 +16,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.cap_usage import cap_usage
 from clearhold.features.limits.caps import crossed_by_landed
-from clearhold.features.limits.ladder import LadderParties, ladder_hits
+from clearhold.features.limits.ladder import LadderParties, bands_of, ladder_hits
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
@@ -123,7 +123,7 @@ def assert_ladder_agrees(run: Run, at: int) -> None:
 
 
 def observed_by_ladder(program: ProgramState, parties: LadderParties, at: int) -> dict[str, int]:
-    hits = ladder_hits(program, NOTHING_MAY_MOVE, parties, cents=1, at=at)
+    hits = ladder_hits(NOTHING_MAY_MOVE, parties, bands_of(program, parties, at=at), cents=1, at=at)
     return {hit.limit: int(hit.observed) for hit in hits}
 
 
