@@ -38,7 +38,7 @@ change_pending: Final = partial(
 )
 
 _CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
-"""An approval of an action that no longer waits is not a refusal: the action stays unchanged (ruling 27)."""
+"""An approval of an action that no longer waits is not a refusal: the action stays unchanged."""
 _UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
     ResultKind.DECISION: unknown_alert,
     ResultKind.APPEAL: unknown_alert,

@@ -215,7 +215,7 @@ class PreflightService:
 
 
 def replayed(earlier: PreflightRecord, transfer: ProposedTransfer) -> Preflight:
-    """The recorded answer; a key used for a different transfer is refused (ruling 12)."""
+    """The recorded answer; a key used for a different transfer is refused."""
     if earlier.transfer != transfer:
         raise ConflictError(OTHER_TRANSFER, ErrorCode.IDEMPOTENCY_MISMATCH)
     return msgspec.structs.replace(earlier.answer, idempotent=True, degraded_reasons=())

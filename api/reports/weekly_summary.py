@@ -1,5 +1,5 @@
 """The summary of a weekly report: plain sentences from a template, at least one for every part, with ids and numbers
-only (ruling 32). Unmeasured figures are named as such, never guessed.
+only. Unmeasured figures are named as such, never guessed.
 """
 
 from collections.abc import Iterator, Sequence

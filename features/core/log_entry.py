@@ -61,7 +61,7 @@ def position_of(entry: LogEntry) -> EntryPosition:
 
 
 def event_time(created_at: int, *, appended_at: int) -> int:
-    """The time that a bank event counts from: the bank's ``created_at``, at most the append time (ruling 1).
+    """The time that a bank event counts from: the bank's ``created_at``, at most the append time.
 
     A time in the future would expire windows too early, so an event is never later than its own log entry.
     """

@@ -29,7 +29,7 @@ def parse_cents(text: str) -> Cents | None:
 
 def usd_cents_of(amount_cents: int, currency: str | None, stated_usd_cents: int | None) -> int | None:
     """The US cents with which a transfer counts, at most ``MOST_COUNTED_CENTS``: its own amount where the currency is
-    USD or not stated, else as the bank states it (ruling 38).
+    USD or not stated, else as the bank states it.
 
     >>> usd_cents_of(950_000, None, None), usd_cents_of(950_000, "JPY", 6_500), usd_cents_of(950_000, "JPY", None)
     (950000, 6500, None)

@@ -120,7 +120,7 @@ def _value(kri: Kri, reading: Reading, line: KriLine, factor: float, least: int)
 
 
 def status_of(value: float | None, watch: float, breach: float, *, is_lower: bool) -> KriStatus:
-    """Watch from its line on (of 0: over it), breach over its line; where low is bad, under both (ruling 31)."""
+    """Watch from its line on (of 0: over it), breach over its line; where low is bad, under both."""
     if value is None:
         return KriStatus.UNMEASURED
     if is_lower:

@@ -1,7 +1,7 @@
 """A transfer event applied to its program: the newest snapshot wins, the windows change, and the transfer is scored.
 
 A transfer is scored when first seen, and again when an event changes its amount, counterparty, entity, country or
-return (ruling 6). Its own time is the one of its first event. A change counts for other transfers from the
+return. Its own time is the one of its first event. A change counts for other transfers from the
 event's time on.
 """
 
@@ -37,8 +37,8 @@ from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 
-# The fields that change a transfer's contribution to the windows; the fields that, beside its return, change its score
-# (ruling 6); and both.
+# The fields that change a transfer's contribution to the windows; the fields that, beside its return, change its
+# score; and both.
 _MOVED_AS: Final = attrgetter("moved", "cents", "actor", "counterparty", "ach_type")
 _SCORED_ON: Final = attrgetter("cents", "amount", "currency", "actor", "counterparty", "country")
 _COUNTED_ON: Final = attrgetter(

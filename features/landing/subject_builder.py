@@ -127,7 +127,7 @@ def _account_changed(
     own: OwnContribution,
 ) -> bool:
     """True for a first transfer to a name, or to an account of a counterparty, with earlier transfers under another
-    account (rulings 10 and 74).
+    account.
     """
     book = program.counterparties
     if counterparty is None:

@@ -1,7 +1,7 @@
 """Compares a transfer, proposed or landed, with the caps of its program.
 
-A cap is crossed when the limited sum, this transfer included, is strictly more (ruling 14). Only transfers that moved
-money count, with their US cents (rulings 38 and 41), and the caps are the ones in force at the log entry.
+A cap is crossed when the limited sum, this transfer included, is strictly more. Only transfers that moved
+money count, with their US cents, and the caps are the ones in force at the log entry.
 
 Window  day and month are of the calendar (UTC) up to the transfer's own time, as known then; ``entity_velocity_24h``
         looks at 24 hours. A transfer that arrives late, or with another amount, is also compared with its whole period

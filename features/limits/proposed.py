@@ -176,7 +176,7 @@ def _parties(transfer: ProposedTransfer, actor: Actor | None, counterparty: Know
 
 
 def counterparty_to_match(program: ProgramState, record: PreflightRecord) -> CounterpartyDetails:
-    """The counterparty that a landed transfer must have to match this pre-flight (ruling 13)."""
+    """The counterparty that a landed transfer must have to match this pre-flight."""
     resolved = record.resolved.counterparty_id
     proposed = record.transfer.counterparty
     if record.transfer.counterparty_id is not None or proposed is None:
@@ -191,7 +191,7 @@ def counterparty_to_match(program: ProgramState, record: PreflightRecord) -> Cou
 
 
 def _actor_of(program: ProgramState, named: str | None) -> Actor | None:
-    """An entity, or a known account's owner, else the account (ruling 37); an unknown one has no history."""
+    """An entity, or a known account's owner, else the account; an unknown one has no history."""
     if not named:
         return None
     return program.known_actor(named) or Actor.new(named, len(program.actors), is_account=program.is_account(named))

@@ -1,6 +1,6 @@
 """A transfer measured and scored, with the facts as of its time.
 
-``degradedReasons`` are the facts that an answer needs and lacks (ruling 52). ``missing_at_landing`` halves the
+``degradedReasons`` are the facts that an answer needs and lacks. ``missing_at_landing`` halves the
 confidence, is stored with the score, and keeps a policy from closing an alert alone. A question also names facts that
 leave its answer thin without being missing: unknown parties, nothing reported of them, no baseline. There ``n`` and the
 confidence are low already, so these words halve nothing.
@@ -36,7 +36,7 @@ _INTL_WIRE: Final = Rail.INTL_WIRE.value
 def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ...]:
     """The facts that the answer to a transfer, landed or proposed, needs and lacks.
 
-    A missing country matters only where money crosses borders: international wires and IAT entries (ruling 29).
+    A missing country matters only where money crosses borders: international wires and IAT entries.
     """
     missing: list[str] = []
     if vector.amount_cents is None:

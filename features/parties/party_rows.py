@@ -214,7 +214,7 @@ def emit_owner_learnt(program: ProgramState, learnt: OwnerLearnt, position: Entr
 
 
 def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
-    """Rows of entities and accounts that were named before the bank sent an event on them (ruling 8)."""
+    """Rows of entities and accounts that were named before the bank sent an event on them."""
     for actor in program.introduced:
         emit(entity_row(program, actor, "{}", position))
     program.introduced.clear()
@@ -231,7 +231,7 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPos
         id=actor.id,
         shard=position.shard,
         offset=position.offset,
-        type=words.type or EntityType.PERSON.value,  # ruling 8: stored without a statement of the bank
+        type=words.type or EntityType.PERSON.value,  # stored without a statement of the bank
         name=profile.name or "",
         verification_status=words.verification_status or VerificationStatus.UNVERIFIED.value,
         is_high_risk=words.is_high_risk or False,

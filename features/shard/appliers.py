@@ -73,7 +73,7 @@ def apply_fetched(program: ProgramState, entry: DirectoryEntry, logged: LogEntry
 
 
 def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogEntry, emit: Emit) -> None:
-    """Open a recorded pre-flight for match-back (ruling 13)."""
+    """Open a recorded pre-flight for match-back."""
     answer = record.answer
     program.preflights.expire(entry.appended_at)
     program.preflights.add(

@@ -1,10 +1,10 @@
 """The own time of each log entry of a program, in which a rescoring applies them.
 
-bank event          ``created_at``, at most the append time (ruling 1)
+bank event          ``created_at``, at most the append time
 settlement          its own instant; a later one of the same transfer has no own time
 card, agent, profile  known from the beginning
 daily rates         known from the beginning: each entry takes those in force when it was appended
-first owner         known from the beginning (ruling 37): an account's history belongs to its owner
+first owner         known from the beginning: an account's history belongs to its owner
 others              no own time: they stay behind the newest fact before them, since their effects have own times inside
 
 Entries of one own time are in the order of ``features/shard/lives.py``. A log that is in this order leads to the same

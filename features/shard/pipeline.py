@@ -8,7 +8,7 @@ apply   the newest snapshot wins and the windows follow; the transfer itself is 
 score   the rows of the transfer and its features, then the scores of its entity and its counterparty
 detect  every detector runs on the scored transfer (``features/alerts/opening.py``)
 route   the policy in force sends each finding to a person or closes it (``features/policy/routing.py``)
-match   match-back: the oldest open pre-flight on a new transfer is closed with it (ruling 13)
+match   match-back: the oldest open pre-flight on a new transfer is closed with it
 """
 
 from collections.abc import Callable
@@ -256,7 +256,7 @@ def detect_and_route(
 def match_preflight(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """Match-back (ruling 13): a new transfer closes the oldest open pre-flight on its counterparty and amount."""
+    """Match-back: a new transfer closes the oldest open pre-flight on its counterparty and amount."""
     if not landed.is_new or not len(program.preflights):
         return
     named = snapshot.counterparty_id

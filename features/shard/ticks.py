@@ -1,4 +1,4 @@
-"""A tick: the passing of one minute, applied to every program of the shard (ruling 3).
+"""A tick: the passing of one minute, applied to every program of the shard.
 
 An alert past its due time is escalated once. A decided alert whose window is over is packed.
 """

@@ -1,6 +1,6 @@
 """The cards of a program: the number of each card id, the key that counts attempts, and the cards of each actor.
 
-Attempts are counted per card; where the bank names no card per account, else per actor (ruling 36). A key is one number
+Attempts are counted per card; where the bank names no card per account, else per actor. A key is one number
 for all three, so that the series of a card need one table: 3 x card, 3 x account + 1, 3 x actor + 2.
 """
 

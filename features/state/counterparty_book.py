@@ -58,7 +58,7 @@ class CounterpartyBook:
         return True
 
     def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
-        """By routing number and last four; else by name, unless both carry account details that differ (ruling 10).
+        """By routing number and last four; else by name, unless both carry account details that differ.
 
         A namesake without details, such as a card's merchant, does not match a counterparty with another account.
         """

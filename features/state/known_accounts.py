@@ -27,7 +27,7 @@ KnownAccounts = tuple[KnownAccount, ...]
 
 
 def accounts_differ(routing: str | None, last4: str | None, other_routing: str | None, other_last4: str | None) -> bool:
-    """True when both sides carry the same account detail with different values (ruling 10).
+    """True when both sides carry the same account detail with different values.
 
     Fewer than four letters and digits are the end of a number, and differ only from other endings.
     """

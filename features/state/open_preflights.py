@@ -1,9 +1,9 @@
-"""Pre-flights that no landed transfer has matched yet, for match-back (ruling 13).
+"""Pre-flights that no landed transfer has matched yet, for match-back.
 
 Window  a landed transfer matches when its bank creation time lies in [asked - 5 s, asked + 24 h], with the same
         counterparty and amount; the oldest open pre-flight first, one each
 How     both sides are looked up under every detail of their counterparty: its id, its account, its name. Two
-        counterparties of one name are the same unless both carry account details that differ (ruling 10)
+        counterparties of one name are the same unless both carry account details that differ
 """
 
 from collections import deque

@@ -1,4 +1,4 @@
-"""An account's first owner: the account's history as an actor becomes the entity's (ruling 37).
+"""An account's first owner: the account's history as an actor becomes the entity's.
 
 From the log entry that states the owner, every question is answered as if the entity had been the actor from the
 beginning; earlier scores stay until the next scoring. A later change of owner affects later transfers only. Alerts stay

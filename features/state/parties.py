@@ -24,7 +24,7 @@ UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the ba
 
 
 class Actor(InMemory):
-    """An entity, or an account without a known owner (ruling 37), with its history.
+    """An entity, or an account without a known owner, with its history.
 
     ``earlier_profiles`` are in time order: a transfer is scored with the profile known at its own time.
     """

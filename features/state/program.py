@@ -171,7 +171,7 @@ class ProgramState:
         return self._account_actors.get(actor_id) if owner is None else self._entities.get(owner)
 
     def actor_of(self, entity_id: str | None, account_id: str | None) -> Actor | None:
-        """The entity, else the account's known owner, else the account itself (ruling 37); created when new."""
+        """The entity, else the account's known owner, else the account itself; created when new."""
         owner = entity_id or (self.accounts.owner_of(account_id) if account_id else None)
         if owner:
             return self.entity_or_new(owner)

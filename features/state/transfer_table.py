@@ -26,7 +26,7 @@ class TransferRecord(NamedTuple):
     """The newest state of one transfer."""
 
     cents: int  # in US dollars; UNPRICED when not known (``priced``)
-    at: int  # its own time: the bank's creation time, clamped to append time (ruling 1)
+    at: int  # its own time: the bank's creation time, clamped to append time
     updated_at: int  # orders snapshots, with event_at
     event_at: int
     scored_at: int

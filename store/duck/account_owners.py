@@ -1,4 +1,4 @@
-"""First owners of accounts, for transfers that were stored while the owner was not known (ruling 37).
+"""First owners of accounts, for transfers that were stored while the owner was not known.
 
 A transfer that lands later is stored with its entity, so an older one needs the account's first owner, not its newest.
 Accounts are few beside transfers, and their table has a row for each statement of an owner; stored rows do not change.

@@ -77,7 +77,7 @@ class Transfer:
 
     @property
     def leaves(self) -> bool:
-        """Money leaves the program (ruling 35): an ACH debit runs against its direction, the rest along it."""
+        """Money leaves the program: an ACH debit runs against its direction, the rest along it."""
         return (self.direction == "outgoing") != (self.rail == "ach" and self.type == "DEBIT")
 
 
@@ -120,7 +120,7 @@ class Feed:
             self.entities.setdefault(body["entityId"], Entity())
 
     def event(self, event: Data, arrived_at: int) -> None:
-        """A fact is known from its event's own time on, which is never after its arrival (ruling 1)."""
+        """A fact is known from its event's own time on, which is never after its arrival."""
         if event["id"] in self.seen:
             return
         self.seen.add(event["id"])
@@ -303,7 +303,7 @@ def us_cents(rail: str, data: Data) -> int | None:
 
 
 def return_told(data: Data) -> tuple[str, bool] | None:
-    """Code and whether it was undone (ruling 30). A notice of change is no return, and neither is a dishonour."""
+    """Code and whether it was undone. A notice of change is no return, and neither is a dishonour."""
     details = data.get("return_details") or []
     steps = [details] if isinstance(details, dict) else details
     codes = [str(step.get("return_code") or step.get("code")) for step in steps]

@@ -81,7 +81,7 @@ class Judged(NamedTuple):
 
 
 class Fleet(NamedTuple):
-    """The rates that a program's own are never below in its exposure (ruling 28: constants of the policy)."""
+    """The rates that a program's own are never below in its exposure (constants of the policy)."""
 
     overall: Fraction
     unauthorized: Fraction

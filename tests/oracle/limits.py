@@ -1,7 +1,7 @@
-"""What a program's caps and the limit ladder see, counted anew from a list of transfers and written from the rulings.
+"""What a program's caps and the limit ladder see, counted from a list of transfers, written from the rules alone.
 
 Every version of every transfer is kept with the time from which it is known. A window asks each transfer for the
-version that was known then (ruling 2), and adds up those that moved money (41) in US cents (38).
+version that was known then, and adds up those that moved money in US cents.
 """
 
 from collections.abc import Callable, Iterator
@@ -71,7 +71,7 @@ def is_outgoing(record: TransferRecord) -> bool:
 
 
 def is_debit(record: TransferRecord) -> bool:
-    """An ACH debit that the program originated: rail ach, type DEBIT, direction outgoing (ruling 14)."""
+    """An ACH debit that the program originated: rail ach, type DEBIT, direction outgoing."""
     return (*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type]) == ("ach", "outgoing", "DEBIT")
 
 

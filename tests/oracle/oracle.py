@@ -1,6 +1,6 @@
 """A second, naive reading of the features' definitions: only the facts are kept, and every feature is counted anew.
 
-Built from the bank's reference, the rulings and the definitions alone, never from the state that it is held against.
+Built from the bank's reference, the rules and the definitions alone, never from the state that it is held against.
 Quantiles are exact here; the state may differ from them by half a percent. ``entity.rescreenDays`` and the ladder's
 version are left out.
 """

@@ -42,7 +42,7 @@ class ProposedTransfer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 class LimitHit(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A cap of the limit ladder that the proposed amount would cross.
 
-    ``severity`` is hard when the actor itself is in the hold band (ruling 15).
+    ``severity`` is hard when the actor itself is in the hold band.
     """
 
     limit: Annotated[str, about("Which cap.")]

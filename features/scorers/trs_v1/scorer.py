@@ -54,7 +54,7 @@ _KINDS: Final = (
 
 
 def _observations(vector: FeatureVector, floor: int, program_floor: int) -> tuple[int, bool]:
-    """Without an amount in US dollars the moved money is unknown, and there is no score (ruling 38)."""
+    """Without an amount in US dollars the moved money is unknown, and there is no score."""
     prior, of_program = vector.entity_prior_transfers, vector.program_n_90d
     is_priced = vector.amount_cents is not None
     if prior >= floor or of_program is None:

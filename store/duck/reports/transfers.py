@@ -3,7 +3,7 @@
 How     The actor's versions in the span are looked up first. Each transfer's newest version is then sought from the
         oldest of them on, because a newer version has a higher log offset. Totals of a whole program are not read
         here: its owner keeps them by day.
-Unit    volume in US cents; a transfer in another currency counts with the amount of its newest scoring (ruling 38)
+Unit    volume in US cents; a transfer in another currency counts with the amount of its newest scoring
 Errors  ForbiddenError for a program that the tenant has and the principal may not touch
 """
 

@@ -1,4 +1,4 @@
-"""What belongs to a simulated program says so wherever it is shown, and nothing else does (ruling 48)."""
+"""What belongs to a simulated program says so wherever it is shown, and nothing else does."""
 
 import csv
 import io

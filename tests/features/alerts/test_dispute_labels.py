@@ -1,4 +1,4 @@
-"""Disputes label their transfers once they are decided: bad when the holder won, ok when it lost (ruling 50)."""
+"""Disputes label their transfers once they are decided: bad when the holder won, ok when it lost."""
 
 from typing import Any
 

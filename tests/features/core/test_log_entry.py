@@ -1,4 +1,4 @@
-"""Event time: the bank's creation time, clamped to append time (ruling 1)."""
+"""Event time: the bank's creation time, clamped to append time."""
 
 import pytest
 
