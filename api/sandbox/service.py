@@ -40,7 +40,7 @@ from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.detectors.program_detectors import DETECTORS
+from clearhold.features.detectors.table import PROGRAM_DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents, event_id
 from clearhold.features.sandbox.order import compose_transfer
 from clearhold.features.sandbox.returning import (
@@ -62,7 +62,7 @@ from clearhold.store.duck.transfers import Transfers
 from clearhold.store.ids import IdFactory
 from clearhold.store.lake.raw_events import RawEvents
 
-OF_SNAPSHOTS: Final = tuple(detector.id for detector in DETECTORS)
+OF_SNAPSHOTS: Final = tuple(detector.id for detector in PROGRAM_DETECTORS)
 """Their alerts follow from snapshots of the program, which the sandbox does not cause."""
 MOST_AT_A_TIME: Final = 8
 MOST_IN_ALL: Final = 16

@@ -6,10 +6,10 @@ from clearhold.features.catalogue.features import NAME_OF
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.vocabulary import Severity
 from clearhold.features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject
-from clearhold.features.detectors.detector import ONCE, Detector, SubjectOf
-from clearhold.features.detectors.flow import chain_end_subject
-from clearhold.features.detectors.returns import returning_counterparty_subject, returning_entity_subject
-from clearhold.features.detectors.subjects import (
+from clearhold.features.detectors.detector import (
+    ONCE,
+    Detector,
+    SubjectOf,
     account_subject,
     actor_subject,
     counterparty_subject,
@@ -19,6 +19,8 @@ from clearhold.features.detectors.subjects import (
     shared_account_subject,
     transfer_subject,
 )
+from clearhold.features.detectors.flow import chain_end_subject
+from clearhold.features.detectors.parties import returning_counterparty_subject, returning_entity_subject
 from clearhold.features.detectors.table import DETECTORS, SIGNALS_ONLY
 from docs.pages.wrapping import paragraph
 

@@ -30,7 +30,7 @@ from clearhold.features.core.reason import Reason
 from clearhold.features.core.sentences import money_in
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
-from clearhold.features.detectors.subjects import SupportingTransfers
+from clearhold.features.detectors.kept_transfers import SupportingTransfers
 from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of
 from clearhold.features.policy.in_force import InForce
 from clearhold.features.policy.routing import RouteReason, Routing

@@ -18,7 +18,7 @@ from clearhold.features.core.rules import RuleAction
 from clearhold.features.core.sentences import counted, money, money_in
 from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors.detector import ReviewQuestion
-from clearhold.features.detectors.rules import RULE_REVIEW
+from clearhold.features.detectors.finding import RULE_REVIEW
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.routing import RULE_PREFIX
 from clearhold.features.state.alert_state import AlertState

@@ -31,10 +31,10 @@ from clearhold.features.core.instants import HOURS_48, format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
-from clearhold.features.detectors.band import DETECTOR_OF_BAND
 from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, graded_with, worse_of
 from clearhold.features.detectors.finding import FED_BY_RETURNS, band_finding
 from clearhold.features.detectors.supporting import rests_on
+from clearhold.features.detectors.table import DETECTOR_OF_BAND
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.policy.routing import Routing, RoutingInput, route
 from clearhold.features.state.alert_state import NO_IDS, AlertState, packed_ids

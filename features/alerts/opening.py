@@ -20,17 +20,17 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.policies import RuleMatchRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import LabelValue, SubjectType
-from clearhold.features.detectors.band import DETECTOR_OF_BAND
-from clearhold.features.detectors.caps import cap_finding
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.finding import (
+    cap_finding,
     is_of_listed,
     listed_findings,
+    matching_rules,
     reason_findings,
     return_findings,
+    rule_finding,
 )
-from clearhold.features.detectors.rules import matching_rules, rule_finding
-from clearhold.features.detectors.table import TRIGGERS
+from clearhold.features.detectors.table import DETECTOR_OF_BAND, TRIGGERS
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.assessment import Assessment

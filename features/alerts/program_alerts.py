@@ -25,8 +25,7 @@ from clearhold.features.core.reason import Score, band_word
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import Band, SubjectType
 from clearhold.features.detectors.detector import Grade, graded_with, worse_of
-from clearhold.features.detectors.program import ProgramFinding, ProgramSnapshot, program_findings
-from clearhold.features.detectors.program_supporting import Parts, parts_of
+from clearhold.features.detectors.program import Parts, ProgramFinding, ProgramSnapshot, parts_of, program_findings
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import KRI
 from clearhold.features.policy.in_force import InForce, policy_in_force, version_in_force

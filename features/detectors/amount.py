@@ -1,4 +1,4 @@
-"""Detectors of amounts: structuring below a reporting threshold, spikes, repeated and round amounts, micro entries.
+"""Detectors of amounts and of time: structuring, spikes, repeated and round amounts, micro entries; velocity, dormancy.
 
 Source  the reasons (``docs/reasons.md``); windows and further conditions of a detector are [P]
 """
@@ -12,9 +12,10 @@ from clearhold.features.catalogue.thresholds import (
     STRUCTURING_ZONE_FROM_PERCENT,
     lines_of,
 )
+from clearhold.features.catalogue.vector import pays
 from clearhold.features.core.instants import DAYS_7, DAYS_30, HOURS_24
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import Severity, SubjectType
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -27,14 +28,19 @@ from clearhold.features.detectors.detector import (
     Grade,
     ReviewQuestion,
     Trigger,
+    actor_subject,
+    counterparty_subject,
+    named_actor,
+    transfer_subject,
 )
-from clearhold.features.detectors.subjects import actor_subject, counterparty_subject, named_actor, transfer_subject
-from clearhold.features.scorers.trs_v1 import amount as rules
+from clearhold.features.scorers.trs_v1 import amount as amount_rules
+from clearhold.features.scorers.trs_v1 import timing as timing_rules
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.windows.edges import NOBODY
 
 STRUCTURING: Final = "structuring_pattern"
 STRUCTURING_ENTITIES: Final = 2  # two accomplices with one counterparty are the smallest group
+DORMANT_HIGH_DAYS: Final = 365
 
 
 def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
@@ -51,9 +57,9 @@ def _structures(context: DetectionContext, party: Actor | KnownCounterparty) -> 
         times = (party.zones or {}).get(threshold)
         if times is None:
             continue
-        if times.count(context.at - HOURS_24, context.at) >= rules.STRUCTURING_24H_COUNT:
+        if times.count(context.at - HOURS_24, context.at) >= amount_rules.STRUCTURING_24H_COUNT:
             return True
-        if times.count(context.at - DAYS_7, context.at) >= rules.STRUCTURING_7D_COUNT:
+        if times.count(context.at - DAYS_7, context.at) >= amount_rules.STRUCTURING_7D_COUNT:
             return True
     return False
 
@@ -80,14 +86,21 @@ def grade_structuring(context: DetectionContext, subject: AlertSubject) -> Grade
 
 
 def micro_sender_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
-    return actor_subject(context, reason) if context.vector.entity_micro_entries_24h >= rules.MICRO_COUNT else None
+    enough = context.vector.entity_micro_entries_24h >= amount_rules.MICRO_COUNT
+    return actor_subject(context, reason) if enough else None
 
 
 def micro_program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject | None:
     """The program when no single entity reaches the count."""
-    if context.vector.entity_micro_entries_24h >= rules.MICRO_COUNT:
+    if context.vector.entity_micro_entries_24h >= amount_rules.MICRO_COUNT:
         return None
     return AlertSubject(SubjectType.PROGRAM, context.program.id)
+
+
+def grade_dormant(context: DetectionContext, _subject: AlertSubject) -> Grade:
+    days = context.vector.typology_dormant_days
+    long = days is not None and days >= DORMANT_HIGH_DAYS and pays(context.vector)
+    return HIGH if long else MEDIUM
 
 
 DETECTORS: Final[tuple[Detector, ...]] = (
@@ -97,7 +110,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "Several transfers just under one reporting threshold, of one entity, or of two entities "
             "with one counterparty; hard when an earlier alert on the subject was decided."
         ),
-        triggers=(Trigger(rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),
+        triggers=(Trigger(amount_rules.STRUCTURING.id, structurer_subject, HIGH, DAYS_30, regrade=grade_structuring),),
         features=(
             "structuring_count_24h",
             "structuring_window_count",
@@ -106,8 +119,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "thresholds_version",
         ),
         thresholds={
-            "count24h": rules.STRUCTURING_24H_COUNT,
-            "count7d": rules.STRUCTURING_7D_COUNT,
+            "count24h": amount_rules.STRUCTURING_24H_COUNT,
+            "count7d": amount_rules.STRUCTURING_7D_COUNT,
             "entities": STRUCTURING_ENTITIES,
             "zoneFromPercent": STRUCTURING_ZONE_FROM_PERCENT,
         },
@@ -120,7 +133,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="amount_spike",
         opens_when="An amount far over the usual amounts and over the program's 95th percentile.",
-        triggers=(Trigger(rules.SPIKE.id, transfer_subject, MEDIUM, ONCE),),
+        triggers=(Trigger(amount_rules.SPIKE.id, transfer_subject, MEDIUM, ONCE),),
         features=(
             "entity_median_cents_90d",
             "entity_n_90d",
@@ -128,7 +141,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "program_p95_cents",
             "program_n_90d",
         ),
-        thresholds={"factor": rules.SPIKE_FACTOR},
+        thresholds={"factor": amount_rules.SPIKE_FACTOR},
         review=ReviewQuestion(
             unexplained="why this amount is far from the usual amounts of the entity and the program",
             next_step="compare it with the entity's order or contract and with the declared activity",
@@ -137,9 +150,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="repeated_amount",
         opens_when="The same amount repeatedly within a day.",
-        triggers=(Trigger(rules.REPEATED.id, actor_subject, LOW, HOURS_24),),
+        triggers=(Trigger(amount_rules.REPEATED.id, actor_subject, LOW, HOURS_24),),
         features=("repeated_amount_count_24h", "velocity_24h_count", "pair_regular"),
-        thresholds={"count24h": rules.REPEATED_COUNT},
+        thresholds={"count24h": amount_rules.REPEATED_COUNT},
         review=ReviewQuestion(
             unexplained="why the same amount recurs within a day",
             next_step="check whether it is a batch of a kind that the program declared, such as payroll or payouts",
@@ -148,10 +161,10 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="round_amount",
         opens_when="Large round amounts within a month.",
-        triggers=(Trigger(rules.ROUND.id, actor_subject, LOW, DAYS_30),),
+        triggers=(Trigger(amount_rules.ROUND.id, actor_subject, LOW, DAYS_30),),
         features=("round_amount_count_30d", "entity_count_30d"),
         thresholds={
-            "count30d": rules.ROUND_COUNT,
+            "count30d": amount_rules.ROUND_COUNT,
             "stepCents": ROUND_STEP_CENTS,
             "fromCents": ROUND_FROM_CENTS,
         },
@@ -164,16 +177,63 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id="micro_entry_abuse",
         opens_when=("Many ACH entries under $1 without a debit; on the program when they come from several entities."),
         triggers=(
-            Trigger(rules.MICRO.id, micro_sender_subject, MEDIUM, HOURS_24),
-            Trigger(rules.MICRO.id, micro_program_subject, MEDIUM, HOURS_24),
+            Trigger(amount_rules.MICRO.id, micro_sender_subject, MEDIUM, HOURS_24),
+            Trigger(amount_rules.MICRO.id, micro_program_subject, MEDIUM, HOURS_24),
         ),
         features=("entity_micro_entries_24h", "program_micro_entries_24h", "entity_forward_debits_24h"),
-        thresholds={"count24h": rules.MICRO_COUNT, "belowCents": MICRO_BELOW_CENTS},
+        thresholds={"count24h": amount_rules.MICRO_COUNT, "belowCents": MICRO_BELOW_CENTS},
         review=ReviewQuestion(
             unexplained=(
                 "whether the small entries verify accounts that are then used, or only test which accounts exist"
             ),
             next_step="ask the program for its account verification process and count the returns of the small entries",
+        ),
+    ),
+    Detector(
+        id="velocity_spike",
+        opens_when=(
+            "Far more transfers in a day than usual, and 1.5 times the entity's busiest day of 5 weeks; by count or "
+            "by amount."
+        ),
+        triggers=(Trigger(timing_rules.VELOCITY.id, actor_subject, MEDIUM, HOURS_24),),
+        features=(
+            "velocity_24h_count",
+            "velocity_24h_sum_cents",
+            "entity_count_30d",
+            "entity_sum_cents_30d",
+            "program_median_cents",
+            "entity_busiest_day_count_35d",
+            "entity_busiest_day_cents_35d",
+        ),
+        thresholds={
+            "countFloor": timing_rules.VELOCITY_COUNT_FLOOR,
+            "sumFloorCents": timing_rules.VELOCITY_SUM_FLOOR_CENTS,
+            "factor": timing_rules.VELOCITY_FACTOR,
+            "busiestDayPercent": timing_rules.BUSIEST_PERCENT,
+        },
+        review=ReviewQuestion(
+            unexplained="why the entity moves so much more in a day than it usually does",
+            next_step=(
+                "look for an earlier run of the same payees and for a season, a sale or a pay day that explains it"
+            ),
+        ),
+    ),
+    Detector(
+        id="dormant_reactivation",
+        opens_when="A large first transfer after long inactivity; high severity after a year, for outgoing money.",
+        triggers=(Trigger(timing_rules.DORMANT.id, actor_subject, MEDIUM, DAYS_7, regrade=grade_dormant),),
+        features=("typology_dormant_days", "velocity_24h_sum_cents", "program_p95_cents"),
+        thresholds={
+            "days": timing_rules.DORMANT_DAYS,
+            "highFromDays": DORMANT_HIGH_DAYS,
+            "sumFloorCents": timing_rules.DORMANT_SUM_CENTS,
+        },
+        severities=(Severity.HIGH,),
+        review=ReviewQuestion(
+            unexplained="who uses the account again after the long silence, and why with this amount",
+            next_step=(
+                "confirm with the program that the owner is unchanged, and look at new credentials and contact details"
+            ),
         ),
     ),
 )

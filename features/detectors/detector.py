@@ -2,9 +2,13 @@
 
 Triggers feed a detector. A trigger takes one reason of the scorer and names the subject; it may have further conditions
 and another grade. Findings of one detector on one subject within its window are one alert.
+
+The subject is the transfer, one of its parties, a side of its edge in the graph, or the program. An unknown party, or
+one without an id from the bank, cannot be named: the subject is then the actor or the transfer.
 """
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import msgspec
@@ -19,6 +23,7 @@ from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
+from clearhold.features.windows.edges import NOBODY
 
 ONCE: Final = 0
 """The window of an alert on a transfer, which has no end."""
@@ -49,12 +54,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     detector: "Detector"
     subject: AlertSubject
     grade: Grade
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Reason, ...] = ()
     sentence: str
     at: int
     after: int
     until: int
-    figures: dict[str, int | str]
+    figures: dict[str, int | str] = {}
     topic: str = ""
     said_before: "SaidBefore | None" = None
     rule: RuleInForce | None = None
@@ -93,6 +98,7 @@ class DetectionContext(msgspec.Struct, frozen=True, gc=False):
 
 
 Thresholds = Mapping[str, int | str]
+NO_THRESHOLDS: Final[Thresholds] = MappingProxyType({})
 Figures = dict[str, int | str]
 SubjectOf = Callable[[DetectionContext, Reason], AlertSubject | None]
 Regrade = Callable[[DetectionContext, AlertSubject], Grade | None]
@@ -133,10 +139,10 @@ class Detector(NamedTuple):
 
     id: str
     opens_when: str
-    triggers: tuple[Trigger, ...]
-    features: tuple[str, ...]
-    thresholds: Thresholds
     review: ReviewQuestion
+    triggers: tuple[Trigger, ...] = ()
+    features: tuple[str, ...] = ()
+    thresholds: Thresholds = NO_THRESHOLDS
     figures: Callable[[DetectionContext], Figures] | None = None
     severities: tuple[Severity, ...] = ()
     hard_when: str = ""
@@ -163,3 +169,75 @@ def graded_with(score: Score, grade: Grade) -> Grade:
 
 
 _SEVERITIES: Final = tuple(Severity)
+
+
+def transfer_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return AlertSubject(SubjectType.TRANSFER, context.transfer_id)
+
+
+def program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return AlertSubject(SubjectType.PROGRAM, context.program.id)
+
+
+def actor_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return _actor_or_transfer(context)
+
+
+def _actor_or_transfer(context: DetectionContext) -> AlertSubject:
+    actor = context.actor
+    return AlertSubject(SubjectType.TRANSFER, context.transfer_id) if actor is None else named_actor(actor)
+
+
+def counterparty_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+    return counterparty_or_actor(context)
+
+
+def counterparty_or_actor(context: DetectionContext) -> AlertSubject:
+    party = context.counterparty
+    return named_counterparty(party) if party is not None and not party.unlisted else _actor_or_transfer(context)
+
+
+def account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+    """The transfer's own account, because a card's attempts are counted by account."""
+    account_id = context.transfer.account_id()
+    if account_id is None:
+        return actor_subject(context, reason)
+    return AlertSubject(SubjectType.ACCOUNT, account_id)
+
+
+def payer_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+    return _side(context, reason, 0)
+
+
+def payee_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+    return _side(context, reason, 1)
+
+
+def shared_account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+    """The counterparty with the account; of several names for one account the first one seen."""
+    party = context.counterparty
+    if party is None:
+        return actor_subject(context, reason)
+    sharing = context.program.counterparties.sharing(party.routing, party.last4)
+    listed = [other for other in sharing if not other.unlisted]
+    return named_counterparty(min(listed, key=lambda other: other.index)) if listed else actor_subject(context, reason)
+
+
+def named_actor(actor: Actor) -> AlertSubject:
+    return AlertSubject(SubjectType.ACCOUNT if actor.is_account else SubjectType.ENTITY, actor.id)
+
+
+def named_counterparty(party: KnownCounterparty) -> AlertSubject:
+    return AlertSubject(SubjectType.COUNTERPARTY, party.id)
+
+
+def _side(context: DetectionContext, reason: Reason, side: int) -> AlertSubject:
+    """The node that paid (0) or was paid (1)."""
+    program = context.program
+    node = context.transfer.nodes()[side]
+    if node == NOBODY:
+        return actor_subject(context, reason)
+    if node % 2 == 0:
+        return named_actor(program.actors[node // 2])
+    party = program.counterparties.all[node // 2]
+    return actor_subject(context, reason) if party.unlisted else named_counterparty(party)

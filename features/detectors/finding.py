@@ -1,16 +1,19 @@
 """The findings of all detectors in one assessed transfer, or in a delivered return, in a fixed order.
 
-Several reasons of one detector for one subject are one finding, with the highest severity among them.
+Several reasons of one detector for one subject are one finding, with the highest severity among them. The bank's rules
+are detectors ``rule:<id>`` of a transfer, and open at most one alert on it. A transfer over a cap of the program is
+recorded and not held at the rail; there is one alert a kind of cap and a period.
 """
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.entries.limits import CapKind
 from clearhold.features.core.instants import DAYS_30, DAYS_60
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.features.detectors.band import DETECTOR_OF_BAND, GRADE_OF_BAND
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -18,15 +21,27 @@ from clearhold.features.detectors.detector import (
     AlertSubject,
     DetectionContext,
     Detector,
+    Figures,
     Finding,
     Grade,
+    ReviewQuestion,
     Trigger,
+    counterparty_or_actor,
+    named_actor,
+    named_counterparty,
     worse_of,
 )
-from clearhold.features.detectors.identity import SCREENING
-from clearhold.features.detectors.returns import SANCTIONS_RETURN, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
-from clearhold.features.detectors.subjects import counterparty_or_actor, named_actor, named_counterparty
-from clearhold.features.detectors.table import DETECTOR_OF, TRIGGERS
+from clearhold.features.detectors.parties import SANCTIONS_RETURN, SCREENING, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
+from clearhold.features.detectors.supporting import LIMIT
+from clearhold.features.detectors.table import (
+    DETECTOR_OF,
+    DETECTOR_OF_BAND,
+    GRADE_OF_BAND,
+    PROGRAM_LIMIT_BREACH,
+    TRIGGERS,
+)
+from clearhold.features.limits.caps import CapCrossing, sentence_of
+from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.engine import in_order
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
@@ -34,6 +49,10 @@ from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.series import ALWAYS, Series
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
+RULE_REVIEW: Final = ReviewQuestion(
+    unexplained="whether the transfer is one that the bank's rule is meant for",
+    next_step="compare the transfer with the purpose of the rule",
+)
 FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, SANCTIONS_RETURN})
 """The detectors that can find one transfer twice: at its landing, and at its return."""
 
@@ -106,12 +125,10 @@ def listed_finding(context: DetectionContext, listed: Actor | KnownCounterparty,
         detector=DETECTOR_OF[SCREENING],
         subject=named_actor(listed) if isinstance(listed, Actor) else named_counterparty(listed),
         grade=HARD,
-        reasons=(),
         sentence=f"The {owner}'s wallet is on a sanctions list.",
         at=at,
         after=at - DAYS_30,
         until=at + DAYS_30,
-        figures={},
         is_news=context.landed.is_new,
     )
 
@@ -132,7 +149,6 @@ def band_finding(context: DetectionContext) -> Finding | None:
         at=context.at,
         after=context.at,
         until=context.at,
-        figures={},
         is_news=context.landed.is_new,
     )
 
@@ -156,7 +172,6 @@ def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
         detector=DETECTOR_OF[SANCTIONS_RETURN],
         subject=counterparty_or_actor(context),
         grade=HARD,
-        reasons=(),
         sentence=f"An ACH entry came back as R16; {count} with this counterparty so far.",
         at=at,
         after=at - DAYS_30,
@@ -194,7 +209,6 @@ def _second_return(
         detector=DETECTOR_OF[UNAUTHORIZED_RETURN],
         subject=subject,
         grade=HIGH,
-        reasons=(),
         sentence=f"{count} unauthorized returns {counted_over}; the newest is {code}.",
         at=at,
         after=at - DAYS_60,
@@ -206,3 +220,57 @@ def _second_return(
 
 def _count(series: Series | None, after: int, upto: int) -> int:
     return 0 if series is None else series.count(after, upto)
+
+
+def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:
+    """A crossed cap as a finding on the program."""
+    kind = crossing.kind.value
+    one = context.transfer_id if crossing.kind is CapKind.PER_TRANSACTION else crossing.actor_id
+    topic = kind if one is None else f"{kind}:{one}"
+    return Finding(
+        detector=DETECTOR_OF[PROGRAM_LIMIT_BREACH],
+        subject=AlertSubject(SubjectType.PROGRAM, context.program.id),
+        grade=HARD,
+        sentence=sentence_of(crossing),
+        at=crossing.at,
+        after=crossing.after,
+        until=crossing.until,
+        figures=_cap_figures(crossing),
+        topic=topic,
+        is_news=context.landed.is_new,
+    )
+
+
+def _cap_figures(crossing: CapCrossing) -> Figures:
+    figures: Figures = {
+        LIMIT: crossing.kind.value,
+        "limitVersion": crossing.version,
+        "limitCount": crossing.transfers,
+    }
+    if crossing.kind is CapKind.ENTITY_VELOCITY_24H:
+        return figures | {"limitCapCount": crossing.cap}
+    return figures | {"limitObservedCents": crossing.observed, "limitCapCents": crossing.cap}
+
+
+def matching_rules(program: ProgramState, vector: FeatureVector) -> tuple[RuleInForce, ...]:
+    """The rules in force in the program that match the vector: active rules first, then rules in testing."""
+    in_force = program.policies.rules()
+    if not in_force.rules:
+        return ()
+    return tuple(in_force.rules[place] for place in in_force.matching(vector))
+
+
+def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
+    """The finding of an active rule on the transfer that it matches."""
+    rule = match.rule
+    return Finding(
+        detector=Detector(id=match.detector, opens_when="", features=match.columns, review=RULE_REVIEW),
+        subject=AlertSubject(SubjectType.TRANSFER, context.transfer_id),
+        grade=Grade(rule.severity, hard=False),
+        sentence=f"The transfer meets the bank's rule {rule.id} ({match.version}): {match.conditions}.",
+        at=context.at,
+        after=context.at,
+        until=context.at,
+        rule=match,
+        is_news=context.landed.is_new,
+    )

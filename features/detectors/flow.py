@@ -20,8 +20,10 @@ from clearhold.features.detectors.detector import (
     ReviewQuestion,
     SaidBefore,
     Trigger,
+    actor_subject,
+    payee_subject,
+    payer_subject,
 )
-from clearhold.features.detectors.subjects import actor_subject, payee_subject, payer_subject
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.passing import known_money
 from clearhold.features.scorers.trs_v1 import flow as rules

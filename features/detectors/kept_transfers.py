@@ -1,7 +1,11 @@
-"""Selects the transfers that belong to a finding, by amount, rail, type and status."""
+"""The transfers that belong to a finding, by amount, rail, type and status, and the newest ones of a program.
+
+Bounds  the newest ``NAMED`` transfers are named; where a transfer's amount, type or return decides, the newest
+        ``READ`` are read
+"""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from clearhold.features.catalogue.thresholds import (
     MICRO_BELOW_CENTS,
@@ -19,10 +23,34 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import TransferBrief, priced
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
+NAMED: Final = 100
+READ: Final = 500
 _PERCENT_10: Final = 10
 
-
+Place = tuple[int, int]  # own time and row of a transfer
+Places = set[Place]
 Keep = Callable[[TransferBrief], bool]
+
+
+class SupportingTransfers(NamedTuple):
+    """``rows`` are the newest ones, oldest first; ``total`` counts all."""
+
+    rows: tuple[int, ...]
+    total: int
+
+
+def newest_of_program(
+    program: ProgramState, after: int, upto: int, keep: Callable[[ProgramState, TransferBrief], bool]
+) -> Places:
+    """The program's newest transfers in (after, upto], among the newest that it has."""
+    places = Places()
+    for row in range(len(program.transfers) - 1, max(-1, len(program.transfers) - 1 - READ), -1):
+        record = program.transfers.glance(row)
+        if after < record.at <= upto and keep(program, record):
+            places.add((record.at, row))
+            if len(places) == NAMED:
+                break
+    return places
 
 
 def in_zone(context: DetectionContext) -> Keep:

@@ -26,10 +26,14 @@ from clearhold.features.core.money_flow import (
     OUTGOING_CLASSES,
 )
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.features.detectors.caps import LIMIT
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
 from clearhold.features.detectors.kept_transfers import (
+    NAMED,
+    READ,
     Keep,
+    Place,
+    Places,
+    SupportingTransfers,
     alike,
     but_cards,
     fraud_declined,
@@ -37,9 +41,9 @@ from clearhold.features.detectors.kept_transfers import (
     in_zone,
     is_below,
     micro,
+    newest_of_program,
     originated,
 )
-from clearhold.features.detectors.subjects import NAMED, READ, Place, Places, SupportingTransfers, newest_of_program
 from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState, TransferBrief
@@ -50,6 +54,8 @@ from clearhold.features.windows.series_kinds import DECLINED
 FOLLOW_MONEY: Final = frozenset({"round_trip", "layering_hops", "scatter_gather", "gather_scatter"})
 """The detectors that follow money from transfer to transfer; their evidence shows its path."""
 
+LIMIT: Final = "limit"
+"""The figure that names the kind of a cap that was crossed."""
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
 
 Support = Callable[[DetectionContext, AlertSubject, int], Places]

@@ -13,8 +13,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.detectors.program_detectors import DETECTORS as OF_SNAPSHOTS
-from clearhold.features.detectors.table import DETECTOR_OF
+from clearhold.features.detectors.table import DETECTOR_OF, PROGRAM_DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName, compose
 from clearhold.features.sandbox.scenarios import SCENARIOS
@@ -135,7 +134,7 @@ def played(story: ShardStory, events: ComposedEvents) -> list[msgspec.Struct]:
 
 def detectors_in(rows: list[msgspec.Struct]) -> list[str]:
     """Of the alerts but those of snapshots, by name; each is the only one of its detector on its subject."""
-    of_snapshots = {detector.id for detector in OF_SNAPSHOTS}
+    of_snapshots = {detector.id for detector in PROGRAM_DETECTORS}
     alerts = {row.id: row for row in rows if isinstance(row, AlertRow) and row.detector not in of_snapshots}
     subjects = {(row.detector, row.subject_type, row.subject_id) for row in alerts.values()}
     assert len(subjects) == len(alerts)
