@@ -18,12 +18,11 @@ from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.program_service import ProgramService
 from clearhold.api.stores import Stores
 from clearhold.api.telemetry.readiness import Readiness
-from clearhold.features.core.backtests import Backtest, ShadowReport
 from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
-from clearhold.features.core.rows.agents import AgentImportRow
-from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.features.core.rows.parties import AgentImportRow
+from clearhold.features.core.rules import Backtest, Rule, RuleMode, ShadowReport
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery

@@ -14,8 +14,7 @@ import msgspec
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from clearhold.features.core.event_results import EventResult
-from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry
+from clearhold.features.core.log_entry import EntryKind, EntryPosition, EventResult, LogEntry
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.shadow_scores import emit_shadow_score

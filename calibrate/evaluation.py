@@ -25,10 +25,10 @@ from clearhold.calibrate.report import (
     WeekPart,
 )
 from clearhold.calibrate.samples import BAD, OK, UNSCORED, Column, Samples
-from clearhold.features.core.comparisons import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
 from clearhold.features.core.instants import week_of
 from clearhold.features.core.measured import measured, rounded
 from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM, band_word
+from clearhold.features.core.scorecards import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
 from clearhold.features.core.vocabulary import Band
 
 VOLUMES: Final = (5, 10, 20, 35)

@@ -23,7 +23,7 @@ from clearhold.calibrate.report import (
     ReasonPart,
     StabilityPart,
 )
-from clearhold.features.core.comparisons import LOOK
+from clearhold.features.core.scorecards import LOOK
 
 _FEW_BAD: Final = 50
 _OFTEN_LABELLED: Final = 0.9

@@ -55,8 +55,7 @@ from clearhold.client.answers import (
     sign,
 )
 from clearhold.client.client import ClearholdClient
-from clearhold.features.core.backtests import Backtest
-from clearhold.features.core.rules import Rule
+from clearhold.features.core.rules import Backtest, Rule
 
 __all__ = [
     "ENDPOINT_HEADER",

@@ -10,7 +10,7 @@ from typing import Final
 import httpx
 import msgspec
 
-from clearhold.features.core.ids import path_segment
+from clearhold.features.core.canonical import path_segment
 from clearhold.features.core.program import SIGNATURE_HEADER as SIGNATURE_HEADER
 from clearhold.features.webhooks.payloads import EventType
 

@@ -23,10 +23,9 @@ from clearhold.client.answers import (
     refusal_of,
     signed_headers,
 )
-from clearhold.features.core.backoff import pause_after
-from clearhold.features.core.backtests import Backtest
-from clearhold.features.core.ids import path_segment
-from clearhold.features.core.rules import Rule
+from clearhold.features.core.canonical import path_segment
+from clearhold.features.core.instants import pause_after
+from clearhold.features.core.rules import Backtest, Rule
 
 ANSWER_TIMEOUT_S: Final = 10.0
 EXPORT_TIMEOUT_S: Final = 120.0

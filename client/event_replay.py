@@ -23,7 +23,7 @@ from clearhold.client.answers import (
 )
 from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
-from clearhold.features.core.backoff import pause_after
+from clearhold.features.core.instants import pause_after
 
 DEFAULT_BATCH: Final = 500
 MOST_IN_BATCH: Final = 1_000  # what the batch route takes

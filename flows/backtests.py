@@ -16,11 +16,10 @@ from weakref import WeakValueDictionary
 
 import duckdb
 
-from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.features.core.rules import MOST_DAYS, Backtest, Rule, RuleMode, ShadowReport
 from clearhold.features.rules.backtest import to_backtest, to_shadow_report
 from clearhold.flows.running.workers import Workers
 from clearhold.store.clock import Clock

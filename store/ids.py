@@ -1,4 +1,4 @@
-"""Random ids and tokens, made only here. Derived ids are made in ``features/core/ids.py``."""
+"""Random ids and tokens, made only here. Derived ids are made in ``features/core/canonical.py``."""
 
 import secrets
 import string

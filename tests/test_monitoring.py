@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 import yaml
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.vocabulary import ProgramSource
 
 ROOT: Final = Path(__file__).parent.parent

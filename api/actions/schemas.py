@@ -15,7 +15,7 @@ from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.actions import StoredAction
 
 

@@ -36,8 +36,7 @@ from clearhold.features.core.entries.commands import EntryResult, OperatorKind
 from clearhold.features.core.errors import ErrorCode, FieldCode, ForbiddenError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import OperatorIdentity, Principal, PrincipalKind, is_key_operator
-from clearhold.features.core.rows.actions import ActionRow
-from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.alerts import ActionRow, AlertRow
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.store.duck.actions import ActionFilter, Actions, StoredAction
 from clearhold.store.duck.alerts import Alerts

@@ -23,12 +23,11 @@ from clearhold.api.http.fields import (
 )
 from clearhold.api.http.meant import country_failures, moment_failures
 from clearhold.api.http.validation import Failure
-from clearhold.features.core.countries import read_countries
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.plain_text import read_countries
 from clearhold.features.core.program import SIGNATURE_HEADER, Program
-from clearhold.features.core.vocabulary import ProgramSource, Rail
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import ProgramSource, Rail, about, minted
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.person_tokens import PersonToken
 

@@ -8,9 +8,8 @@ from clearhold.api.http.fields import CursorText, PageLimit
 from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Score
-from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about
+from clearhold.features.core.rows.parties import AgentImportRow, AgentRow
+from clearhold.features.core.vocabulary import Band, about
 
 
 class AgentsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

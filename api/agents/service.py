@@ -21,12 +21,12 @@ from clearhold.api.agents.schemas import (
 from clearhold.api.area import AgentImporting
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.api.program_service import ProgramService
-from clearhold.features.core.entries.agents import ImportStage
+from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
-from clearhold.features.core.rows.agents import AgentRow
+from clearhold.features.core.rows.parties import AgentRow
 from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.shard.questions import AgentTotals, Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG

@@ -14,8 +14,17 @@ from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import (
+    AlertDecision,
+    AlertStatus,
+    Band,
+    Route,
+    Severity,
+    SlaTier,
+    SubjectType,
+    about,
+    minted,
+)
 
 _SOME = msgspec.Meta(min_length=1, max_length=20)
 

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 
 from clearhold.api.http.fields import Prose
-from clearhold.features.core.entries.autonomy import AutonomyTier
-from clearhold.features.core.words import about
+from clearhold.features.core.entries.actions import AutonomyTier
+from clearhold.features.core.vocabulary import about
 
 
 class TierRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -12,8 +12,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.api.autonomy.schemas import TierRequest
 from clearhold.api.program_service import ProgramService
-from clearhold.features.core.entries.actions import ActionStatus, ActionType
-from clearhold.features.core.entries.autonomy import AutonomyRequest
+from clearhold.features.core.entries.actions import ActionStatus, ActionType, AutonomyRequest
 from clearhold.features.core.principal import Principal
 from clearhold.features.policy.program_autonomy import ProgramAutonomy
 from clearhold.features.shard.questions import Owner, ReadAutonomy

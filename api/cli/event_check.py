@@ -12,8 +12,7 @@ import msgspec
 from clearhold.client.event_lines import MAX_LINE_BYTES, EventLine, LineReader
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
 from clearhold.features.bank.events import decode_event
-from clearhold.features.core.event_results import EventResult
-from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import EntryKind, EventResult, LogEntry
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.shard.pipeline import process_bank_event
 from clearhold.features.state.program import ProgramState

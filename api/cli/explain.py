@@ -22,8 +22,8 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.features import FEATURES
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.money import money
 from clearhold.features.core.reason import Reason, Score, band_word
-from clearhold.features.core.sentences import money
 from clearhold.features.measurement.explain import AmountChange, smallest_change
 from clearhold.features.measurement.rescored import rescored
 from clearhold.features.policy.card_book import TransferCard, card_version

@@ -20,9 +20,8 @@ from clearhold.api.cli.options import Operator, Url, token_option
 from clearhold.api.cli.rule_files import RuleFileError, read_rules
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
-from clearhold.features.core.backtests import MOST_DAYS, Backtest, FullBacktest
 from clearhold.features.core.measured import Measured
-from clearhold.features.core.rules import Rule, RuleStatus, rule_hash
+from clearhold.features.core.rules import MOST_DAYS, Backtest, FullBacktest, Rule, RuleStatus, rule_hash
 from clearhold.features.rules.words import sentence_of
 
 EXIT_WRONG: Final = 1

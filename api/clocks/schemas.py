@@ -6,7 +6,7 @@ import msgspec
 
 from clearhold.api.http.fields import ProgramIds
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.policy.bodies import ClockPolicy
 
 

@@ -7,8 +7,7 @@ import msgspec
 
 from clearhold.api.http.fields import ID_LIMIT, IdempotencyKeyText, PageLimit, Prose
 from clearhold.api.openapi.glossary import PROPERTIES
-from clearhold.features.core.vocabulary import ActorType, AlertDecision, Route
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import ActorType, AlertDecision, Route, about
 
 WEEK: Final = "^[0-9]{4}-W[0-9]{2}$"
 ACTOR_ID: Final = r"^[^\x00-\x1f\x7f-\x9f]+$(?!\n)"

@@ -21,8 +21,8 @@ from clearhold.api.connector.schemas import (
 )
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.preflight.schemas import PreflightRequest, preflight_rules
+from clearhold.features.core.canonical import path_segment
 from clearhold.features.core.errors import RiskError
-from clearhold.features.core.ids import path_segment
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.core.vocabulary import WAITING
 

@@ -17,7 +17,7 @@ from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow, EarlierAccount
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.parties import Counterparties
 
 

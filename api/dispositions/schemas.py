@@ -11,8 +11,7 @@ from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.vocabulary import AlertDecision
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import AlertDecision, about, minted
 from clearhold.store.duck.dispositions import StoredDisposition
 
 

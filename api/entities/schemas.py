@@ -18,8 +18,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import EntityRow
-from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus, about
 from clearhold.store.duck.parties import Entities
 
 

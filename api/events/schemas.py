@@ -7,11 +7,11 @@ import msgspec
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult, EventSubjectType
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import MEANING_OF_RESULT, EventResult, EventSubjectType
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.events import Consequences
 
 _RESULT_MEANING = " ".join(f"{result}: {meaning}" for result, meaning in MEANING_OF_RESULT.items())

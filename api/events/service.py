@@ -16,7 +16,7 @@ from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
-from clearhold.features.core.event_results import TAKES_EFFECT
+from clearhold.features.core.log_entry import TAKES_EFFECT
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.store.duck.events import EventFilter, Events

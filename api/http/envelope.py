@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from clearhold.api.http.rate_limits import rate_headers
 from clearhold.features.core.errors import ErrorCode, FieldError
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.ids import new_id
 
 INTERFACE_VERSION: Final = "2026-09-17"

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from clearhold.features.core.rates import RATE_PATTERN
+from clearhold.features.core.money import RATE_PATTERN
 
 TEXT_LIMIT: Final = 8_000
 LIST_LIMIT: Final = 1_000

@@ -22,6 +22,7 @@ from clearhold.api.http.envelope import header_values, request_id
 from clearhold.api.http.errors import status_of
 from clearhold.api.http.operation import Operation
 from clearhold.api.http.outcomes import Outcome, note
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.errors import (
     ConflictError,
     ErrorCode,
@@ -30,7 +31,6 @@ from clearhold.features.core.errors import (
     InvalidRequestError,
     UnavailableError,
 )
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.principal import Principal
 from clearhold.store.idempotency import Claimed, IdempotencyClaims, InFlight, OtherRequest, StoredAnswer
 

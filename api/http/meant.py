@@ -10,10 +10,9 @@ import msgspec
 
 from clearhold.api.http.fields import ACCOUNT, COUNTRY, MOMENT, ROUTING, RULE_OF_PATTERN
 from clearhold.api.http.validation import Failure
-from clearhold.features.core.accounts import last_four, routing_number
-from clearhold.features.core.countries import country_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.plain_text import country_of, last_four, routing_number
 
 Reader = Callable[[str], str | None]
 OF_COUNTERPARTY: Final[Mapping[str, Reader]] = {

@@ -22,9 +22,9 @@ from clearhold.api.http.envelope import header_values
 from clearhold.api.log.pending_entries import EventKey, PendingEntries
 from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, format_fault, read_envelope
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.program import SIGNATURE_HEADER
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.shard.questions import Owner, SeenEvents
 from clearhold.store.clock import Clock

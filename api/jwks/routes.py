@@ -10,7 +10,7 @@ from clearhold.api.area import Area
 from clearhold.api.http.conditional import ETAG, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.operation import Access, Operation
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.keys.signing_keys import SigningKeys
 
 JWKS: Final = "application/jwk-set+json"

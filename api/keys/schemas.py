@@ -13,7 +13,7 @@ from msgspec import structs
 from clearhold.api.http.fields import Name
 from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.principal import KeyMode, KeyScope, Principal
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.key_usage import KeyUsage
 from clearhold.store.control.keys import ApiKeys, StoredKey

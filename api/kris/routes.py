@@ -24,11 +24,11 @@ from clearhold.api.lists.operations import list_operation
 from clearhold.api.log.commands import CommandLog
 from clearhold.api.program_service import ProgramService
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
-from clearhold.features.core.entries.kris import SnapshotEntry
+from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.store.duck.reports.snapshots import KriSnapshots, SnapshotFilter
 
 UNKNOWN_SNAPSHOT: Final = "Unknown snapshot on this tenant."

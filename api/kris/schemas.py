@@ -7,12 +7,11 @@ import msgspec
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
-from clearhold.features.core.entries.kris import KriName, KriValue, SnapshotCause
+from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.rows.parties import KriSnapshotRow
+from clearhold.features.core.vocabulary import Band, about, minted
 
 
 class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

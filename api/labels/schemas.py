@@ -8,8 +8,7 @@ from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageL
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.vocabulary import LabelSource, LabelValue
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import LabelSource, LabelValue, about, minted
 
 _TRANSFER_ID: Final = about("The bank's id of the transfer.")
 

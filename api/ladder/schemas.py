@@ -11,8 +11,7 @@ from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
 from clearhold.api.preflight.schemas import TransferRequest
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Band, about
 from clearhold.features.policy.bodies import LimitLadder
 from clearhold.store.duck.rescreening import DueEntity
 

@@ -13,7 +13,7 @@ from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.entries.limits import (
+from clearhold.features.core.entries.actions import (
     COUNTED_KINDS,
     MOST_CAP,
     CapKind,
@@ -28,7 +28,7 @@ from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import parse_cents
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 _KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]

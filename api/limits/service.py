@@ -25,8 +25,7 @@ from clearhold.api.limits.schemas import (
 from clearhold.api.lists.cursors import Place, cursor_for, place_key, place_of
 from clearhold.api.program_service import ProgramService
 from clearhold.features.actions.set_limit import change_of
-from clearhold.features.core.entries.actions import ActionType
-from clearhold.features.core.entries.limits import CapVersion
+from clearhold.features.core.entries.actions import ActionType, CapVersion
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.shard.questions import Owner, ReadLimits

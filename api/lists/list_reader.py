@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 BATCH: Final = 50  # Building rows holds up the event loop: a batch is a pause of some 25 ms.
 

@@ -14,9 +14,9 @@ import structlog
 from clearhold.api.http.deadline import TooLateError
 from clearhold.api.log.pending_entries import PendingEntries
 from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.features.core.canonical import is_derived
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.errors import ErrorCode, UnavailableError
-from clearhold.features.core.ids import is_derived
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.principal import Principal

@@ -16,10 +16,9 @@ from clearhold.api.metrics.schemas import (
     TimeToDecision,
 )
 from clearhold.features.bank.event_types import READ_FAMILIES
-from clearhold.features.core.day_totals import DayTotals
-from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import DAY_US, format_instant
-from clearhold.features.core.measured import measured, rounded
+from clearhold.features.core.log_entry import EventResult
+from clearhold.features.core.measured import DayTotals, measured, rounded
 
 _HOUR_S: Final = 3_600
 

@@ -7,10 +7,10 @@ import msgspec
 from clearhold.api.http.fields import CursorText, DayBound, PageLimit, ProgramIds
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.measured import Measured
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 
 class MetricsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

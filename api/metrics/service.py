@@ -15,8 +15,8 @@ from clearhold.api.lists.lists import days_between
 from clearhold.api.metrics.figures import to_metrics
 from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
 from clearhold.api.program_service import ProgramService
-from clearhold.features.core.day_totals import DayTotals, sum_of
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock

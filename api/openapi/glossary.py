@@ -1,7 +1,7 @@
 """The words of the API document that several Structs share: the meaning of a property by its name on the wire.
 
 A name has one meaning wherever it stands. A property that has a different one, or that only one Struct has, is
-described beside its field (``features/core/words.py``). A test holds that every name here is in a document.
+described beside its field (``features/core/vocabulary.py``). A test holds that every name here is in a document.
 """
 
 from collections.abc import Mapping

@@ -8,7 +8,7 @@ import msgspec
 
 from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
 from clearhold.features.policy.bodies import RulesBody
 from clearhold.features.policy.seeds import policy_id_of

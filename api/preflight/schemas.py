@@ -24,8 +24,7 @@ from clearhold.api.http.validation import Failure
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import AchType, Direction, Rail, about
 
 
 class CounterpartyRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

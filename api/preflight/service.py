@@ -33,6 +33,7 @@ from clearhold.api.preflight.schemas import (
     proposed,
 )
 from clearhold.api.program_service import ProgramService
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.preflight import (
     Preflight,
     PreflightRecord,
@@ -40,7 +41,6 @@ from clearhold.features.core.entries.preflight import (
     answer_of,
 )
 from clearhold.features.core.errors import ConflictError, ErrorCode
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program

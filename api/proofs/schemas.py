@@ -8,8 +8,7 @@ import msgspec
 
 from clearhold.api.http.fields import BankId
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Band, about
 
 
 class ProofSubject(StrEnum):

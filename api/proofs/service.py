@@ -13,8 +13,8 @@ from clearhold.api.program_service import ProgramService
 from clearhold.api.proofs.actors import ActorScore, ScoredActors
 from clearhold.api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
 from clearhold.api.proofs.token import checked_token, signed_token
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.errors import ConflictError, ErrorCode
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock

@@ -11,7 +11,7 @@ from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
 from clearhold.features.core.canonical import Chain, LineKind
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.shown_rows import RowsCheck
 from clearhold.store.record.checkpoints import InclusionProof
 from clearhold.store.record.rows import RecordCheckpointRow

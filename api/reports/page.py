@@ -13,11 +13,10 @@ from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_ch
 from clearhold.api.html.page import Page, about, columns, printed_page, section, table, tiles
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
-from clearhold.features.catalogue.kris import KRIS
-from clearhold.features.core.entries.kris import KriStatus, KriUnit
+from clearhold.features.catalogue.kris import KRIS, KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant
+from clearhold.features.core.money import money
 from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
-from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import WAITING, Band
 
 MOST_DETECTORS: Final = 8

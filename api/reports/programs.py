@@ -14,12 +14,12 @@ from clearhold.api.program_service import ProgramService
 from clearhold.api.reports.conversions import by_detector, current_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of
 from clearhold.api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, ProgramReport, ProgramReportQuery
-from clearhold.features.core.day_totals import DayTotals
-from clearhold.features.core.entries.kris import KriStatus, KriValue
+from clearhold.features.catalogue.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, format_instant
+from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock

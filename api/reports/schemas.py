@@ -5,11 +5,10 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from clearhold.api.http.fields import WEEK, DayBound, ProgramId
-from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route, about, minted
 
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 

@@ -26,9 +26,9 @@ from clearhold.api.reports.schemas import (
     WeeklyScore,
 )
 from clearhold.api.reports.weekly_summary import weekly_paragraphs
-from clearhold.features.core.day_totals import DayTotals, sum_of
-from clearhold.features.core.entries.kris import KriStatus, KriValue
+from clearhold.features.catalogue.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek, format_instant, week_of
+from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AlertStatus, Band

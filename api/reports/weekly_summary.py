@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyReport, WeeklyScore
-from clearhold.features.core.entries.kris import KriStatus
+from clearhold.features.catalogue.kris import KriStatus
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.sentences import counted, money
+from clearhold.features.core.money import counted, money
 from clearhold.features.core.vocabulary import WAITING
 from clearhold.features.scorers.prs_v1 import MEASURED_FLOOR
 

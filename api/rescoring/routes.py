@@ -17,7 +17,7 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 
 class TransfersRescored(msgspec.Struct, frozen=True, kw_only=True):

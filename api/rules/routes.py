@@ -30,10 +30,9 @@ from clearhold.api.rules.schemas import (
     rule_failures,
 )
 from clearhold.api.rules.service import RuleService
-from clearhold.features.core.backtests import Backtest, ShadowReport
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.features.core.rules import Rule
+from clearhold.features.core.rules import Backtest, Rule, ShadowReport
 from clearhold.store.control.rule_registry import RuleRegistry
 
 _TAG: Final = "rules"

@@ -8,11 +8,18 @@ import msgspec
 
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramIds, Prose
 from clearhold.api.http.validation import Failure
-from clearhold.features.core.backtests import MOST_DAYS, MOST_SAMPLED
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleScope, RuleStatus
-from clearhold.features.core.vocabulary import Severity
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.rules import (
+    MOST_DAYS,
+    MOST_SAMPLED,
+    Rule,
+    RuleAction,
+    RuleCondition,
+    RuleOp,
+    RuleScope,
+    RuleStatus,
+)
+from clearhold.features.core.vocabulary import Severity, about, minted
 from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
 from clearhold.features.rules.language import faults_of
 

@@ -29,12 +29,11 @@ from clearhold.api.rules.schemas import (
     RulesVersionsQuery,
     to_rule,
 )
-from clearhold.features.core.backtests import MOST_DAYS, Backtest, ShadowReport
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
-from clearhold.features.core.rules import Rule, rule_hash
+from clearhold.features.core.rules import MOST_DAYS, Backtest, Rule, ShadowReport, rule_hash
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.rules.backtest import not_in_shadow
 from clearhold.store.control.policies import number_of

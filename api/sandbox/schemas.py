@@ -15,8 +15,7 @@ from clearhold.features.bank.event_types import event_type as read_type
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import band_of
-from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, about
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder
 from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
 from clearhold.features.sandbox.scenarios import SCENARIOS

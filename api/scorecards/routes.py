@@ -26,9 +26,9 @@ from clearhold.api.scorecards.schemas import (
     report_failures,
 )
 from clearhold.api.scorecards.service import ScorecardService
-from clearhold.features.core.comparisons import ShadowComparison
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.scorecards import ShadowComparison
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.duck.scorings.shadow_scores import ShadowScores
 

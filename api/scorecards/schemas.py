@@ -12,7 +12,7 @@ from clearhold.api.http.validation import Failure, failures_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.scorers.card_check import faults_of
 from clearhold.features.scorers.cards import score_version

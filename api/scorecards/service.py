@@ -26,12 +26,11 @@ from clearhold.api.scorecards.schemas import (
     to_version,
 )
 from clearhold.features.core.canonical import canonical, digest_of
-from clearhold.features.core.comparisons import ShadowComparison
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.core.scorecards import ShadowComparison, scorecard_sha256
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.policy.comparison import to_comparison
 from clearhold.features.scorers.cards import score_version

@@ -23,7 +23,7 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.keys.key_schedule import KeyPurpose, KeyState, SigningKey
 from clearhold.store.keys.signing_keys import SigningKeys
 

@@ -16,7 +16,7 @@ from clearhold.api.lists.list_reader import batches_of
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.subjects.reader import SubjectReader

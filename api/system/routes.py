@@ -15,7 +15,7 @@ from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.core.entries.kris import KriStatus
+from clearhold.features.catalogue.kris import KriStatus
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.clock import Clock

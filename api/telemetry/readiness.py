@@ -9,7 +9,7 @@ import msgspec
 from anyio import to_thread
 
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 KEPT_S: Final = 1.0
 UP: Final = "up"

@@ -8,12 +8,11 @@ from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, Pr
 from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
+from clearhold.features.core.money import UsdRate
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Band, about
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

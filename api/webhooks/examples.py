@@ -9,8 +9,8 @@ from clearhold.api.dispositions.examples import ALERT_ID, DISPOSITION
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.examples import TRANSFER_SUMMARY
 from clearhold.api.webhooks.schemas import WebhookPayload, to_payload
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriUnit, KriValue
-from clearhold.features.core.ids import WEBHOOK_EVENT_IDS
+from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
+from clearhold.features.core.canonical import WEBHOOK_EVENT_IDS
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.webhooks.payloads import (
     ActionApproved,

@@ -10,7 +10,7 @@ from clearhold.api.http.fields import URL
 from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
 from clearhold.features.webhooks.payloads import SUBSCRIBABLE, EventType
 from clearhold.store.duck.webhooks import StoredDelivery

@@ -27,8 +27,8 @@ from bench.detection.benchmark import BESIDE_THE_PROJECT
 from bench.detection.data import Label, cut, labels_in, row_of
 from bench.detection.worlds import WORLDS, World
 from bench.workbench import PREFIX, TENANT
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.commands import DecisionEntry, LabelEntry, OperatorKind
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.instants import DAY_US, HOUR_US, parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.program import Program

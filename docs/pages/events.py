@@ -17,7 +17,7 @@ from clearhold.features.bank.event_states import STATES
 from clearhold.features.bank.event_types import TRANSFER_ID_PREFIXES, event_type
 from clearhold.features.bank.return_codes import STATUS_OF_CARD_SUFFIX
 from clearhold.features.bank.signing_snippets import SNIPPETS
-from clearhold.features.core.event_results import MEANING_OF_RESULT, TAKES_EFFECT
+from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT
 from docs.pages.wrapping import paragraph
 
 _HEAD: Final = """# Bank events

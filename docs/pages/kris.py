@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from clearhold.features.catalogue.kris import KRIS, Kri
-from clearhold.features.core.entries.kris import KriUnit
+from clearhold.features.catalogue.kris import KRIS, Kri, KriUnit
 from clearhold.features.policy.bodies import KriLine
 from clearhold.features.policy.seeds import KRI_V1, KRI_VERSION
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.sentences import money
+from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.policy.bodies import Ladder
 from clearhold.features.policy.retention import FLOORS, Floor

@@ -12,10 +12,18 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.actions.rows import Transition, action_row, link_of_transition
-from clearhold.features.core.entries.actions import PLATFORM, ActionEntry, ActionStatus, ActionType
-from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyChange, AutonomyRequest, AutonomyTier
+from clearhold.features.core.canonical import derived_id
+from clearhold.features.core.entries.actions import (
+    PLATFORM,
+    ActionEntry,
+    ActionStatus,
+    ActionType,
+    AutonomyBody,
+    AutonomyChange,
+    AutonomyRequest,
+    AutonomyTier,
+)
 from clearhold.features.core.entries.commands import EntryResult
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.policies import emit_composed

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from clearhold.features.alerts.signing import sign
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import ActionEntry, ActionType
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.reason import band_of

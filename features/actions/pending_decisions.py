@@ -6,9 +6,9 @@ import msgspec
 
 from clearhold.features.alerts.decisions import result_of
 from clearhold.features.alerts.signing import CLOSING, sign
+from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, DecisionChange
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import AlertDecision

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.entries.actions import ActionEntry, ActionType
-from clearhold.features.core.entries.commands import EntryResult
-from clearhold.features.core.entries.limits import (
+from clearhold.features.core.entries.actions import (
+    ActionEntry,
+    ActionType,
     CapKind,
     CapVersion,
     LimitChange,
@@ -16,6 +16,7 @@ from clearhold.features.core.entries.limits import (
     cap_of,
     digits_of,
 )
+from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.policies import bring_into_force

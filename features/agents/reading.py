@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank.fields import flag, instant, mapping, name
-from clearhold.features.core.entries.agents import SkipReason
+from clearhold.features.core.entries.directory import SkipReason
 from clearhold.features.core.vocabulary import VerificationStatus
 
 

@@ -25,9 +25,8 @@ from clearhold.features.alerts.evidence_bodies import (
 from clearhold.features.catalogue.features import FEATURES, NAME_OF
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.money import USD
+from clearhold.features.core.money import USD, money_in
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.sentences import money_in
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.kept_transfers import SupportingTransfers

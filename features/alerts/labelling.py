@@ -13,8 +13,7 @@ from clearhold.features.alerts.rows import derived_from
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.bank.transfers import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
-from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import LabelSource, LabelValue, Rail

@@ -13,9 +13,8 @@ import msgspec
 
 from clearhold.features.alerts.evidence_bodies import Draft, Evidence, Figure, Recommendation
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.money import USD
+from clearhold.features.core.money import USD, counted, money, money_in
 from clearhold.features.core.rules import RuleAction
-from clearhold.features.core.sentences import counted, money, money_in
 from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors.detector import ReviewQuestion
 from clearhold.features.detectors.finding import RULE_REVIEW

@@ -16,8 +16,7 @@ from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.policies import RuleMatchRow
+from clearhold.features.core.rows.alerts import AlertRow, RuleMatchRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import LabelValue, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding

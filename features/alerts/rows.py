@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 
 from clearhold.features.alerts.evidence_bodies import Draft
-from clearhold.features.core.canonical import Chain, canonical, digest_of
+from clearhold.features.core.canonical import ALERT_IDS, Chain, canonical, digest_of
 from clearhold.features.core.entries.commands import DecisionWarning, EntryResult, ResultKind
-from clearhold.features.core.ids import ALERT_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.principal import OperatorIdentity

@@ -41,8 +41,8 @@ from clearhold.features.bank.fields import (
     text,
 )
 from clearhold.features.bank.transfers import DISPUTE_OPENED
-from clearhold.features.core.event_results import EventFault, EventResult
 from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import EventFault, EventResult
 from clearhold.features.core.money import UNREADABLE_CURRENCY
 from clearhold.features.core.vocabulary import Rail
 

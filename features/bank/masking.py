@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.accounts import last_four
+from clearhold.features.core.plain_text import last_four
 
 _DEPTH_LIMIT: Final = 32
 _KEYS_REMEMBERED: Final = 4_096

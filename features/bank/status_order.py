@@ -13,7 +13,7 @@ Source  the bank's public pages on the states of each rail; decision record 0077
 from collections.abc import Mapping
 from typing import Final
 
-from clearhold.features.core.money_flow import RAIL_CLASSES
+from clearhold.features.core.money import RAIL_CLASSES
 from clearhold.features.core.vocabulary import Direction, Rail, VerificationStatus
 
 _REVIEW: Final = ("MANUAL_REVIEW", "MANUAL_REVIEW_APPROVED")

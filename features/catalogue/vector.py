@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.core.money import money_leaves
 
 FEATURE_VERSION: Final = "features-v6"
 RARE_AT_MOST: Final = 3

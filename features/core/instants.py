@@ -1,15 +1,17 @@
-"""Instants: integer microseconds since the Unix epoch, UTC; and ISO 8601 weeks, half-open, from Monday 00:00 to Monday.
+"""Instants: integer microseconds since the Unix epoch, UTC; and ISO 8601 weeks, half-open, from Monday 00:00 to Monday;
+and the pause before the next attempt.
 
-Unit    microseconds, so that windows are exact and every platform agrees on them
-Errors  ``parse_week`` answers None for text that names no week, as 2025-W53 does;
-        ``parse_instant`` answers None for text that is not an RFC 3339 date-time or date of the years 1 to 9999 in UTC
+Unit    microseconds, so that windows are exact and every platform agrees on them; a pause is in the unit of its
+        arguments
+Errors  ``parse_week`` answers None for text that names no week, as 2025-W53 does; ``parse_instant`` answers None for
+        text that is not an RFC 3339 date-time or date of the years 1 to 9999 in UTC
 Source  RFC 3339, section 5.6: a date-time has an offset, and its second may be 60 in the last minute of a UTC day
 """
 
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 SECOND_US: Final = 1_000_000
 MINUTE_US: Final = 60 * SECOND_US
@@ -150,3 +152,18 @@ def week_of(at: int) -> IsoWeek:
     """The week that an instant is in."""
     year, number, _ = datetime_of(at).isocalendar()
     return IsoWeek(year, number)
+
+
+Pause = TypeVar("Pause", int, float)
+
+MOST_DOUBLINGS: Final = 60
+
+
+def pause_after(failures: int, first: Pause, most: Pause) -> Pause:
+    """The pause after this many failures in a row, at least one.
+
+    >>> [pause_after(failures, 0.5, 15.0) for failures in (1, 2, 3, 5, 6, 1_000)]
+    [0.5, 1.0, 2.0, 8.0, 15.0, 15.0]
+    """
+    assert failures >= 1, "there is no pause before the first failure"
+    return min(first * (1 << min(failures - 1, MOST_DOUBLINGS)), most)

@@ -1,11 +1,16 @@
-"""One entry of the ingest log: the only input for a fact that can change a score.
+"""One entry of the ingest log: the only input for a fact that can change a score; and the results of a bank event.
 
 Offsets are integers that grow within a shard, from 1 on: Redis's ``milliseconds-sequence`` as ``milliseconds << 20 |
 sequence``. Only the log that gave an offset reads more from it than its order.
+
+An event's id is used up by the first event under it that takes effect. Another event under it is then ``conflicting``;
+before, it is taken as new, so that an event whose data could not be used can be corrected under its own id.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from hashlib import blake2b
+from typing import Final
 
 import msgspec
 
@@ -25,10 +30,10 @@ class EntryKind(StrEnum):
     ACTION = "action"  # body: JSON of a features.core.entries.actions.ActionEntry
     APPROVAL = "approval"  # body: JSON of a features.core.entries.actions.ApprovalEntry
     OUTCOME = "outcome"  # body: JSON of a features.core.entries.actions.OutcomeEntry
-    POLICY = "policy"  # body: JSON of a features.core.entries.policies.PolicyEntry
+    POLICY = "policy"  # body: JSON of a features.core.entries.actions.PolicyEntry
     SNAPSHOT = "snapshot"  # body: JSON of a features.core.entries.kris.SnapshotEntry
-    LOSS = "loss"  # body: JSON of a features.core.entries.loss.LossEntry
-    AGENT_IMPORT = "agent_import"  # body: JSON of a features.core.entries.agents.AgentImportEntry
+    LOSS = "loss"  # body: JSON of a features.core.entries.commands.LossEntry
+    AGENT_IMPORT = "agent_import"  # body: JSON of a features.core.entries.directory.AgentImportEntry
     AGENT = "agent"  # body: an item of the scan index as received, as the next two
     PROFILE = "profile"
     SETTLEMENT = "settlement"
@@ -71,3 +76,69 @@ def event_time(created_at: int, *, appended_at: int) -> int:
 def shard_of(program_id: str, shards: int) -> int:
     """The shard of a program, which never changes."""
     return int.from_bytes(blake2b(program_id.encode(), digest_size=8).digest(), "big") % shards
+
+
+class EventResult(StrEnum):
+    """The result of one delivery of a bank event."""
+
+    APPLIED = "applied"
+    WAITING = "waiting"
+    STALE = "stale"
+    STORED = "stored"
+    UNUSABLE = "unusable"
+    UNKNOWN = "unknown"
+    DUPLICATE = "duplicate"
+    CONFLICTING = "conflicting"
+    FAILED = "failed"
+
+
+MEANING_OF_RESULT: Final[Mapping[EventResult, str]] = {
+    EventResult.APPLIED: "It took effect. Fields that could not be used were read as absent, and are named.",
+    EventResult.WAITING: "It took effect: a decided dispute that labels its transfer as soon as the transfer comes.",
+    EventResult.STALE: "Its object is older than the stored one. Nothing newer was overwritten.",
+    EventResult.STORED: "It is kept in the log. Clearhold does nothing with such an event.",
+    EventResult.UNUSABLE: "It had no effect, because its data could not be used.",
+    EventResult.UNKNOWN: "It had no effect, because its type belongs to no known family.",
+    EventResult.DUPLICATE: "The same event, byte for byte, came before. It changed nothing.",
+    EventResult.CONFLICTING: "Other bytes took effect under its id before, of another event or of this one spelt "
+    "differently. It changed nothing.",
+    EventResult.FAILED: "It had no effect, through a fault of Clearhold. It is kept, and counted as quarantined.",
+}
+
+TAKES_EFFECT: Final = frozenset({EventResult.APPLIED, EventResult.WAITING})
+"""The results that use up the event's id."""
+
+
+class EventSubjectType(StrEnum):
+    """The kinds of objects that an event can be about."""
+
+    TRANSFER = "transfer"
+    ENTITY = "entity"
+    COUNTERPARTY = "counterparty"
+    ACCOUNT = "account"
+
+
+class SubjectOfEvent(msgspec.Struct, frozen=True, gc=False):
+    """The object that an event is about."""
+
+    type: EventSubjectType
+    id: str
+
+
+class EventFault(msgspec.Struct, frozen=True, gc=False):
+    """A sentence on an event, and the dotted path of its field; it quotes nothing of the caller's."""
+
+    sentence: str
+    path: str | None = None
+
+
+class EventOutcome(msgspec.Struct, frozen=True, gc=False):
+    """The result of an event, and its subject if it could be read; ``is_plain``: it certainly has no fault.
+
+    ``fault`` is one that the event's own data does not show.
+    """
+
+    result: EventResult
+    subject: SubjectOfEvent | None = None
+    is_plain: bool = False
+    fault: EventFault | None = None

@@ -6,8 +6,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.features.core.words import about, minted
+from clearhold.features.core.vocabulary import ProgramSource, about, minted
 
 SIGNATURE_HEADER: Final = "Bank-Signature"
 

@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Band, about
 
 REVIEW_FROM: Final = 30
 HOLD_FROM: Final = 70

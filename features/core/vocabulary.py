@@ -1,7 +1,11 @@
-"""The closed sets of words that the interface uses."""
+"""The closed sets of words that the interface uses, and the meanings of fields for the API document, which validate
+nothing.
+"""
 
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Meta
 
 
 class Rail(StrEnum):
@@ -147,3 +151,12 @@ class LabelSource(StrEnum):
     DISPUTE = "dispute"
     PERSON = "person"
     LAW_ENFORCEMENT = "law_enforcement"
+
+
+def about(words: str) -> Meta:
+    return Meta(description=words)
+
+
+def minted(noun: str) -> Meta:
+    """The description of an id that is made here: a UUID."""
+    return about(f"The {noun}'s id, minted here.")

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Severity, SubjectType
 from clearhold.features.landing.landing_result import LandingResult

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_30, DAYS_60
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import SubjectType

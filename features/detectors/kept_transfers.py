@@ -12,7 +12,7 @@ from clearhold.features.catalogue.thresholds import (
     is_round,
     lines_of,
 )
-from clearhold.features.core.money_flow import (
+from clearhold.features.core.money import (
     ACH_CLASSES,
     ACH_DEBIT,
     CARD_CLASSES,

@@ -13,9 +13,9 @@ from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
 from clearhold.features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
+from clearhold.features.catalogue.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
-from clearhold.features.core.sentences import money
+from clearhold.features.core.money import money
 from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Figures, Grade
 from clearhold.features.detectors.kept_transfers import NAMED, READ, Places, SupportingTransfers, newest_of_program
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -19,9 +19,9 @@ from clearhold.features.catalogue.thresholds import (
     SCATTER_GATHER_MIDDLES,
     SMALL_CARD_BELOW_CENTS,
 )
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from clearhold.features.core.money_flow import (
+from clearhold.features.core.money import (
     CARD_CLASSES,
     OUTGOING_CLASSES,
 )

@@ -7,7 +7,7 @@ the bands: a person looks at every transfer in review or hold.
 from collections.abc import Mapping
 from typing import Final
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors import amount, flow, parties
 from clearhold.features.detectors.detector import HIGH, LOW, Detector, Grade, ReviewQuestion, Trigger

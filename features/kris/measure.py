@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.catalogue.kris import KRIS, Kri
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
+from clearhold.features.catalogue.kris import KRIS, Kri, KriName, KriStatus, KriValue
 from clearhold.features.core.instants import (
     DAY_US,
     DAYS_7,
@@ -25,7 +24,7 @@ from clearhold.features.core.instants import (
     month_of_day,
     two_banking_days_before,
 )
-from clearhold.features.core.sentences import money
+from clearhold.features.core.money import money
 from clearhold.features.policy.bodies import KriBody, KriLine
 from clearhold.features.policy.in_force import clock_in_force, kris_in_force, ladder_in_force
 from clearhold.features.state.alert_state import p90_of

@@ -13,9 +13,8 @@ import msgspec
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
-from clearhold.features.core.event_results import EventFault, EventResult
-from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.money_flow import CARD_CLASSES, class_of
+from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
+from clearhold.features.core.money import CARD_CLASSES, class_of
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from clearhold.features.core.event_results import EventFault, EventResult
+from clearhold.features.core.log_entry import EventFault, EventResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.parties import Actor, KnownCounterparty

@@ -6,7 +6,7 @@ and leaving are one function with a sign, so that leaving removes exactly what e
 
 from typing import Final
 
-from clearhold.features.core.money_flow import OUTGOING_CLASSES
+from clearhold.features.core.money import OUTGOING_CLASSES
 from clearhold.features.landing.contribution import CardAttempt, Movement
 from clearhold.features.state.parties import Actor, KnownCounterparty, series_of_party, zone_of
 from clearhold.features.state.program import ProgramState

@@ -6,8 +6,7 @@ earlier; then the rate is again the one at the earlier delivery, which the trans
 """
 
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.core.money import USD, usd_cents_of
-from clearhold.features.core.rates import UsdRate, cents_at
+from clearhold.features.core.money import USD, UsdRate, cents_at, usd_cents_of
 from clearhold.features.policy.in_force import usd_rate
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import UNPRICED, TransferRecord

@@ -12,7 +12,7 @@ import msgspec
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.money_flow import class_of
+from clearhold.features.core.money import class_of
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.landing.landing_result import RenamedTransfer
 from clearhold.features.landing.rescoring import score_again

@@ -2,8 +2,8 @@
 
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import band_word
+from clearhold.features.core.rows.parties import ShadowScoreRow
 from clearhold.features.core.rows.record import Emit, no_rows
-from clearhold.features.core.rows.scores import ShadowScoreRow
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.state.program import ProgramState
 

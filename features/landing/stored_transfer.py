@@ -9,14 +9,14 @@ from typing import Final
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.status_order import transfer_rank
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.money import USD
-from clearhold.features.core.money_flow import (
+from clearhold.features.core.money import (
     ACH_CREDIT,
     ACH_DEBIT,
     ACH_TYPES,
     CARD_CLASSES,
     ORIGINATED_CLASS,
     RAIL_CLASSES,
+    USD,
     money_leaves,
 )
 from clearhold.features.core.reason import band_word

@@ -3,7 +3,7 @@
 from typing import Final
 
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.core.money_flow import money_leaves
+from clearhold.features.core.money import money_leaves
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.stored_transfer import payer_and_payee
 from clearhold.features.landing.transfer_records import has_moved

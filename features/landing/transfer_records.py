@@ -8,8 +8,7 @@ from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.return_codes import UNMOVED_STATUSES
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.money import USD, usd_cents_of
-from clearhold.features.core.money_flow import ACH_TYPES, class_of
+from clearhold.features.core.money import ACH_TYPES, USD, class_of, usd_cents_of
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState

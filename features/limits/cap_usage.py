@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.money_flow import OUTGOING_CLASSES
+from clearhold.features.core.money import OUTGOING_CLASSES
 from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import UNPRICED

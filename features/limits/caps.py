@@ -12,12 +12,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from clearhold.features.core.entries.limits import CapKind, CapVersion
+from clearhold.features.core.entries.actions import CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
-from clearhold.features.core.money import USD
-from clearhold.features.core.money_flow import ACH_TYPES, RAIL_CLASSES, originates_debit
+from clearhold.features.core.money import ACH_TYPES, RAIL_CLASSES, USD, money, originates_debit
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import Direction
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.parties import Actor

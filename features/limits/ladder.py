@@ -12,8 +12,7 @@ import msgspec
 
 from clearhold.features.core.entries.preflight import HARD_HIT, SOFT_HIT, LimitHit
 from clearhold.features.core.instants import DAY_US, format_instant, month_of_day
-from clearhold.features.core.vocabulary import Band
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Band, about
 from clearhold.features.measurement.actor_evaluation import band_of_actor, band_of_counterparty, cadence_of
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder
 from clearhold.features.state.parties import Actor, KnownCounterparty

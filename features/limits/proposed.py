@@ -8,13 +8,10 @@ from typing import Annotated
 import msgspec
 
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
-from clearhold.features.core.money import USD
-from clearhold.features.core.money_flow import class_of
+from clearhold.features.core.money import USD, UsdRate, class_of
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Direction, Rail, about
 from clearhold.features.landing.pricing import priced_at
 from clearhold.features.landing.subject_builder import build_subject, country_of_transfer, paid_account
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents

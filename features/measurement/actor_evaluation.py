@@ -17,7 +17,7 @@ import msgspec
 
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
-from clearhold.features.core.money_flow import ACH_DEBIT, ORIGINATED_CLASS
+from clearhold.features.core.money import ACH_DEBIT, ORIGINATED_CLASS
 from clearhold.features.core.reason import Score, band_of
 from clearhold.features.core.vocabulary import ActorType, Band
 from clearhold.features.measurement.agent_inputs import agent_inputs

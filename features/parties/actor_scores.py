@@ -17,12 +17,12 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.ids import SCORE_IDS
+from clearhold.features.core.canonical import SCORE_IDS
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason, Score, band_word
+from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.record import Emit, no_rows
-from clearhold.features.core.rows.scores import ScoreRow
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.returns import note_cleared_return
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -14,7 +14,7 @@ from clearhold.features.agents.reading import WALLET_PREFIX, AgentItem, ProfileI
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.instants import DAY_US, DAYS_90
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
-from clearhold.features.core.rows.agents import AgentRow
+from clearhold.features.core.rows.parties import AgentRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, VerificationStatus
 from clearhold.features.parties.actor_scores import emit_entity_score

@@ -16,8 +16,7 @@ from clearhold.features.bank.status_order import account_rank, counterparty_rank
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.canonical import canonical
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
-from clearhold.features.core.event_results import EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EarlierAccount, EntityRow

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.entries.autonomy import (
+from clearhold.features.core.entries.actions import (
     TIERS,
     AutonomyBody,
     AutonomyTier,

@@ -13,15 +13,14 @@ from weakref import WeakValueDictionary
 import msgspec
 from msgspec import Meta
 
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
-from clearhold.features.core.countries import read_countries
 from clearhold.features.core.entries.actions import ActionType
-from clearhold.features.core.entries.kris import KriName
-from clearhold.features.core.rates import DailyRate, RateTable
+from clearhold.features.core.money import DailyRate, RateTable
+from clearhold.features.core.plain_text import read_countries
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.core.scorecards import Scorecard
-from clearhold.features.core.vocabulary import Band, Severity
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import Band, Severity, about
 
 POLICY: Final = "policy"
 CLOCK: Final = "clock"

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from math import comb, erfc, sqrt
 from typing import Final, NamedTuple
 
-from clearhold.features.core.comparisons import (
+from clearhold.features.core.measured import measured, rounded
+from clearhold.features.core.scorecards import (
     SCORE_CLASSES,
     BandMove,
     CardFigures,
@@ -16,7 +17,6 @@ from clearhold.features.core.comparisons import (
     ShadowComparison,
     stability_index,
 )
-from clearhold.features.core.measured import measured, rounded
 from clearhold.features.core.vocabulary import Band
 
 _EXACT_UP_TO: Final = 1_000

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import comb
 from typing import Final
 
-from clearhold.features.core.entries.autonomy import DetectorTally
+from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.policy.bodies import PolicyBody
 
 MOST_BAD: Final = Decimal("0.02")  # the bound, to be eligible

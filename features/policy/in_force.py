@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import msgspec
 
 from clearhold.features.catalogue.thresholds import Thresholds
-from clearhold.features.core.rates import UsdRate
+from clearhold.features.core.money import UsdRate
 from clearhold.features.policy.autonomy import AutonomyBook, as_left_by
 from clearhold.features.policy.bodies import (
     CLOCK,

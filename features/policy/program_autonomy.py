@@ -5,10 +5,10 @@ from typing import Annotated, Final
 
 import msgspec
 
-from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier, DetectorTally
+from clearhold.features.core.entries.actions import AutonomyBody, AutonomyTier, DetectorTally
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.autonomy import AutonomyBook, as_left_by, closable_detectors
 from clearhold.features.policy.bodies import PolicyBody
 from clearhold.features.policy.eligibility import Objection, bad_rate_bound, objections

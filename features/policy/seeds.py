@@ -5,9 +5,9 @@ Source  all [P], proposed here; ``docs/policies.md`` gives the reasons
 
 from typing import Final
 
+from clearhold.features.catalogue.kris import KriName
+from clearhold.features.core.canonical import POLICY_IDS
 from clearhold.features.core.entries.actions import ActionType
-from clearhold.features.core.entries.kris import KriName
-from clearhold.features.core.ids import POLICY_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.policy.bodies import (

@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.core.backtests import (
+from clearhold.features.core.instants import DAY_US, format_instant, week_of
+from clearhold.features.core.measured import Measured, measured, rounded
+from clearhold.features.core.rules import (
     MOST_EXAMPLES,
     Backtest,
     BacktestWeek,
@@ -17,12 +19,12 @@ from clearhold.features.core.backtests import (
     DailyVolume,
     FullBacktest,
     NamedTransfer,
+    Rule,
+    RuleAction,
     ShadowDay,
     ShadowReport,
+    rule_hash,
 )
-from clearhold.features.core.instants import DAY_US, format_instant, week_of
-from clearhold.features.core.measured import Measured, measured, rounded
-from clearhold.features.core.rules import Rule, RuleAction, rule_hash
 from clearhold.features.core.vocabulary import Band
 
 _P95_PERCENT: Final = 95

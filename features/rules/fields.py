@@ -14,7 +14,7 @@ import msgspec
 
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.rule_fields import RULE_FIELDS
-from clearhold.features.core.countries import COUNTRIES, read_countries
+from clearhold.features.core.plain_text import COUNTRIES, read_countries
 from clearhold.features.core.rules import RuleCondition, RuleOp
 from clearhold.features.core.vocabulary import AchType, CardReason, Direction, PepStatus, Rail, VerificationStatus
 

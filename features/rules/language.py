@@ -16,9 +16,9 @@ import msgspec
 
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.core.canonical import DECIMALS, MAX_INTEGER
-from clearhold.features.core.countries import country_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.money import MAX_CENTS, parse_cents
+from clearhold.features.core.plain_text import country_of
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
 from clearhold.features.rules.fields import (
     LIST_OPS,

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from clearhold.features.core.canonical import DECIMALS
+from clearhold.features.core.money import money
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
-from clearhold.features.core.sentences import money
 from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 SHOWN_VALUES: Final = 10

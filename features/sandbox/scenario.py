@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.ids import SANDBOX_TAG, TAG_DIGITS
+from clearhold.features.core.canonical import SANDBOX_TAG, TAG_DIGITS
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox.casting import HOME, Casting, Draw

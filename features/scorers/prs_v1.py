@@ -10,8 +10,7 @@ Source  named with each indicator; the indicator's lines define watch and breach
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clearhold.features.catalogue.kris import KRIS
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriValue
+from clearhold.features.catalogue.kris import KRIS, KriName, KriStatus, KriValue
 from clearhold.features.core.scorecards import CardSignal, Scorecard, points_when
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.scorer import Scorer

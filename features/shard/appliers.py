@@ -14,10 +14,9 @@ from clearhold.features.agents.reading import read_agent, read_profile, read_set
 from clearhold.features.alerts.decisions import appeal, label
 from clearhold.features.alerts.screening import open_for_outcomes
 from clearhold.features.bank.events import decode_event
+from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.canonical import Chain, canonical
-from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry
-from clearhold.features.core.entries.agents import AgentImportEntry
-from clearhold.features.core.entries.autonomy import PolicyEntry
+from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry, PolicyEntry
 from clearhold.features.core.entries.backfill import BackfillStep
 from clearhold.features.core.entries.commands import (
     AppealEntry,
@@ -27,8 +26,7 @@ from clearhold.features.core.entries.commands import (
     LossEntry,
     OwnerEntry,
 )
-from clearhold.features.core.entries.directory import DirectoryEntry
-from clearhold.features.core.entries.kris import SnapshotEntry
+from clearhold.features.core.entries.directory import AgentImportEntry, DirectoryEntry
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of

@@ -17,13 +17,13 @@ import msgspec
 from clearhold.features.alerts.program_alerts import run_program_detectors
 from clearhold.features.alerts.rows import result_row
 from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.catalogue.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
+from clearhold.features.core.canonical import SNAPSHOT_IDS
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
-from clearhold.features.core.entries.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
-from clearhold.features.core.ids import SNAPSHOT_IDS
 from clearhold.features.core.instants import DAY_US, MINUTE_US
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score, band_word
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.detectors.program import ProgramSnapshot
 from clearhold.features.kris.measure import measure_kris, measure_past_kris

@@ -26,7 +26,7 @@ from clearhold.features.bank.status_order import account_rank, counterparty_rank
 from clearhold.features.bank.transfers import read_transfer
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
-from clearhold.features.core.money_flow import class_of
+from clearhold.features.core.money import class_of
 from clearhold.features.state.snapshot_order import SnapshotOrder
 
 _BANK: Final = EntryKind.BANK.value

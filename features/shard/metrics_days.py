@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.kris import MetricsDayRow
+from clearhold.features.core.measured import DayTotals
+from clearhold.features.core.rows.parties import MetricsDayRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.state.program import ProgramState
 

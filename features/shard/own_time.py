@@ -20,9 +20,8 @@ from clearhold.features.bank.event_types import event_type
 from clearhold.features.bank.events import ANY_DECODER, EVENT_DECODER
 from clearhold.features.bank.parties import read_account
 from clearhold.features.bank.status_order import account_rank
-from clearhold.features.core.entries.agents import SkipReason
 from clearhold.features.core.entries.commands import OwnerEntry
-from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind
+from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, SkipReason
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.policy.bodies import FX, prefix_of

@@ -32,15 +32,17 @@ from clearhold.features.bank.events import (
 from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
 from clearhold.features.bank.repeated_keys import repeated_key
 from clearhold.features.bank.transfers import EventKind, read_transfer
-from clearhold.features.core.event_results import (
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.log_entry import (
+    EntryPosition,
     EventFault,
     EventOutcome,
     EventResult,
     EventSubjectType,
+    LogEntry,
     SubjectOfEvent,
+    event_time,
 )
-from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.transfers import PreflightMatchRow

@@ -9,11 +9,11 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from clearhold.features.actions.set_limit import program_limits
-from clearhold.features.core.day_totals import DayTotals
-from clearhold.features.core.entries.limits import ProgramLimits
+from clearhold.features.core.entries.actions import ProgramLimits
 from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
-from clearhold.features.core.event_results import TAKES_EFFECT, EventResult
-from clearhold.features.core.rates import UsdRate
+from clearhold.features.core.log_entry import TAKES_EFFECT, EventResult
+from clearhold.features.core.measured import DayTotals
+from clearhold.features.core.money import UsdRate
 from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import ActorType

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Iterator
 from typing import Any, Final
 
-from clearhold.features.core.ids import number_of, with_number
+from clearhold.features.core.canonical import number_of, with_number
 from clearhold.features.windows.slices import Slice, in_slices
 
 _WORDS: Final = 4  # after, until, and the two halves of an id

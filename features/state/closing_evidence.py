@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.entries.autonomy import DetectorTally
+from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.core.instants import DAYS_30, DAYS_60
 from clearhold.features.core.vocabulary import LabelValue
 from clearhold.features.windows.id_index import IdIndex, key_of

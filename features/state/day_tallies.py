@@ -15,10 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
-from clearhold.features.core.day_totals import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals
-from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import DAY_US, SECOND_US
-from clearhold.features.core.money_flow import ACH_DEBIT, ORIGINATED_CLASS
+from clearhold.features.core.log_entry import EventResult
+from clearhold.features.core.measured import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals
+from clearhold.features.core.money import ACH_DEBIT, ORIGINATED_CLASS
 from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
 from clearhold.features.core.vocabulary import LabelValue
 from clearhold.features.state.transfer_table import UNSCORED, ReturnState, TransferRecord

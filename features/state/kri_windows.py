@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from clearhold.features.core.instants import DAYS_30, DAYS_60
-from clearhold.features.core.money_flow import (
+from clearhold.features.core.money import (
     ACH_CREDIT,
     ACH_DEBIT,
     ACH_TYPES,

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.money import parse_cents
+from clearhold.features.core.money import UsdRate, parse_cents, rates_of
 from clearhold.features.core.program import Program
-from clearhold.features.core.rates import UsdRate, rates_of
 from clearhold.features.policy.autonomy import AutonomyBook
 from clearhold.features.policy.book import PolicyBook
 from clearhold.features.policy.card_book import CardBook

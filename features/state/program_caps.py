@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.entries.limits import CapKind, CapVersion
+from clearhold.features.core.entries.actions import CapKind, CapVersion
 
 _PREFIX: Final = "limits-v"
 

@@ -9,8 +9,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.backoff import pause_after
-from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, pause_after
 
 MAX_ATTEMPTS: Final = 10
 FIRST_PAUSE_US: Final = 2 * MINUTE_US

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.catalogue.kris import KriValue
 from clearhold.features.core.entries.commands import DecisionWarning
-from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.program import Simulated
 
 

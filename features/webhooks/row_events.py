@@ -4,15 +4,14 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from clearhold.features.catalogue.kris import KriValue
+from clearhold.features.core.canonical import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
 from clearhold.features.core.entries.commands import DecisionWarning
-from clearhold.features.core.entries.kris import KriValue
 from clearhold.features.core.entries.preflight import PreflightRecord
-from clearhold.features.core.ids import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.actions import ActionRow
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.webhooks.payloads import (
     ActionApproved,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from clearhold.features.catalogue.thresholds import MICRO_BELOW_CENTS, SMALL_CARD_BELOW_CENTS, is_round
 from clearhold.features.core.in_memory import InMemory
-from clearhold.features.core.money_flow import money_leaves, originates_debit
+from clearhold.features.core.money import money_leaves, originates_debit
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.series import EventTimes

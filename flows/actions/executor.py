@@ -26,7 +26,7 @@ from clearhold.features.core.entries.actions import PLATFORM, ActionStatus, Acti
 from clearhold.features.core.errors import ConflictError, UnavailableError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import ActionRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.bank_actions import ActionAnswer, BankActions, Verdict

@@ -21,10 +21,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
-from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage, SkipReason
+from clearhold.features.core.entries.directory import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.instants import DAY_US, DAYS_30
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.flows.agents.item_log import AT_ONCE, ItemLog, digest_of
 from clearhold.flows.agents.scan_client import ScanClient, ScanError
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram

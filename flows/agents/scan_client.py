@@ -15,8 +15,7 @@ from typing import Final
 import httpx
 import msgspec
 
-from clearhold.features.core.backoff import pause_after
-from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.features.core.instants import SECOND_US, format_instant, pause_after
 from clearhold.flows.running.bank_http import PASSING, body_of, retry_after_us
 from clearhold.store.clock import Clock
 

@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 import duckdb
 import structlog
 
-from clearhold.features.core.entries.agents import ImportStage
+from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, GatewayError, UnavailableError
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.program import Program
-from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.flows.agents.importer import AgentImport, ImportCounts, ImportProgress
 from clearhold.flows.agents.item_log import ItemLog, KnownItems

@@ -10,8 +10,8 @@ import structlog
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.log_entry import EventResult
 from clearhold.flows.running.counts import FlowCounts, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.redis_log.offsets import LogProgress, log_time_of

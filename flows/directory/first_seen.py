@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.canonical import is_sandbox_id
 from clearhold.features.core.entries.directory import DirectoryKind, PartyKey, kind_of_counterparty
-from clearhold.features.core.ids import is_sandbox_id
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.store.tables.row_tables import RowTables
 

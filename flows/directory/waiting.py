@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.entries.directory import PartyKey
-from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.instants import HOUR_US, SECOND_US, pause_after
 from clearhold.store.duck.directory import DueParty
 
 FIRST_BACKOFF_US: Final = SECOND_US

@@ -19,7 +19,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.core.backoff import pause_after
+from clearhold.features.core.instants import pause_after
 
 CANCELLED_AGAIN_AFTER_S: Final = 0.5
 

@@ -19,7 +19,7 @@ import msgspec
 import redis
 import structlog
 
-from clearhold.features.core.backoff import pause_after
+from clearhold.features.core.instants import pause_after
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.scorer.remote_owner import ScorerConnection
 from clearhold.flows.scorer.wire import Beginning, FrameKind, Start, frame, receive

@@ -19,7 +19,7 @@ import structlog
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import SECOND_US
-from clearhold.features.core.rows.webhooks import WebhookAttemptRow
+from clearhold.features.core.rows.events import WebhookAttemptRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.delivery import (

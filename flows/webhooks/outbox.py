@@ -17,17 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 
-from clearhold.features.core.canonical import Chain
+from clearhold.features.catalogue.kris import SnapshotCause
+from clearhold.features.core.canonical import Chain, derived_id
 from clearhold.features.core.entries.actions import ActionStatus
-from clearhold.features.core.entries.kris import SnapshotCause
-from clearhold.features.core.ids import derived_id
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rows.actions import ActionRow, BackfillRow
-from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, LabelRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow, AlertRow, BackfillRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.events import WebhookDeliveryRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
-from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, EventType, WebhookEvent

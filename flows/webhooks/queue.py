@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from clearhold.features.core.instants import SECOND_US
-from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.webhooks.delivery import OPEN, DeliveryState, spread_of
 from clearhold.store.duck.webhooks import DueDelivery
 

@@ -15,9 +15,9 @@ from typing import Final
 
 import structlog
 
-from clearhold.features.core.backoff import pause_after
 from clearhold.features.core.errors import ErrorCode, UnavailableError
-from clearhold.features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
+from clearhold.features.core.instants import pause_after
+from clearhold.features.core.rows.events import WebhookAttemptRow, WebhookDeliveryRow
 from clearhold.store.tables.row_tables import RowTables, row_tables, rows_of
 
 CONFIRMED_WITHIN_S: Final = 5.0

@@ -5,12 +5,12 @@ Labels  the newest of each transfer. One is mature when its transfer is 60 days 
         be returned, and an ok is provisional
 Null    not measured; ``n`` is the number of observations behind each other value
 Unit    shares are of 1, instants UTC; periods include their first instant and exclude their last
-Source  E. B. Wilson (1927) for intervals; the stability index is that of clearhold.features.core.comparisons
+Source  E. B. Wilson (1927) for intervals; the stability index is that of clearhold.features.core.scorecards
 """
 
 from typing import Final, NamedTuple
 
-from clearhold.features.core.comparisons import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
+from clearhold.features.core.scorecards import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 from clearhold.store.duck.schema import LABEL_ORDER
 from clearhold.store.duck.scorings.shadow_scores import score_class_sql, share_sql
 

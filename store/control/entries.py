@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import msgspec
 
-from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.principal import KeyMode, KeyScope
 from clearhold.features.core.program import Program
-from clearhold.features.core.rules import Rule
-from clearhold.features.core.words import minted
+from clearhold.features.core.rules import Backtest, Rule
+from clearhold.features.core.vocabulary import minted
 from clearhold.features.webhooks.payloads import EventType
 
 ControlEntry = tuple[str, int, str, int, bytes]

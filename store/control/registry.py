@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from clearhold.features.core.entries.autonomy import PolicyEntry
+from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, UnavailableError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, shard_of

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, NamedTuple
 
-from clearhold.features.core.backtests import MOST_DAYS, Backtest
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
 from clearhold.features.core.instants import DAY_US, parse_instant
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rules import Rule, RuleAction, RuleMode, RuleStatus, rule_hash
+from clearhold.features.core.rules import MOST_DAYS, Backtest, Rule, RuleAction, RuleMode, RuleStatus, rule_hash
 from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, RulesBody
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlKind, RuleEntry, VersionInForceEntry

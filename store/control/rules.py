@@ -12,9 +12,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rules import Rule, RuleStatus, rule_hash
+from clearhold.features.core.rules import Backtest, Rule, RuleStatus, rule_hash
 from clearhold.features.policy.bodies import RULES, PolicyVersion, RulesBody, prefix_of
 from clearhold.store.control.entries import RuleEntry
 

@@ -12,7 +12,7 @@ import msgspec
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.actions import ActionRow
+from clearhold.features.core.rows.alerts import ActionRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.columns import row_builder, select_list

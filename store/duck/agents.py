@@ -6,7 +6,7 @@ Errors  none; an unknown agent or import is None
 from collections.abc import Sequence
 from typing import Any, Final
 
-from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
+from clearhold.features.core.rows.parties import AgentImportRow, AgentRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list

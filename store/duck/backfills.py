@@ -5,7 +5,7 @@ Errors  none; an unknown backfill is None
 
 from typing import Final
 
-from clearhold.features.core.rows.actions import BackfillRow
+from clearhold.features.core.rows.alerts import BackfillRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 

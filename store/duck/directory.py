@@ -6,8 +6,8 @@ Cost    one pass over the ids of the parties' tables and of ``directory``, never
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from clearhold.features.core.canonical import SANDBOX_ID
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
-from clearhold.features.core.ids import SANDBOX_ID
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.predicate import TEXTS, listed
 

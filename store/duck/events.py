@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.event_results import EventSubjectType
+from clearhold.features.core.log_entry import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.store.duck.committed_rows import CommittedRows

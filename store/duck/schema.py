@@ -10,23 +10,33 @@ from typing import Final
 import msgspec
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.actions import ActionRow, BackfillRow
-from clearhold.features.core.rows.agents import AgentImportRow, AgentRow
 from clearhold.features.core.rows.alerts import (
+    ActionRow,
     AlertBodyRow,
     AlertRow,
     AlertTransferRow,
+    BackfillRow,
     DispositionRow,
     EntryResultRow,
     LabelRow,
+    PolicyRow,
+    RuleMatchRow,
 )
-from clearhold.features.core.rows.events import EventRow, QuarantineRow
-from clearhold.features.core.rows.kris import KriSnapshotRow, MetricsDayRow
-from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow, ProgramRow
-from clearhold.features.core.rows.policies import PolicyRow, RuleMatchRow
-from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
+from clearhold.features.core.rows.events import EventRow, QuarantineRow, WebhookAttemptRow, WebhookDeliveryRow
+from clearhold.features.core.rows.parties import (
+    AccountRow,
+    AgentImportRow,
+    AgentRow,
+    CounterpartyRow,
+    DirectoryRow,
+    EntityRow,
+    KriSnapshotRow,
+    MetricsDayRow,
+    ProgramRow,
+    ScoreRow,
+    ShadowScoreRow,
+)
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
-from clearhold.features.core.rows.webhooks import WebhookAttemptRow, WebhookDeliveryRow
 from clearhold.store.record.rows import RecordChainRow, RecordCheckpointRow
 from clearhold.store.tables.columns import columns_of
 

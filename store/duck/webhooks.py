@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.rows.webhooks import WebhookDeliveryRow
+from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.webhooks.delivery import OPEN, AttemptError, DeliveryState, DeliveryStatus
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from bench.copies import multiply
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts

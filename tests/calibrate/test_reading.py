@@ -14,8 +14,7 @@ import pytest
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.rows.alerts import LabelRow
-from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.alerts import LabelRow, PolicyRow
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.store.duck.database import open_database

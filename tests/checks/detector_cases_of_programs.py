@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.rows.alerts import AlertRow

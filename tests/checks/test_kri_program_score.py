@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.core.entries.kris import SnapshotEntry
+from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.shard.shard import ShardState
 from tests.checks.kri_oracle import LINES, program_score
 from tests.checks.random_kri_streams import kri_stream

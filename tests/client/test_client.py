@@ -11,7 +11,7 @@ import pytest
 from clearhold.api.rules.examples import NEW_RULE
 from clearhold.client.answers import RefusedError, UnreachableError, is_http, sign
 from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
-from clearhold.features.core.backoff import pause_after
+from clearhold.features.core.instants import pause_after
 from tests.support.fake_service import BUSY, PROGRAM, SECRET, TAKE_THEN_DROP, fake_service
 
 TEST_VECTOR_BODY = (

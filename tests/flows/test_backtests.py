@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.rules import Backtest
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.store.duck.database import open_database
 from tests.support.backtest_readings import WITHIN_S, BacktestReadings

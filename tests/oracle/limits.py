@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAY_US, HOURS_24
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.money_flow import ACH_TYPES, RAIL_CLASSES
+from clearhold.features.core.money import ACH_TYPES, RAIL_CLASSES
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import TransferRecord
 

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any, Final
 
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 
 LINES: Final = (100, 250_000, 300_000, 500_000, 950_000, 1_000_000, 2_400_000)
 CAPS: Final = (0, 100_000, 300_000, 600_000, 1_000_000)

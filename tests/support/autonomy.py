@@ -8,8 +8,7 @@ import msgspec
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, ApprovalEntry
 from clearhold.features.core.entries.commands import LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.rows.actions import ActionRow
-from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow
+from clearhold.features.core.rows.alerts import ActionRow, AlertRow, EntryResultRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue
 from clearhold.features.policy.program_autonomy import DetectorEligibility, ProgramAutonomy
 from clearhold.features.shard.questions import ReadAutonomy

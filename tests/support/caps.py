@@ -2,9 +2,15 @@
 
 import msgspec
 
-from clearhold.features.core.entries.actions import ActionEntry, ActionType, ApprovalEntry
+from clearhold.features.core.entries.actions import (
+    ActionEntry,
+    ActionType,
+    ApprovalEntry,
+    CapKind,
+    LimitChange,
+    digits_of,
+)
 from clearhold.features.core.entries.commands import OperatorKind
-from clearhold.features.core.entries.limits import CapKind, LimitChange, digits_of
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import EntryResultRow
 from tests.support.stories import PROGRAM, ShardStory

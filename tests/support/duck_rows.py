@@ -6,12 +6,16 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.rows.actions import BackfillRow
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, EntryResultRow, LabelRow
+from clearhold.features.core.rows.alerts import (
+    AlertRow,
+    BackfillRow,
+    DispositionRow,
+    EntryResultRow,
+    LabelRow,
+    RuleMatchRow,
+)
 from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.policies import RuleMatchRow
-from clearhold.features.core.rows.scores import ScoreRow, ShadowScoreRow
+from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow, ShadowScoreRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.features.core.rules import rule_hash
 from clearhold.store.record.rows import RecordChainRow

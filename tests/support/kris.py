@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.entries.kris import KriName, KriValue
+from clearhold.features.catalogue.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.kris.measure import measure_kris
 from clearhold.features.policy.seeds import KRI_V1

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.instants import (
     DAY_US,
     DAYS_7,
@@ -18,7 +18,7 @@ from clearhold.features.core.instants import (
     parse_instant,
 )
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.money_flow import ACH_TYPES, money_leaves
+from clearhold.features.core.money import ACH_TYPES, money_leaves
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.parties import AccountRow
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -15,10 +15,10 @@ import duckdb
 import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from clearhold.features.core.day_totals import DayTotals, day_totals
 from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Stage, Subjects
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
 from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.measured import DayTotals, day_totals
 from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.record import ChainFactRow

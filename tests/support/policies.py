@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.core.entries.autonomy import PolicyEntry
+from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.policy.bodies import Body
 from clearhold.features.policy.book import PolicyBook

@@ -12,7 +12,7 @@ from clearhold.api.http.protocol import HEAD_LIMIT, Protocol
 from clearhold.api.log import commands
 from clearhold.api.policies.examples import NEW_POLICY
 from clearhold.api.rules.examples import NEW_RULE
-from clearhold.features.core.entries.autonomy import DetectorTally
+from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.core.errors import (
     ErrorCode,
     UnavailableError,

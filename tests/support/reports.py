@@ -13,7 +13,7 @@ from clearhold.api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
-from clearhold.features.core.entries.kris import KriStatus, KriUnit
+from clearhold.features.catalogue.kris import KriStatus, KriUnit
 from clearhold.features.core.instants import IsoWeek, format_instant
 from clearhold.features.core.vocabulary import AlertStatus, Band
 

@@ -4,10 +4,10 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.entries.agents import AgentImportEntry, ImportStage
+from clearhold.features.core.entries.directory import AgentImportEntry, ImportStage
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.rows.agents import AgentImportRow
+from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.measurement.agent_inputs import agent_inputs
 from clearhold.features.scorers.ars_v1 import AgentInputs
 from tests.support.builders import a_program

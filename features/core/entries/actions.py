@@ -1,19 +1,23 @@
-"""Actions on money and on permissions, as log entries: a request, an approval, an outcome.
+"""Actions on money and on permissions, as log entries: a request, an approval, an outcome; and the changes that they
+make to caps and to autonomy.
 
 The flow alone decides the effect of an entry, from the state of the action at that time. ``requested`` waits for a
 second person; ``approved`` may be carried out; the other three are final.
+
+Autonomy is how far the platform may close a program's alerts alone: ``supervised`` closes nothing alone, ``standard``
+is the policy unchanged, ``trusted`` adds the granted detectors.
 
 Unit    instants in microseconds; caps in cents, or a count for ``entity_velocity_24h``, None is no cap
 """
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 
 from clearhold.features.core.entries.commands import OperatorKind
 from clearhold.features.core.principal import OperatorIdentity
-from clearhold.features.core.vocabulary import AlertDecision
+from clearhold.features.core.vocabulary import AlertDecision, about
 
 
 class ActionType(StrEnum):
@@ -129,3 +133,157 @@ def same_person(one: str, other: str) -> bool:
     True
     """
     return " ".join(one.split()).casefold() == " ".join(other.split()).casefold()
+
+
+class CapKind(StrEnum):
+    ACH_DEBIT_DAILY = "ach_debit_daily"  # ACH debits that the program originates, in a day (UTC)
+    ACH_DEBIT_MONTHLY = "ach_debit_monthly"  # the same in a calendar month (UTC)
+    PER_TRANSACTION = "per_transaction"  # one outgoing transfer
+    ENTITY_DAILY = "entity_daily"  # what one entity sends out, in a day (UTC)
+    ENTITY_VELOCITY_24H = "entity_velocity_24h"  # transfers of one entity in 24 hours, in either direction
+
+
+COUNTED_KINDS: Final = frozenset({CapKind.ENTITY_VELOCITY_24H})
+"""The kinds whose cap is a count; the others are in cents."""
+
+MOST_CAP: Final = 2**53
+"""No cap is higher: some readers of JSON cannot tell larger integers apart."""
+
+
+class LimitChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One changed cap in the record: caps are strings of digits, because the record holds no integer of 2^53.
+
+    ``from_`` is the cap in force at the request, which the state fills in.
+    """
+
+    kind: CapKind
+    to: str | None
+    note: str | None
+    from_: str | None = msgspec.field(name="from", default=None)
+
+
+class CapVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A cap that came into force, or its removal where ``cap`` is None; ``before`` is the replaced cap."""
+
+    kind: CapKind
+    cap: int | None
+    before: int | None
+    version: str
+    requested_by: str
+    approved_by: str
+    since: int
+    note: str | None
+    action_id: str
+
+
+class PendingChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that waits for its approver."""
+
+    action_id: str
+    change: LimitChange
+    requested_by: str
+    created_at: int
+
+
+class ObservedCap(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of cap with its use now. ``newest`` is its last change, None for a kind that never had a cap."""
+
+    kind: CapKind
+    newest: CapVersion | None
+    observed: int | None
+    n: int
+
+
+class ProgramLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """All five kinds, the waiting changes, and every approved change, oldest first."""
+
+    limits: tuple[ObservedCap, ...]
+    pending: tuple[PendingChange, ...]
+    history: tuple[CapVersion, ...]
+
+
+def digits_of(cap: int | None) -> str | None:
+    return None if cap is None else str(cap)
+
+
+def cap_of(digits: str | None) -> int | None:
+    return None if digits is None else int(digits)
+
+
+class AutonomyTier(StrEnum):
+    """From the narrowest to the widest."""
+
+    SUPERVISED = "supervised"
+    STANDARD = "standard"
+    TRUSTED = "trusted"
+
+
+TIERS: Final = tuple(AutonomyTier)
+
+
+class AutonomyBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One version of a program's autonomy.
+
+    ``granted`` detectors are closable beside those of the policy; ``withdrawn`` ones are not closable here, although
+    the policy has them or they were granted. ``note`` is the person's text, or the rule that narrowed the autonomy.
+    """
+
+    version: Annotated[str, about("The version, counted by program.")]
+    tier: AutonomyTier
+    granted: tuple[str, ...]
+    withdrawn: Annotated[
+        tuple[str, ...],
+        about("Detectors that may not be closed alone here, although the policy has them or they were granted."),
+    ]
+    note: Annotated[str, about("Why: in the words of the person, or by which rule it narrowed by itself.")]
+
+
+class AutonomyVersion(msgspec.Struct, frozen=True, kw_only=True):
+    """A version with the instant from which it is in force."""
+
+    body: AutonomyBody
+    created_at: int
+
+
+class AutonomyRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The change that a person requests."""
+
+    tier: AutonomyTier
+    note: str
+
+
+class AutonomyChange(msgspec.Struct, frozen=True, kw_only=True, rename={"replaced": "from"}):
+    """The change as recorded in its action: the replaced version, None for the first, and the new body."""
+
+    replaced: str | None
+    body: AutonomyBody
+
+
+class DetectorTally(msgspec.Struct, kw_only=True):
+    """Counts over a detector's closable alerts on one program; ``recent`` ones are of the last 30 days."""
+
+    alerts: int = 0
+    labelled: int = 0  # by matured labels
+    bad: int = 0
+    reviewed: int = 0
+    overturned: int = 0
+    recent_reviewed: int = 0
+    recent_overturned: int = 0
+
+
+def autonomy_version(number: int) -> str:
+    return f"autonomy-v{number}"
+
+
+class PolicyEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A version brought into force by an approved action; the same ``action_id`` applied again changes nothing.
+
+    ``from_start`` is for the policies that a new program begins with, which count for all its history.
+    """
+
+    tenant_id: str
+    version: str
+    body: dict[str, Any]
+    action_id: str
+    of_program: bool  # activated for the program alone, not for the whole tenant
+    from_start: bool = False

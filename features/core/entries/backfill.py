@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from clearhold.features.core.reason import Score
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 Value = int | float | str | bool | None
 

@@ -14,8 +14,7 @@ from typing import Annotated
 import msgspec
 
 from clearhold.features.core.principal import OperatorIdentity
-from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route, about
 
 
 class OperatorKind(StrEnum):

@@ -4,11 +4,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from clearhold.features.core.money import UsdRate
 from clearhold.features.core.program import Simulated
-from clearhold.features.core.rates import UsdRate
 from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail, about
 
 HARD_HIT: Final = "hard"
 SOFT_HIT: Final = "soft"

@@ -1,4 +1,5 @@
-"""Rows of the parties of transfers: entities, counterparties, bank accounts and programs.
+"""Rows of the parties of transfers: entities, counterparties, bank accounts, on-chain agents and programs; of their
+scores, and of a program's KRI snapshots and daily metrics.
 
 Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
@@ -7,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from clearhold.features.core.words import about
+from clearhold.features.core.vocabulary import about
 
 
 class EntityRow(msgspec.Struct, frozen=True, gc=False):
@@ -99,3 +100,127 @@ class ProgramRow(msgspec.Struct, frozen=True, gc=False):
     slug: str
     body: str
     updated_at: int
+
+
+class AgentRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of the scan index's statements about an agent, beside its entity."""
+
+    tenant_id: str
+    program_id: str
+    id: str  # of its entity
+    shard: int
+    offset: int
+    name: str
+    chain_id: int
+    registry: str
+    agent_id: str
+    owner: str | None
+    wallet: str | None
+    verification_status: str
+    screening_status: str | None
+    last_screened_at: int | None
+    registered_at: int | None
+    updated_at: int
+
+
+class AgentImportRow(msgspec.Struct, frozen=True, gc=False):
+    """The beginning or the end of an import. New objects are counted between the two."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    stage: str
+    agents: int
+    profiles: int
+    settlements_scanned: int
+    transfers: int
+    counterparties: int
+    agent_counterparties: int
+    skipped: str  # JSON: the number of items by reason
+    read_until_at: int | None
+    oldest_pending_at: int | None  # of the settlements that are not final
+    reason: str | None
+    updated_at: int
+
+
+class ShadowScoreRow(msgspec.Struct, frozen=True, gc=False):
+    """The score of a transfer by the card in shadow, beside the score in force, at each scoring of the stream."""
+
+    tenant_id: str
+    program_id: str
+    transfer_id: str
+    shard: int
+    offset: int
+    version: str
+    score: int | None
+    band: str
+    champion_version: str
+    champion_score: int | None
+    champion_band: str
+    bank_created_at: int
+    scored_at: int  # when the entry was appended
+
+
+class ScoreRow(msgspec.Struct, frozen=True, gc=False):
+    """One score of an entity, counterparty, agent or program, written when it changed.
+
+    A subject without a row is unscored, and so is one whose newest row has no score. The band changed where ``band``
+    and ``former_band`` differ.
+    """
+
+    tenant_id: str
+    program_id: str
+    id: str
+    subject_type: str
+    subject_id: str
+    shard: int
+    offset: int
+    version: str
+    score: int | None
+    band: str
+    former_band: str  # of the subject's previous row; unscored without one
+    n: int
+    confidence: float | None
+    hard: bool
+    degraded: bool
+    reasons: str  # JSON of Reason[]
+    inputs: str  # JSON of the scorer's inputs
+    scored_at: int  # the end of its windows: the entry's own time, never before the subject's last evaluation
+
+
+class KriSnapshotRow(msgspec.Struct, frozen=True, gc=False):
+    """All indicators of a program as of one instant, with the program's score. ``cause`` is a ``SnapshotCause``."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+    cause: str
+    as_of_at: int
+    window_days: int
+    kris: str  # JSON: KriValue by name
+    program_score: int | None
+    program_score_n: int
+    program_score_version: str
+    band: str
+    created_at: int
+
+
+class MetricsDayRow(msgspec.Struct, frozen=True, gc=False):
+    """A program's totals over the days up to the end of one day, as known at the beginning of the next.
+
+    ``day_at`` is the midnight at which the day began; ``totals`` is the JSON of ``DayTotals``, ``as_of_at`` when it was
+    taken. There is one row a program and day.
+    """
+
+    tenant_id: str
+    program_id: str
+    shard: int
+    offset: int
+    day_at: int
+    window_days: int
+    totals: str
+    as_of_at: int

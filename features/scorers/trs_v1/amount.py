@@ -15,8 +15,8 @@ from clearhold.features.catalogue.thresholds import (
     lines_of,
 )
 from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import counted, money
 from clearhold.features.scorers.engine import CREDIBILITY_K
 from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Family, Signal
 from clearhold.features.scorers.trs_v1.relationship import is_large_first

@@ -9,8 +9,8 @@ from typing import Final
 
 from clearhold.features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
 from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_when
-from clearhold.features.core.sentences import counted, money
 from clearhold.features.scorers.signal import CARD_ONLY, Family, Signal
 
 CARD_DECLINES: Final = 3

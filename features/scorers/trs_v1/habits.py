@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector, pays
+from clearhold.features.core.money import counted, money, tenths
 from clearhold.features.core.scorecards import CardSignal, points_from, points_when
-from clearhold.features.core.sentences import counted, money, tenths
 from clearhold.features.scorers.signal import CARD_ONLY, Family, Signal, SignalGroup
 from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT
 

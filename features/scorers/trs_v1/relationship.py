@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector, is_rare_pair
+from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.signal import BUT_CARD, Family, Signal, SignalGroup
 

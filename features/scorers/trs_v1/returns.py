@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector, pays
-from clearhold.features.core.money_flow import originates_debit
+from clearhold.features.core.money import counted, money, originates_debit
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import counted, money
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.signal import ACH_ONLY, Family, Signal
 

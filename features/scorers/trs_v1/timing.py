@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.money import counted, money, tenths
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.core.sentences import counted, money, tenths
 from clearhold.features.scorers.engine import CREDIBILITY_K
 from clearhold.features.scorers.signal import Family, Signal
 from clearhold.features.scorers.trs_v1.amount import is_spike

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.core.day_totals import DayTotals, sum_of
+from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed

@@ -8,7 +8,7 @@ Errors  ForbiddenError for a program that the tenant has and the principal may n
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import Predicate, Span

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from clearhold.features.core.entries.kris import KriValue
+from clearhold.features.catalogue.kris import KriValue
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.timeline import Place, Timeline
 from clearhold.store.tables.predicate import Predicate, Span

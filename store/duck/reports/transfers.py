@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES, UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
-from clearhold.features.core.day_totals import DayTotals
+from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.account_owners import FIRST_OWNERS

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import duckdb
 
-from clearhold.features.core.backtests import MOST_SAMPLED
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rules import Rule, RuleMode, rule_hash
+from clearhold.features.core.rules import MOST_SAMPLED, Rule, RuleMode, rule_hash
 from clearhold.features.rules.backtest import BacktestCounts
 from clearhold.features.rules.columns import sql_of
 from clearhold.store.duck.scorings.rule_reader import MatchTally, RuleReader

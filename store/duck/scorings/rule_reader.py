@@ -6,9 +6,8 @@ from typing import Any, Final, Self
 
 import duckdb
 
-from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, NamedTransfer
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rules import Rule
+from clearhold.features.core.rules import MOST_CAUGHT, MOST_EXAMPLES, NamedTransfer, Rule
 from clearhold.features.policy.routing import RULE_PREFIX
 from clearhold.features.rules.backtest import BacktestCounts, MatchCount
 from clearhold.store.duck.schema import LABEL_ORDER

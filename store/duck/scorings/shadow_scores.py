@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from clearhold.features.core.comparisons import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 from clearhold.features.core.instants import DAYS_60
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.scorecards import ADDED, LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.schema import LABEL_ORDER

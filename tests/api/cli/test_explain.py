@@ -14,7 +14,7 @@ from clearhold.api.cli.explain import explain
 from clearhold.features.catalogue.features import FEATURES
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.alerts import PolicyRow
 from clearhold.features.core.scorecards import scorecard_sha256
 from clearhold.features.measurement.explain import smallest_change
 from clearhold.features.scorers.cards import compile_card

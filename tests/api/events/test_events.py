@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 from msgspec import json
 
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EventResult
 from tests.support import bank_events as bank
 from tests.support.alerting import ALERTING, deliver, outgoing
 from tests.support.running_app import RunningApp, assert_refused

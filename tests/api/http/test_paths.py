@@ -10,7 +10,7 @@ import pytest
 from litestar import Litestar
 
 from clearhold.api.openapi.document import document_of
-from clearhold.features.core.ids import path_segment
+from clearhold.features.core.canonical import path_segment
 from tests.support.alerting import outgoing, party
 from tests.support.callers import World, bearer, running_world
 from tests.support.connector import Assistant

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from msgspec import json
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.reports.snapshots import KriSnapshots
 from tests.support.alerting import alerts_of, appeal, decide, deliver, outgoing, read

@@ -7,8 +7,8 @@ import pytest
 
 from clearhold.api.metrics.figures import hours, to_metrics
 from clearhold.api.metrics.schemas import DecisionHours
-from clearhold.features.core.day_totals import DayTotals, sum_of
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.measured import DayTotals, sum_of
 from tests.support.clock import T0
 
 MIDNIGHT = T0 // DAY_US * DAY_US

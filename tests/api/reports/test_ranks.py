@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.store.duck.reports.snapshots import ReportSnapshots
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.predicate import Span

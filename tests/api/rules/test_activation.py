@@ -11,10 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from clearhold.api.rules.schemas import RuleChange
-from clearhold.features.core.backtests import Backtest
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rules import Rule
+from clearhold.features.core.rules import Backtest, Rule
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState
 from clearhold.flows.backtests import BacktestRunner

@@ -15,10 +15,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry import program_collector
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS, ProgramCollector, ProgramName
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriUnit, KriValue
+from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.instants import MINUTE_US
 from clearhold.features.core.reason import band_word
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.reports.snapshots import NewestSnapshots

@@ -4,12 +4,9 @@ import msgspec
 import pytest
 
 from clearhold.features.core.canonical import canonical, digest_of
-from clearhold.features.core.entries.actions import PLATFORM
-from clearhold.features.core.entries.autonomy import AutonomyBody, AutonomyTier
+from clearhold.features.core.entries.actions import PLATFORM, AutonomyBody, AutonomyTier
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
-from clearhold.features.core.rows.actions import ActionRow
-from clearhold.features.core.rows.alerts import DispositionRow
-from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.alerts import ActionRow, DispositionRow, PolicyRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.policy.autonomy import as_left_by
 from clearhold.features.policy.eligibility import Objection

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
-from clearhold.features.core.rows.actions import ActionRow
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState

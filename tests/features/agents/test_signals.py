@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.scorers import ars_v1
 from clearhold.features.shard.shard import ShardState
 from tests.support.clock import T0

@@ -11,8 +11,8 @@ from clearhold.features.alerts.narrative import recommended
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.money import money
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
-from clearhold.features.core.sentences import money
 from clearhold.features.core.vocabulary import Band, Severity
 from tests.checks.detector_case import DetectorCase
 from tests.checks.detector_cases import CASES

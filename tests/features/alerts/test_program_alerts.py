@@ -11,8 +11,7 @@ from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import MINUTE_US as MINUTE
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.kri_facts import KriMemory
 from tests.support import bank_events as bank

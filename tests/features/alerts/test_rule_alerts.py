@@ -8,9 +8,8 @@ import pytest
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, PolicyRow, RuleMatchRow
 from clearhold.features.core.rows.events import QuarantineRow
-from clearhold.features.core.rows.policies import PolicyRow, RuleMatchRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.shard.shard import ShardState

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.entries.autonomy import PolicyEntry
+from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, RuleMatchRow
 from clearhold.features.core.rows.events import QuarantineRow
-from clearhold.features.core.rows.policies import RuleMatchRow
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.policy.bodies import RulesBody
 from clearhold.features.shard.shard import ShardState

@@ -11,8 +11,7 @@ from clearhold.features.bank.event_examples import EXAMPLES
 from clearhold.features.bank.event_schema import EVENT_SCHEMA
 from clearhold.features.bank.event_states import LISTED_TYPES, STATES
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, TRANSFER_RESOURCES
-from clearhold.features.core.event_results import MEANING_OF_RESULT, EventResult
-from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import MEANING_OF_RESULT, EntryKind, EventResult, LogEntry
 from clearhold.features.core.rows.events import EventRow
 from docs.pages.events import markdown
 from tests.support.clock import T0

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.features.core.event_results import EventResult
+from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
 from clearhold.features.core.rows.transfers import TransferRow

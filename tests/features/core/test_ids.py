@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clearhold.features.core.ids import ALERT_IDS, POLICY_IDS, SCORE_IDS, IdNamespace, derived_id, is_derived
+from clearhold.features.core.canonical import ALERT_IDS, POLICY_IDS, SCORE_IDS, IdNamespace, derived_id, is_derived
 
 PARTS = st.lists(st.text(max_size=8), max_size=4)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearhold.features.core.money_flow import money_leaves, originates_debit
+from clearhold.features.core.money import money_leaves, originates_debit
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 
 FLOWS = {

@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.features.core.accounts import last_four, routing_number
-from clearhold.features.core.countries import COUNTRIES, country_of
-from clearhold.features.core.plain_text import letters_and_digits, look_key, name_key
+from clearhold.features.core.plain_text import (
+    COUNTRIES,
+    country_of,
+    last_four,
+    letters_and_digits,
+    look_key,
+    name_key,
+    routing_number,
+)
 
 PAYEE = "Cedar Freight LLC"
 DISGUISES = {

@@ -1,6 +1,6 @@
 """The numbers of rails and ACH types: they are on disk, so that none may move."""
 
-from clearhold.features.core.money_flow import ACH_TYPES, CARD_CLASSES, RAIL_CLASSES, class_of
+from clearhold.features.core.money import ACH_TYPES, CARD_CLASSES, RAIL_CLASSES, class_of
 
 
 def test_given_the_rails_when_they_are_numbered_then_no_number_has_moved() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clearhold.calibrate.evaluation import psi
-from clearhold.features.core.comparisons import SCORE_CLASSES, score_class, stability_index
+from clearhold.features.core.scorecards import SCORE_CLASSES, score_class, stability_index
 from clearhold.features.policy.comparison import PairCount, to_comparison
 from clearhold.store.duck.scorings.shadow_scores import score_class_sql, share_sql
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.kris.measure import measure_kris

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.instants import DAYS_30, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult
-from clearhold.features.core.entries.kris import KriName
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow

@@ -4,9 +4,9 @@ from itertools import cycle
 
 import msgspec
 
-from clearhold.features.core.entries.kris import KriName
+from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.instants import DAYS_60
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.policy.seeds import KRI_V1
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.features.core.entries.autonomy import PolicyEntry
+from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.money import MOST_COUNTED_CENTS
-from clearhold.features.core.rates import RateTable, UsdRate, cents_at
+from clearhold.features.core.money import MOST_COUNTED_CENTS, RateTable, UsdRate, cents_at
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed

@@ -10,8 +10,8 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.catalogue.kris import KriName, KriValue
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from clearhold.features.core.entries.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.transfers import TransferRow

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clearhold.features.core.event_results import EventResult
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import CounterpartyRow
 from clearhold.features.core.rows.transfers import TransferRow

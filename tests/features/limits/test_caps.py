@@ -5,11 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.core.entries.limits import CapKind
+from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.entries.preflight import ProposedTransfer, decide
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.alerts import AlertRow, PolicyRow
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
 from clearhold.features.limits.cap_usage import cap_usage
 from clearhold.features.limits.ladder import LadderParties, bands_of, ladder_hits

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.bank.events import decode_event
-from clearhold.features.core.entries.limits import CapKind, CapVersion
+from clearhold.features.core.entries.actions import CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOUR_US, parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.core.money import USD

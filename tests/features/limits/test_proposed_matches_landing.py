@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.accounts import last_four, routing_number
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.plain_text import last_four, routing_number
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState

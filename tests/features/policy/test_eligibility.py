@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from clearhold.features.core.entries.autonomy import DetectorTally
+from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.policy.eligibility import (
     MOST_BAD,
     Objection,

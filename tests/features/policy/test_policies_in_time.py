@@ -6,8 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.rows.alerts import DispositionRow
-from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.alerts import DispositionRow, PolicyRow
 from clearhold.features.policy.bodies import policy_sha256
 from clearhold.features.policy.seeds import CLOCK_V1, LADDER_V1, POLICY_V1, THRESHOLDS_V1
 from clearhold.features.shard.shard import ShardState

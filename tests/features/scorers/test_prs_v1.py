@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.core.entries.kris import KriName, KriStatus, KriUnit, KriValue
+from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.reason import Score
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.scorers import prs_v1

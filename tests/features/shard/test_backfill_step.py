@@ -16,8 +16,8 @@ from clearhold.features.core.entries.backfill import (
 )
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.rows.actions import BackfillRow
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.alerts import BackfillRow
+from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.measurement.rescored import rescored, vector_of
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1

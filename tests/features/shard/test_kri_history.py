@@ -12,7 +12,7 @@ from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import MINUTE_US as MINUTE
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.builders import a_program

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from clearhold.features.core.day_totals import DayTotals
 from clearhold.features.core.entries.commands import LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.rows.kris import MetricsDayRow
+from clearhold.features.core.measured import DayTotals
+from clearhold.features.core.rows.parties import MetricsDayRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue
 from clearhold.features.shard.questions import ReadDays
 from clearhold.features.shard.shard import ShardState

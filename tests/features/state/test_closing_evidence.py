@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.core.entries.autonomy import DetectorTally
+from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.vocabulary import LabelValue
 from clearhold.features.state.closing_evidence import ClosingEvidence

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.features.core.rows.webhooks import WebhookAttemptRow
+from clearhold.features.core.rows.events import WebhookAttemptRow
 from clearhold.flows.webhooks import row_exchange
 from clearhold.flows.webhooks.row_exchange import RowExchange, WebhookRow
 from clearhold.store.tables.row_tables import RowTables, rows_of

@@ -7,12 +7,11 @@ from pathlib import Path
 import duckdb
 import msgspec
 
-from clearhold.features.core.entries.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.kris import KriSnapshotRow
-from clearhold.features.core.rows.policies import PolicyRow
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.alerts import PolicyRow
+from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.core.rows.transfers import PreflightRow
 from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
 from clearhold.features.policy.bodies import LimitsBody

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.policies import RuleMatchRow
+from clearhold.features.core.rows.alerts import RuleMatchRow
 from clearhold.store.duck.database import RENAMED_COLUMNS, open_database, open_to_read
 from clearhold.store.duck.scorings.newest import newest_of
 from clearhold.store.duck.writer import BatchWriter

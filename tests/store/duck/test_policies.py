@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.policies import PolicyRow
+from clearhold.features.core.rows.alerts import PolicyRow
 from clearhold.features.policy.bodies import SCORECARD, ScorecardBody
 from clearhold.store.duck.policies import PolicyTable
 from clearhold.store.duck.writer import BatchWriter

@@ -9,7 +9,7 @@ import pytest
 
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from clearhold.features.core.rows.kris import KriSnapshotRow
+from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.store.duck.reports.snapshots import KriSnapshots, NewestSnapshots, ReportSnapshots
 from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.tables.predicate import Span

@@ -9,7 +9,7 @@ import pytest
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.rows.scores import ScoreRow
+from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
 from clearhold.store.duck.reports.transfers import ReportedActor, ReportTransfers

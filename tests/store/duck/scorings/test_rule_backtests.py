@@ -10,14 +10,12 @@ import pytest
 
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.backtests import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.actions import BackfillRow
-from clearhold.features.core.rows.alerts import AlertRow, LabelRow
+from clearhold.features.core.rows.alerts import AlertRow, BackfillRow, LabelRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow
-from clearhold.features.core.rules import Rule
+from clearhold.features.core.rules import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume, Rule
 from clearhold.features.rules.backtest import to_backtest
 from clearhold.store.duck.scorings import rule_backtests
 from clearhold.store.duck.scorings.rule_backtests import RuleBacktest

@@ -7,14 +7,11 @@ import msgspec
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.backtests import ShadowDay, ShadowReport
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.actions import BackfillRow
-from clearhold.features.core.rows.alerts import AlertRow, LabelRow
-from clearhold.features.core.rows.policies import RuleMatchRow
-from clearhold.features.core.rules import Rule, RuleMode
+from clearhold.features.core.rows.alerts import AlertRow, BackfillRow, LabelRow, RuleMatchRow
+from clearhold.features.core.rules import Rule, RuleMode, ShadowDay, ShadowReport
 from clearhold.features.rules.backtest import not_in_shadow, to_shadow_report
 from clearhold.store.duck.scorings.rule_backtests import RuleShadow
 from clearhold.store.duck.writer import BatchWriter

@@ -8,7 +8,7 @@ import msgspec
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.policies import RuleMatchRow
+from clearhold.features.core.rows.alerts import RuleMatchRow
 from clearhold.features.core.rules import Rule, RuleMode
 from clearhold.features.policy.bodies import RulesBody
 from clearhold.features.rules.backtest import to_backtest

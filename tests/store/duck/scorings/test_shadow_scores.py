@@ -6,11 +6,11 @@ import duckdb
 import msgspec
 import pytest
 
-from clearhold.features.core.comparisons import UNSCORED_CLASS
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, DAYS_60
 from clearhold.features.core.rows.alerts import LabelRow
-from clearhold.features.core.rows.scores import ShadowScoreRow
+from clearhold.features.core.rows.parties import ShadowScoreRow
+from clearhold.features.core.scorecards import UNSCORED_CLASS
 from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.scorings.shadow_scores import ShadowScores
 from clearhold.store.duck.writer import BatchWriter
