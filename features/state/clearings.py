@@ -5,7 +5,7 @@ on it (release, close or no_action), while no other alert on it waits. A later l
 person's or the bank's; so does a person who holds or escalates an alert on it. Without a label, so does an alert on it
 that opens or is appealed later, until that is decided.
 
-Unit    8 bytes a transfer in an alert, 15 an alert
+Unit    8 bytes a transfer in an alert, 15 an alert; 2 a transfer up to the last one cleared
 Cost    a decision reads all pairs of alerts and transfers once, in one pass over packed numbers
 """
 
@@ -37,12 +37,12 @@ class Clearings:
         self._alerts = array("I")
         self._labels: dict[int, bool] = {}  # a person's newest label: True for ok
         self._contradicted: set[int] = set()  # labelled bad by the bank, after a person's label
-        self._cleared: dict[int, int] = {}  # with the shares of the points, for the case that they come back
+        self._cleared = array("H")  # by row: 1 and the shares of its points, which may come back; 0 if not cleared
         self._returns: dict[int, set[int]] = {}  # cleared transfers with a return, by node of a party
         self._changed: list[int] = []
 
     def is_cleared(self, row: int) -> bool:
-        return row in self._cleared
+        return row < len(self._cleared) and self._cleared[row] > 0
 
     def add_transfer(self, alert_id: str, row: int, *, waits: bool) -> None:
         """Take in a transfer of an alert that no person has closed."""
@@ -55,7 +55,7 @@ class Clearings:
             place = bisect_right(self._rows, row)
             self._rows.insert(place, row)
             self._alerts.insert(place, number)
-            if self._cleared or self._labels:
+            if self.is_cleared(row):
                 self._changed.append(row)
 
     def decide(self, alert_id: str, *, waits: bool) -> None:
@@ -101,11 +101,13 @@ class Clearings:
         return changed
 
     def clear(self, row: int, shares: int) -> None:
-        self._cleared[row] = shares
+        self._cleared.extend([0] * (row + 1 - len(self._cleared)))
+        self._cleared[row] = 1 + shares
 
     def restore(self, row: int) -> int:
         """The shares of the points that come back."""
-        return self._cleared.pop(row)
+        shares, self._cleared[row] = self._cleared[row] - 1, 0
+        return shares
 
     def set_return(self, row: int, nodes: Iterable[int], *, counts: bool) -> None:
         """Note whether a cleared transfer has a return that counts, for the parties at these nodes."""
@@ -142,7 +144,7 @@ class Clearings:
     def dump(self) -> Iterator[tuple[str, Any]]:
         yield "alerts", (self._numbers.dump(), bytes(self._states))
         yield "transfers", (self._rows.tobytes(), self._alerts.tobytes())
-        yield "people", (list(self._labels.items()), sorted(self._contradicted), list(self._cleared.items()))
+        yield "people", (list(self._labels.items()), sorted(self._contradicted), self._cleared.tobytes())
         yield "returns", [(node, sorted(rows)) for node, rows in sorted(self._returns.items()) if rows]
 
     def load(self, dumped: Any) -> None:
@@ -157,4 +159,4 @@ class Clearings:
             self._returns = {node: set(rows) for node, rows in content}
         else:
             self._labels, self._contradicted = dict(content[0]), set(content[1])
-            self._cleared = dict(content[2])
+            self._cleared.frombytes(content[2])
