@@ -7,7 +7,7 @@ unless the action names the alert.
 from collections.abc import Iterator
 from typing import Final
 
-from clearhold.features.alerts.signing import sign
+from clearhold.features.alerts.decisions import sign
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import ActionEntry, ActionType
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind

@@ -4,8 +4,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.decisions import result_of
-from clearhold.features.alerts.signing import CLOSING, sign
+from clearhold.features.alerts.decisions import CLOSING, result_of, sign
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, DecisionChange
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind

@@ -1,43 +1,50 @@
-"""Applies decisions, appeals and labels to the alerts and transfers of a program, or records why one was refused.
+"""Applies decisions and appeals to the alerts of a program, or records why one was refused.
 
 From    open: close, hold, escalate, no_action; held: release, close, escalate, no_action, and hold as the first
         decision, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
         final, and an appeal opens a new alert
 To      close, no_action and release: closed; hold: held; escalate: escalated
+Warns   where the decision contradicts an action that was executed on the same transfer, card or account
 Errors  none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
 
-from clearhold.features.alerts.evidence import appeal_evidence, text_of
-from clearhold.features.alerts.evidence_bodies import AppealedAlert
-from clearhold.features.alerts.labelling import note_label
+from clearhold.features.alerts.evidence import appeal_evidence, text_of, with_totals
+from clearhold.features.alerts.evidence_bodies import AppealedAlert, Escalation, Recommendation
 from clearhold.features.alerts.rows import (
+    SignedDecision,
     alert_body_row,
     alert_id_of,
     alert_row,
     alert_transfer_rows,
+    disposition_rows,
     result_row,
 )
-from clearhold.features.alerts.signing import sign, signer
+from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.entries.commands import (
     AppealEntry,
     DecisionEntry,
+    DecisionWarning,
     EntryResult,
-    LabelEntry,
+    OperatorKind,
     ResultKind,
     needs_person,
 )
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.rows.record import Emit
-from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier
+from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier, SubjectType
+from clearhold.features.detectors.amount import STRUCTURING
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.policy.in_force import InForce, policy_in_force
-from clearhold.features.policy.routing import hours_us
+from clearhold.features.policy.routing import RouteReason, hours_us, tier_of
+from clearhold.features.state.alert_book import AlertBook
 from clearhold.features.state.alert_state import AlertState
 from clearhold.features.state.program import ProgramState
 
@@ -50,6 +57,37 @@ ALLOWED: Final[Mapping[AlertStatus, frozenset[AlertDecision]]] = {
     AlertStatus.AUTO_CLOSED: frozenset({_CLOSE, _HOLD, _ESCALATE, _NO_ACTION}),
     AlertStatus.CLOSED: frozenset(),
 }
+BECOMES: Final[Mapping[AlertDecision, AlertStatus]] = {
+    AlertDecision.CLOSE: AlertStatus.CLOSED,
+    AlertDecision.NO_ACTION: AlertStatus.CLOSED,
+    AlertDecision.RELEASE: AlertStatus.CLOSED,
+    AlertDecision.HOLD: AlertStatus.HELD,
+    AlertDecision.ESCALATE: AlertStatus.ESCALATED,
+}
+_RECOMMENDED_FOR: Final = {
+    AlertStatus.CLOSED: Recommendation.CLOSE,
+    AlertStatus.HELD: Recommendation.HOLD,
+    AlertStatus.ESCALATED: Recommendation.ESCALATE,
+}
+CLOSING: Final = frozenset(decision for decision, status in BECOMES.items() if status is AlertStatus.CLOSED)
+_STOPPED: Final = (
+    ActionType.CANCEL_TRANSFER,
+    ActionType.FREEZE_ACCOUNT,
+    ActionType.PAUSE_CARD,
+    ActionType.SUSPEND_CARD_ACCOUNT,
+)
+_LET_GO: Final = (ActionType.CLEAR_HOLD,)
+_AGAINST: Final[Mapping[AlertDecision, tuple[ActionType, ...]]] = {
+    AlertDecision.CLOSE: _STOPPED,
+    AlertDecision.NO_ACTION: _STOPPED,
+    AlertDecision.RELEASE: _STOPPED,
+    AlertDecision.HOLD: _LET_GO,
+    AlertDecision.ESCALATE: _LET_GO,
+}
+_SENTENCE: Final = (
+    "This decision contradicts the action {action_id}, {type} of {target_type} {target_id}, which was executed: "
+    "the decision does not undo it."
+)
 
 
 def decide(program: ProgramState, entry: DecisionEntry, position: EntryPosition, emit: Emit) -> None:
@@ -153,30 +191,120 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
     )
 
 
-def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emit: Emit) -> None:
-    """Record the label of a transfer, once for each entry's id."""
-    row = program.transfers.row_of(entry.transfer_id)
-    result = EntryResult.UNKNOWN if row is None else EntryResult.MADE
-    if row is not None and not program.alerts.add_label(entry.id):
+def sign(
+    program: ProgramState,
+    alert: AlertState,
+    entry: DecisionEntry,
+    position: EntryPosition,
+    emit: Emit,
+    *,
+    action_id: str | None = None,
+) -> None:
+    """Sign a decision that the alert's status allows; ``action_id`` is the action that it follows from."""
+    policies = policy_in_force(program, position.appended_at)
+    at = min(entry.at, position.appended_at)
+    decided_by = signer(entry.operator)
+    signed = SignedDecision(
+        id=entry.id,
+        decided_by=decided_by,
+        decision=entry.decision,
+        narrative=entry.narrative,
+        overturns_draft=_overturns(alert.recommendation, entry.decision),
+        policy_version=policies.policy.version,
+        policy_sha256=policies.sha256,
+        at=at,
+        action_id=action_id,
+        warnings=warnings_of(program, alert, entry.decision),
+        identity=entry.identity,
+    )
+    _tally(program, alert, entry, signed)
+    _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
+    alert.disposition_ids = (*alert.disposition_ids, entry.id)
+    if entry.operator_kind is OperatorKind.PERSON:
+        program.clearings.decide(alert.id, waits=alert.waits)
+        program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision not in CLOSING)
+    program.alerts.put(alert)
+    if alert.detector == STRUCTURING:
+        program.alerts.mark_decided(alert.detector, alert.subject_type, alert.subject_id)
+    emit(alert_row(program, alert, position))
+    for row in disposition_rows(program, alert, signed, position):
+        emit(row)
+    settle_clearings(program, position, emit)
+
+
+def signer(operator: str) -> str:
+    """The signer's name on the record; a key's name already has its prefix."""
+    return operator if is_key_operator(operator) else f"operator:{operator}"
+
+
+def _overturns(recommendation: str | None, decision: AlertDecision) -> bool | None:
+    """Whether the decision contradicts the draft; None without a draft."""
+    return None if recommendation is None else _RECOMMENDED_FOR[BECOMES[decision]] != recommendation
+
+
+def _tally(program: ProgramState, alert: AlertState, entry: DecisionEntry, signed: SignedDecision) -> None:
+    """Count the decision of a person; the first one on an alert also with the alert's waiting time."""
+    if entry.operator_kind is not OperatorKind.PERSON:
         return
-    if row is not None:
-        program.alerts.labelled_by_person.add(row)
-        program.clearings.label(row, entry.label)
-        settle_clearings(program, position, emit)
-        note_label(program, row, entry.label, position)
-        emit(
-            LabelRow(
-                tenant_id=program.tenant_id,
-                program_id=program.id,
-                id=entry.id,
-                shard=position.shard,
-                offset=position.offset,
-                transfer_id=entry.transfer_id,
-                label=entry.label.value,
-                reason=entry.reason,
-                source=entry.source.value,
-                recorded_by=entry.recorded_by,
-                created_at=min(entry.at, position.appended_at),
-            )
+    if alert.newest_disposition_id is None:
+        program.day_tallies.count_first_decision(signed.at, alert.opened_at)
+    if signed.overturns_draft is not None:
+        program.day_tallies.count_review(signed.at, overturned=signed.overturns_draft)
+
+
+def _apply(
+    book: AlertBook, alert: AlertState, decision: AlertDecision, policies: InForce, at: int, decided_by: str
+) -> None:
+    """Change the alert's status. An alert that the policy had closed waits again, on a person's clock."""
+    was_closed = alert.status is AlertStatus.AUTO_CLOSED
+    alert.status = BECOMES[decision]
+    alert.closed_at = None if alert.waits else at
+    if was_closed and alert.waits:
+        tier = tier_of(alert.severity, hard=alert.hard)
+        alert.sla_tier, alert.due_at = tier, at + hours_us(policies.clock, tier)
+        alert.route = Route.REVIEWED
+    escalation = Escalation(at=format_instant(at), by=decided_by) if decision is AlertDecision.ESCALATE else None
+    summary, evidence, draft = book.texts(alert)
+    reopened = RouteReason.REOPENED if was_closed and alert.waits else None
+    book.set_texts(alert, (summary, with_totals(evidence, alert, escalation, reopened), draft))
+
+
+def warnings_of(program: ProgramState, alert: AlertState, decision: AlertDecision) -> tuple[DecisionWarning, ...]:
+    """One for each executed action that the decision contradicts, the newest of each type and target."""
+    if not program.actions.has_executed:
+        return ()
+    return tuple(
+        DecisionWarning(
+            action_id=action_id,
+            type=action_type,
+            target_type=target_type,
+            target_id=target_id,
+            sentence=_SENTENCE.format(
+                action_id=action_id, type=action_type, target_type=target_type, target_id=target_id
+            ),
         )
-    emit(result_row(program, position, result, ResultKind.LABEL, entry.id, transfer_id=entry.transfer_id))
+        for target_type, target_id in sorted(set(_targets(program, alert)))
+        for action_type, action_id in sorted(program.actions.executed_on(target_type, target_id).items())
+        if action_type in _AGAINST[decision]
+    )
+
+
+def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, str]]:
+    """The targets that an action on the alert's subject and transfers may have."""
+    if alert.subject_type is SubjectType.ACCOUNT:
+        yield from _account(alert.subject_id)
+    for transfer_id in alert.transfers:
+        yield "transfer", transfer_id
+        transfer = StoredTransfer.find(program, transfer_id)
+        if transfer is None:
+            continue
+        account_id, card_id = transfer.account_id(), program.card_table.id_of(transfer.record.card)
+        if account_id is not None:
+            yield from _account(account_id)
+        if card_id is not None:
+            yield "card", card_id
+
+
+def _account(account_id: str) -> Iterator[tuple[str, str]]:
+    yield "account", account_id
+    yield "card_account", account_id

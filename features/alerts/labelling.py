@@ -1,4 +1,6 @@
-"""Labels by returns and by disputes: an unauthorized return, or a dispute that the holder won, labels its transfer bad.
+"""Labels of transfers: by a person, by an unauthorized return, or by a dispute.
+
+An unauthorized return, or a dispute that the holder won, labels its transfer bad.
 
 A return counts until it is dishonoured. A dishonoured return, and a dispute that the holder lost, label the transfer ok
 unless a person has labelled it. An open dispute labels nothing; a dispute that is decided before its transfer is known
@@ -9,19 +11,39 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.alerts.rows import derived_from
+from clearhold.features.alerts.rows import derived_from, result_row
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.bank.transfers import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
+from clearhold.features.core.entries.commands import EntryResult, LabelEntry, ResultKind
 from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import LabelSource, LabelValue, Rail
 from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 
+_BANK: Final = "bank"
 _CHECK: Final = Rail.CHECK.value
+
+
+def label(program: ProgramState, entry: LabelEntry, position: EntryPosition, emit: Emit) -> None:
+    """Record the label of a transfer, once for each entry's id."""
+    row_index = program.transfers.row_of(entry.transfer_id)
+    result = EntryResult.UNKNOWN if row_index is None else EntryResult.MADE
+    if row_index is not None:
+        if not program.alerts.add_label(entry.id):
+            return
+        program.alerts.labelled_by_person.add(row_index)
+        program.clearings.label(row_index, entry.label)
+        settle_clearings(program, position, emit)
+        note_label(program, row_index, entry.label, position)
+        created_at = min(entry.at, position.appended_at)
+        signed = (entry.source, entry.reason, entry.recorded_by)
+        emit(_label_row(program, entry.transfer_id, entry.label, position, entry.id, signed, created_at=created_at))
+    emit(result_row(program, position, result, ResultKind.LABEL, entry.id, transfer_id=entry.transfer_id))
 
 
 def note_label(program: ProgramState, row_index: int, label: LabelValue, position: EntryPosition) -> None:
@@ -57,7 +79,8 @@ def return_label_row(
     """The label as a row, with the return code that gave or lifted it."""
     code = program.returned[landed.row_index].code
     reason = f"Returned as {code}." if label is LabelValue.BAD else f"The return as {code} was dishonoured."
-    return _label_row(program, landed.transfer_id, label, position, source=LabelSource.RETURN, reason=reason)
+    row_id = derived_from(landed.transfer_id, f"{program.id}/{position.offset}")
+    return _label_row(program, landed.transfer_id, label, position, row_id, (LabelSource.RETURN, reason, _BANK))
 
 
 def apply_dispute_event(
@@ -122,7 +145,8 @@ def _label_by_dispute(
     label = LabelValue.BAD if is_won else LabelValue.OK
     reason = f"The holder {outcome.value} the dispute of it."
     note_label(program, row_index, label, position)
-    emit(_label_row(program, transfer_id, label, position, source=LabelSource.DISPUTE, reason=reason))
+    row_id = derived_from(transfer_id, f"{program.id}/{position.offset}/{LabelSource.DISPUTE.value}")
+    emit(_label_row(program, transfer_id, label, position, row_id, (LabelSource.DISPUTE, reason, _BANK)))
 
 
 def _label_row(
@@ -130,21 +154,23 @@ def _label_row(
     transfer_id: str,
     label: LabelValue,
     position: EntryPosition,
+    row_id: str,
+    signed: tuple[LabelSource, str, str],
     *,
-    source: LabelSource,
-    reason: str,
+    created_at: int | None = None,
 ) -> LabelRow:
-    cause = f"{program.id}/{position.offset}"
+    """The row of a label; ``signed`` are its source, its reason and who recorded it."""
+    source, reason, recorded_by = signed
     return LabelRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
-        id=derived_from(transfer_id, cause if source is LabelSource.RETURN else f"{cause}/{source.value}"),
+        id=row_id,
         shard=position.shard,
         offset=position.offset,
         transfer_id=transfer_id,
         label=label.value,
         reason=reason,
         source=source.value,
-        recorded_by="bank",
-        created_at=position.event_at,
+        recorded_by=recorded_by,
+        created_at=position.event_at if created_at is None else created_at,
     )

@@ -184,20 +184,13 @@ class AlertOpener:
             closed_at=opened_at if routing.route is Route.AUTOMATED else None,
             dedupe_key=dedupe_key,
             due_at=routing.due_at(self._policies.clock, opened_at),
-            escalated_at=None,
             sla_tier=routing.sla_tier,
             from_history=self._is_history(finding),
-            appeal_of=None,
-            alert_sha256="",
-            recommendation=None,
             ends_at=finding.until,
-            hits=1,
             cents=context.vector.amount_cents or 0,
             first_at=context.at,
             last_at=context.at,
             packed_transfers=packed_ids((context.transfer_id,)) if context.transfer_id else NO_IDS,
-            disposition_ids=(),
-            stored_texts=b"",
         )
 
     def _close_by_policy(self, alert: AlertState, draft: Draft) -> tuple[msgspec.Struct, ...]:

@@ -1,19 +1,27 @@
 """Turns the findings on one assessed transfer into alerts, and applies the effects of its return.
 
 A transfer in review or hold without an alert gets one. ``features/alerts/opener.py`` decides which alert a finding
-joins or opens.
+joins or opens. Matches of rules that log and of rules in testing are counted. A rule that opens an alert is not: the
+alert is its match.
 
-Matches of rules that log and of rules in testing are counted. A rule that opens an alert is not: the alert is its
-match.
+Two statements open alerts at their delivery, without a transfer. Both alerts rest on the newest transfer of their
+subject, named in the evidence by log offset alone; an actor without one gets the alert with its next transfer.
+
+screening   denied, politically exposed, high risk, fraud risk: by the detectors that find it at a transfer
+sanctions   a wallet that paid or was paid appears on a list; a hard alert that already covers it gets no further one
+
+Window  the newest transfer of 90 days before a statement, among as many as a search of the graph looks at
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
 from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE
+from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow, RuleMatchRow
@@ -23,6 +31,7 @@ from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.finding import (
     cap_finding,
     is_of_listed,
+    listed_finding,
     listed_findings,
     matching_rules,
     reason_findings,
@@ -30,15 +39,22 @@ from clearhold.features.detectors.finding import (
     rule_finding,
 )
 from clearhold.features.detectors.table import DETECTOR_OF_BAND, TRIGGERS
-from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.landing_result import LandingResult, known_result
+from clearhold.features.landing.rescoring import score_again
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.assessment import Assessment
+from clearhold.features.measurement.identity import has_fraud_risk, identity_at
+from clearhold.features.parties.agents import Listed
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
+from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
+from clearhold.features.windows.edges import EDGES_A_NODE, Edges, node_of_actor
 
-_ACTORS = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})
+_NO_ID: Final = ""
+_ACTORS: Final = frozenset({SubjectType.ENTITY, SubjectType.COUNTERPARTY, SubjectType.ACCOUNT})
 
 
 def run_detectors(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
@@ -82,10 +98,9 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
 
 def run_actor_detectors(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Run the detectors of actors on a known transfer; a finding that an alert covers changes nothing."""
-    assessment, transfer = landed.assessment, landed.transfer
-    if assessment is None or transfer is None:
+    context = _context_of(program, landed)
+    if context is None:
         return
-    context = DetectionContext(program, transfer, landed, assessment, _fired(assessment))
     returned = _finding_return(program, landed, is_news=True)
     opener = AlertOpener(context, position, emit)
     for finding in _findings(context, returned):
@@ -95,11 +110,77 @@ def run_actor_detectors(program: ProgramState, landed: LandingResult, position: 
 
 def open_for_band(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Open the alert of a known transfer without one that a new score takes to review or hold."""
-    assessment, transfer = landed.assessment, landed.transfer
-    if assessment is None or transfer is None or assessment.score.band not in DETECTOR_OF_BAND:
+    context = _context_of(program, landed)
+    if context is not None and context.assessment.score.band in DETECTOR_OF_BAND:
+        AlertOpener(context, position, emit).open_for_band()
+
+
+def open_for_outcomes(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
+    """Open the alerts of the screening outcomes that this entry has brought."""
+    news, program.screening_news = program.screening_news, []
+    for actor, reason_ids in news if program.runs_detectors else ():
+        graph, node = program.graph, node_of_actor(actor.index)
+        sides = [side.get(node) for side in (graph.into, graph.out, graph.alone)]
+        transfer = _newest_transfer(program, actor, sides, position.event_at, position.appended_at)
+        if transfer is not None:
+            _open_for_outcome(program, actor, reason_ids, transfer, position, emit)
+
+
+def open_for_listed(program: ProgramState, listed: Listed, position: EntryPosition, emit: Emit) -> None:
+    """Open the alert of a newly listed wallet, if it paid or was paid; later payments join it."""
+    at, graph = position.appended_at, program.graph
+    edges = graph.into.get(node_of_actor(listed.index)) if isinstance(listed, Actor) else graph.out.get(listed.node)
+    transfer = _newest_transfer(program, listed, [edges], at, at)
+    if transfer is None:
         return
-    context = DetectionContext(program, transfer, landed, assessment, _fired(assessment))
-    AlertOpener(context, position, emit).open_for_band()
+    assessment = score_again(transfer)
+    context = DetectionContext(program, transfer, known_result(_NO_ID, transfer, assessment), assessment, ())
+    opener = AlertOpener(context, position, emit)
+    finding = listed_finding(context, listed, at=at)
+    alert = opener.alert_covering(finding)
+    if alert is None or not alert.hard:
+        opener.open_or_join(finding)
+
+
+def _open_for_outcome(
+    program: ProgramState,
+    actor: Actor,
+    reason_ids: frozenset[str],
+    transfer: StoredTransfer,
+    position: EntryPosition,
+    emit: Emit,
+) -> None:
+    """The findings are as of the outcome, with windows as long as at a transfer."""
+    assessment, at = score_again(transfer), position.event_at
+    stated = msgspec.structs.asdict(identity_at(actor, at)) | {"entity_fraud_risk": has_fraud_risk(actor, at)}
+    vector = msgspec.structs.replace(assessment.vector, **stated)
+    assessment = msgspec.structs.replace(assessment, vector=vector)
+    fired = tuple(reason for reason in trs_v1.DEFAULT.fired(vector) if reason.id in reason_ids)
+    context = DetectionContext(program, transfer, known_result(_NO_ID, transfer, assessment), assessment, fired)
+    opener = AlertOpener(context, position, emit)
+    for finding in reason_findings(context):
+        before, after = finding.at - finding.after, finding.until - finding.at
+        opener.open_or_join(msgspec.structs.replace(finding, at=at, after=at - before, until=at + after))
+
+
+def _newest_transfer(
+    program: ProgramState, party: Actor | KnownCounterparty, sides: Iterable[Edges | None], since: int, upto: int
+) -> StoredTransfer | None:
+    """The newest transfer of the party itself: a node of the graph may have several wallets or accounts."""
+    newest = (edges.newest_places(since - DAYS_90, upto, EDGES_A_NODE) for edges in sides if edges is not None)
+    for _, row in sorted((place for places in newest for place in places), reverse=True):
+        transfer = StoredTransfer.read(program, row)
+        if any(each is party for each in transfer.parties()):
+            return transfer
+    return None
+
+
+def _context_of(program: ProgramState, landed: LandingResult) -> DetectionContext | None:
+    """None where the transfer was not assessed."""
+    assessment, transfer = landed.assessment, landed.transfer
+    if assessment is None or transfer is None:
+        return None
+    return DetectionContext(program, transfer, landed, assessment, _fired(assessment))
 
 
 def _emit_newest(rows: Sequence[msgspec.Struct], emit: Emit) -> None:

@@ -107,6 +107,21 @@ MEANING_OF_RESULT: Final[Mapping[EventResult, str]] = {
 
 TAKES_EFFECT: Final = frozenset({EventResult.APPLIED, EventResult.WAITING})
 """The results that use up the event's id."""
+_EFFECT: Final = 1
+
+
+def entry_of(checksum: int, result: EventResult) -> int:
+    """The entry stored under an event's id: its checksum, and in the lowest bit whether it took effect."""
+    return checksum | _EFFECT if result in TAKES_EFFECT else checksum & ~_EFFECT
+
+
+def earlier_result(stored: int | None, checksum: int) -> EventResult | None:
+    """The result of an event, given the stored entry of its id; None when it is new, or corrects earlier ones."""
+    if stored is None:
+        return None
+    if stored | _EFFECT == checksum | _EFFECT:
+        return EventResult.DUPLICATE
+    return EventResult.CONFLICTING if stored & _EFFECT else None
 
 
 class EventSubjectType(StrEnum):

@@ -9,7 +9,7 @@ from clearhold.features.state.program import ProgramState
 
 
 def emit_shadow_score(
-    program: ProgramState, transfer_id: str, landed: LandingResult, position: EntryPosition, emit: Emit
+    program: ProgramState, _snapshot: object, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
     """Score the vector of a newly scored transfer with the challenger too, where one runs."""
     challenger, assessment = program.scorecards.challenger, landed.assessment
@@ -20,7 +20,7 @@ def emit_shadow_score(
         ShadowScoreRow(
             tenant_id=program.tenant_id,
             program_id=program.id,
-            transfer_id=transfer_id,
+            transfer_id=landed.transfer_id,
             shard=position.shard,
             offset=position.offset,
             version=challenger.version,

@@ -11,8 +11,9 @@ import msgspec
 from clearhold.features.actions.decisions import decide_or_request
 from clearhold.features.actions.transitions import approve, conclude, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
-from clearhold.features.alerts.decisions import appeal, label
-from clearhold.features.alerts.screening import open_for_outcomes
+from clearhold.features.alerts.decisions import appeal
+from clearhold.features.alerts.labelling import label
+from clearhold.features.alerts.opening import open_for_outcomes
 from clearhold.features.bank.events import decode_event
 from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.canonical import Chain, canonical

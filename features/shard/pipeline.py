@@ -18,8 +18,7 @@ from zlib import crc32
 import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
-from clearhold.features.alerts.opening import run_detectors
-from clearhold.features.alerts.screening import open_for_outcomes
+from clearhold.features.alerts.opening import open_for_outcomes, run_detectors
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
@@ -41,6 +40,8 @@ from clearhold.features.core.log_entry import (
     EventSubjectType,
     LogEntry,
     SubjectOfEvent,
+    earlier_result,
+    entry_of,
     event_time,
 )
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
@@ -61,7 +62,6 @@ from clearhold.features.parties.party_rows import (
     newest_embedded,
 )
 from clearhold.features.shard.kri_snapshots import follow_history, snapshot_after_transfers
-from clearhold.features.shard.questions import earlier_result, entry_of
 from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.id_index import key_of
@@ -233,13 +233,6 @@ def _emit_scorings(program: ProgramState, landed: LandingResult, position: Entry
         )
 
 
-def score_in_shadow(
-    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
-    """The challenger's score of the same vector, as a row without further effects."""
-    emit_shadow_score(program, landed.transfer_id, landed, position, emit)
-
-
 def score_actors(
     program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
@@ -293,7 +286,7 @@ def settle_cleared_transfers(
 
 AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     emit_landed_rows,
-    score_in_shadow,
+    emit_shadow_score,
     score_actors,
     detect_and_route,
     label_disputed_check,

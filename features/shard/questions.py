@@ -4,14 +4,14 @@ A question is answered between two entries of the log, from the state at that ti
 answers are plain data, so that the owner may be another process.
 """
 
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from clearhold.features.actions.set_limit import program_limits
 from clearhold.features.core.entries.actions import ProgramLimits
 from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer, Resolved
-from clearhold.features.core.log_entry import TAKES_EFFECT, EventResult
+from clearhold.features.core.log_entry import EventResult, earlier_result
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import UsdRate
 from clearhold.features.core.reason import Score
@@ -26,26 +26,9 @@ from clearhold.features.policy.in_force import given_policy
 from clearhold.features.policy.program_autonomy import ProgramAutonomy, program_autonomy
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
-from clearhold.features.shard.metrics_days import totals_of_days
+from clearhold.features.shard.ticks import totals_of_days
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.id_index import key_of
-
-_EFFECT: Final = 1
-
-
-def entry_of(checksum: int, result: EventResult) -> int:
-    """The stored entry of an event with this result."""
-    return checksum | _EFFECT if result in TAKES_EFFECT else checksum & ~_EFFECT
-
-
-def earlier_result(stored: int | None, checksum: int) -> EventResult | None:
-    """The result of an event, given the stored entry of its id; None when it is new, or corrects earlier ones."""
-    if stored is None:
-        return None
-    if stored | _EFFECT == checksum | _EFFECT:
-        return EventResult.DUPLICATE
-    return EventResult.CONFLICTING if stored & _EFFECT else None
-
 
 AnswerT = TypeVar("AnswerT")
 AnswerOf_co = TypeVar("AnswerOf_co", covariant=True)
@@ -291,20 +274,7 @@ AnyQuestion = (
 )
 
 ANSWER_TYPES: Final[dict[type, object]] = {
-    SeenEvents: tuple[EventResult | None, ...],
-    ScoreProposal: ProposalScore,
-    ReadLimits: ProgramLimits,
-    EvaluateLadder: LimitEvaluation,
-    CountParties: PartyCounts,
-    ActorIds: tuple[str, ...],
-    CounterpartyIds: tuple[str, ...],
-    ReadAutonomy: ProgramAutonomy,
-    LackingPolicies: tuple[str, ...],
-    ReadCard: CardInForce,
-    ReadArrivals: Arrived,
-    ReadDays: DayTotals,
-    AgentTotals: tuple[tuple[int, int], ...],
-    ReadScores: tuple[Score | None, ...],
+    question: get_type_hints(question.answer)["return"] for question in get_args(AnyQuestion)
 }
 """The type of each question's answer, to decode an answer from a socket."""
 

@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 
 from clearhold.features.agents.reading import AgentItem, ProfileItem, SettlementItem, address_of, counterparty_id_of
-from clearhold.features.alerts.listing import open_for_listed
-from clearhold.features.alerts.screening import open_for_outcomes
+from clearhold.features.alerts.opening import open_for_listed, open_for_outcomes
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.entries.directory import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, position_of

@@ -41,23 +41,23 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     route: Route
     policy_version: str
     opened_at: int
-    closed_at: int | None
+    closed_at: int | None = None
     dedupe_key: str
     due_at: int | None
-    escalated_at: int | None
+    escalated_at: int | None = None
     sla_tier: SlaTier
     from_history: bool  # every finding so far is of the past
-    appeal_of: str | None
-    alert_sha256: str
-    recommendation: str | None
+    appeal_of: str | None = None
+    alert_sha256: str = ""
+    recommendation: str | None = None
     ends_at: int  # of its window
-    hits: int  # findings
+    hits: int = 1  # findings
     cents: int  # of all findings, ``MOST_CENTS`` at most
     first_at: int
     last_at: int
     packed_transfers: bytes  # ``newest_transfers`` in a quarter of the bytes
-    disposition_ids: tuple[str, ...]  # also the id of the appeal that opened it
-    stored_texts: bytes | Texts | int  # packed, or not, or the number of texts at rest; empty once dropped
+    disposition_ids: tuple[str, ...] = ()  # also the id of the appeal that opened it
+    stored_texts: bytes | Texts | int = b""  # packed, or not, or the number of texts at rest; empty once dropped
 
     @property
     def waits(self) -> bool:

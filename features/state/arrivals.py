@@ -3,7 +3,7 @@
 Exact   A vector is a function of the facts applied before it. While every fact arrives at or after the newest own time,
         the order of arrival is the order of own time, and a replay in that order is the stream itself, entry by entry.
         ``features/shard/own_time.py`` gives a replay the same own times. Of one own time, a replay applies the earlier
-        state of an object first (``features/shard/lives.py``), so one that arrives after the later state is late.
+        state of an object first (``features/shard/own_time.py``), so one that arrives after the later state is late.
 """
 
 from typing import Any

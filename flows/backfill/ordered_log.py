@@ -1,6 +1,6 @@
 """One program's log in the order of its facts' own time: read once from segments and Redis, then handed out sorted.
 
-Entries of one own time are sorted when they are handed out (``features/shard/lives.py``).
+Entries of one own time are sorted when they are handed out (``features/shard/own_time.py``).
 
 Entries lie in an unnamed temporary file; memory has their own times, places and offsets, 32 bytes an entry.
 """
@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.shard.lives import order_of_lives
-from clearhold.features.shard.own_time import OwnTimes
+from clearhold.features.shard.own_time import OwnTimes, order_of_lives
 from clearhold.features.windows.series import ALWAYS
 
 _BACKFILL: Final = EntryKind.BACKFILL.value
