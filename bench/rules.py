@@ -24,8 +24,15 @@ from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesR
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleStatus
 from clearhold.features.core.vocabulary import Severity
-from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, operands_of, ops_of
-from clearhold.features.rules.language import MAX_CONDITIONS, faults_of
+from clearhold.features.rules.language import (
+    MAX_CONDITIONS,
+    RULE_FIELD_OF,
+    FieldKind,
+    faults_of,
+    kind_of,
+    operands_of,
+    ops_of,
+)
 from clearhold.features.rules.predicate import compiled
 from clearhold.features.shard.shard import ShardState
 

@@ -25,8 +25,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.policy.bodies import SCORECARD, ScorecardBody
-from clearhold.features.scorers.card_check import faults_of, read_card
-from clearhold.features.scorers.cards import DEFAULTS, compile_card
+from clearhold.features.scorers.cards import DEFAULTS, compile_card, faults_of, read_card
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_to_read

@@ -24,7 +24,7 @@ from clearhold.calibrate.samples import BAD, Column, Samples, inputs_of
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.reason import HOLD_FROM
 from clearhold.features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard
-from clearhold.features.scorers.card_check import MOST_WEIGHED
+from clearhold.features.scorers.cards import MOST_WEIGHED
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.signal import Signal
 

@@ -20,8 +20,7 @@ from clearhold.calibrate.samples import Samples, measure_all, scores_by
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.measured import Measured
-from clearhold.features.scorers.card_check import faults_of
-from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.cards import compile_card, faults_of
 from clearhold.store.duck.scorings.labelled import MOST_SCORINGS, LabelledScorings
 
 CHALLENGER: Final = "calibrated"

@@ -9,7 +9,7 @@ from clearhold.demo.moves import Move
 from clearhold.demo.parties import Other
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.sandbox import objects
-from clearhold.features.sandbox.lives import life_of, reports_of
+from clearhold.features.sandbox.feed import life_of, reports_of
 from clearhold.features.sandbox.parties import EventFamily
 
 TWICE_IN: Final = 60

@@ -27,8 +27,7 @@ from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.measurement.explain import AmountChange, smallest_change
 from clearhold.features.measurement.rescored import rescored
 from clearhold.features.policy.card_book import TransferCard, card_version
-from clearhold.features.scorers.card_check import read_card
-from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.store.duck.database import open_to_read
 from clearhold.store.duck.policies import PolicyTable

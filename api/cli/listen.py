@@ -16,8 +16,8 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard
 from clearhold.features.core.instants import format_instant
+from clearhold.features.webhooks.delivery import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
 from clearhold.features.webhooks.payloads import SUBSCRIBABLE
-from clearhold.features.webhooks.signature import SECRET_BYTES, SECRET_PREFIX, is_secret, secret_of
 from clearhold.store.clock import SystemClock
 from clearhold.store.ids import random_bytes
 

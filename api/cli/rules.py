@@ -22,7 +22,7 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.core.measured import Measured
 from clearhold.features.core.rules import MOST_DAYS, Backtest, FullBacktest, Rule, RuleStatus, rule_hash
-from clearhold.features.rules.words import sentence_of
+from clearhold.features.rules.predicate import sentence_of
 
 EXIT_WRONG: Final = 1
 ANSWER_WITHIN_S: Final = 60.0

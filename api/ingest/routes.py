@@ -15,8 +15,7 @@ from clearhold.api.http.gate import checked
 from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
 from clearhold.api.http.outcomes import EventCounts, Outcome, note, note_events
 from clearhold.api.ingest.service import MOST_EVENTS, IngestService, LineReceipt
-from clearhold.features.bank.event_examples import EXAMPLES
-from clearhold.features.bank.event_schema import EVENT_SCHEMA
+from clearhold.features.bank.event_schema import EVENT_SCHEMA, EXAMPLES
 from clearhold.features.core.errors import ErrorCode
 
 

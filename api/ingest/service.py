@@ -20,7 +20,8 @@ import msgspec
 
 from clearhold.api.http.envelope import header_values
 from clearhold.api.log.pending_entries import EventKey, PendingEntries
-from clearhold.features.bank.envelope import BankEnvelope, EnvelopeError, format_fault, read_envelope
+from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
+from clearhold.features.bank.events import BankEvent
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.program import SIGNATURE_HEADER
@@ -63,7 +64,7 @@ def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
     return lines
 
 
-def read_line(line: bytes) -> BankEnvelope:
+def read_line(line: bytes) -> BankEvent:
     """The envelope of a line's event. Raises EnvelopeError when it is invalid."""
     if len(line) > MOST_LINE_BYTES:
         raise EnvelopeError(_TOO_LONG)

@@ -32,7 +32,7 @@ from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AlertStatus, Band
-from clearhold.features.policy.book import SEEDED
+from clearhold.features.policy.in_force import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.shard.questions import Owner
 from clearhold.store.clock import Clock

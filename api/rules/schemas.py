@@ -20,8 +20,7 @@ from clearhold.features.core.rules import (
     RuleStatus,
 )
 from clearhold.features.core.vocabulary import Severity, about, minted
-from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of
-from clearhold.features.rules.language import faults_of
+from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, faults_of, kind_of, ops_of
 
 MAX_RULE_BYTES: Final = 16 * 1024
 """Up to two hundred rules are in a version, which every program of the tenant gets."""

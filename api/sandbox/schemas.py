@@ -17,8 +17,7 @@ from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import band_of
 from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, about
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder
-from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName
-from clearhold.features.sandbox.scenarios import SCENARIOS
+from clearhold.features.sandbox.scenarios import MOST_REPETITIONS, SCENARIOS, ScenarioName
 from clearhold.store.duck.transfers import StoredTransferRow
 
 MOST_SEED: Final = 2**31 - 1

@@ -42,19 +42,18 @@ from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.detectors.table import PROGRAM_DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents, event_id
-from clearhold.features.sandbox.order import compose_transfer
-from clearhold.features.sandbox.returning import (
+from clearhold.features.sandbox.order import (
     ACH_RETURN_CODE,
     CHECK_RETURN_REASON,
     ReturnableTransfer,
+    compose_event,
     compose_return,
+    compose_transfer,
     is_returnable_as,
     never_returned,
     return_tag,
 )
-from clearhold.features.sandbox.scenario import compose
-from clearhold.features.sandbox.scenarios import SCENARIOS
-from clearhold.features.sandbox.sent_event import compose_event
+from clearhold.features.sandbox.scenarios import SCENARIOS, compose
 from clearhold.store.clock import Clock
 from clearhold.store.duck.events import Events
 from clearhold.store.duck.parties import Entities

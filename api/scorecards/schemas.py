@@ -14,8 +14,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.bodies import PolicyVersion
-from clearhold.features.scorers.card_check import faults_of
-from clearhold.features.scorers.cards import score_version
+from clearhold.features.scorers.cards import faults_of, score_version
 from clearhold.features.scorers.trs_v1.scorer import SCORER
 from clearhold.store.control.scorecards import StoredReport
 

@@ -30,8 +30,7 @@ from bench.harness import RESULTS, Figure, Run
 from bench.service import CHECKOUT
 from bench.workbench import PREFIX
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.scorers.card_check import read_card
-from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.engine import CompiledCard
 
 BESIDE_THE_PROJECT: Final = CHECKOUT.parent / "shared" / "data"

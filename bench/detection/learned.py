@@ -19,8 +19,7 @@ from clearhold.calibrate.fitting import fit_card
 from clearhold.calibrate.samples import MATURE_AFTER, Column, Samples, inputs_of, measure_all
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.scorers.card_check import faults_of
-from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.cards import compile_card, faults_of
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT, SCORER
 from clearhold.store.duck.scorings.labelled import LabelledScorings

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clearhold.features.bank.event_examples import EXAMPLES
 from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
@@ -13,10 +12,10 @@ from clearhold.features.bank.event_fields import (
     TRANSFER_FIELDS,
     EventField,
 )
-from clearhold.features.bank.event_states import STATES
-from clearhold.features.bank.event_types import TRANSFER_ID_PREFIXES, event_type
-from clearhold.features.bank.return_codes import STATUS_OF_CARD_SUFFIX
+from clearhold.features.bank.event_schema import EXAMPLES
+from clearhold.features.bank.event_types import STATES, TRANSFER_ID_PREFIXES, event_type
 from clearhold.features.bank.signing_snippets import SNIPPETS
+from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT
 from docs.pages.wrapping import paragraph
 

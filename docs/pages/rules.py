@@ -11,7 +11,6 @@ from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.rules import Rule, RuleStatus
 from clearhold.features.rules.examples import EXAMPLES, Features, RuleExample
-from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of, ops_of, words_of
 from clearhold.features.rules.language import (
     MAX_CONDITIONS,
     MAX_ID_LENGTH,
@@ -19,8 +18,13 @@ from clearhold.features.rules.language import (
     MAX_NOTE_LENGTH,
     MAX_SHOWN_WORDS,
     MAX_VALUES,
+    RULE_FIELD_OF,
+    FieldKind,
+    kind_of,
+    ops_of,
+    words_of,
 )
-from clearhold.features.rules.words import sentence_of
+from clearhold.features.rules.predicate import sentence_of
 from docs.pages.wrapping import paragraph
 
 _HEAD: Final = f"""# Rules

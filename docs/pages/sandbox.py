@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clearhold.features.sandbox.order import MAGIC_NAMES
-from clearhold.features.sandbox.scenario import MOST_REPETITIONS
-from clearhold.features.sandbox.scenarios import SCENARIOS
-from clearhold.features.sandbox.sent_event import STATUS_OF_NAME
+from clearhold.features.sandbox.order import MAGIC_NAMES, STATUS_OF_NAME
+from clearhold.features.sandbox.scenarios import MOST_REPETITIONS, SCENARIOS
 
 _HEAD: Final = """# Sandbox
 

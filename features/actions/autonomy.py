@@ -31,11 +31,12 @@ from clearhold.features.policy.autonomy import (
     changed,
     closable_but_for_tier,
     closable_detectors,
+    eligible_detectors,
     is_narrower,
+    is_overturned_recently,
     without,
 )
 from clearhold.features.policy.bodies import PolicyBody
-from clearhold.features.policy.eligibility import eligible_detectors, is_overturned_recently
 from clearhold.features.policy.in_force import given_policy, policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState

@@ -20,7 +20,7 @@ from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.policies import bring_into_force
-from clearhold.features.limits.cap_usage import cap_usage
+from clearhold.features.limits.caps import cap_usage
 from clearhold.features.policy.bodies import ActiveVersion, LimitsBody
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState

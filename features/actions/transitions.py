@@ -3,6 +3,7 @@
 request   one approver: requested and approved at once; two: requested. An objection leaves a result only
 approval  by another person: approved, and a change of a program or tenant is made at once; by the requester: refused
 outcome   approved becomes executed or failed; an executed clear_hold releases the held alerts on its transfer
+decision  on an alert: signed at once, or requested as an action that waits for a second person
 Errors    none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
@@ -10,9 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.actions.changes import CHANGES, OBJECTIONS
-from clearhold.features.actions.holds import clears_hard, release_cleared
+from clearhold.features.actions.changes import CHANGES, OBJECTIONS, clears_hard, needs_second_person, release_cleared
 from clearhold.features.actions.rows import Transition, action_row, link_of_transition
+from clearhold.features.alerts.decisions import decide, result_of
 from clearhold.features.alerts.rows import result_row
 from clearhold.features.core.entries.actions import (
     ALWAYS_TWO_APPROVERS,
@@ -22,10 +23,11 @@ from clearhold.features.core.entries.actions import (
     ActionStatus,
     ActionType,
     ApprovalEntry,
+    DecisionChange,
     OutcomeEntry,
     same_person,
 )
-from clearhold.features.core.entries.commands import EntryResult, ResultKind
+from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, ResultKind
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.policy.in_force import policy_in_force
@@ -171,3 +173,35 @@ def _step(entry: ActionEntry, status: ActionStatus, at: int) -> Transition:
 def _record(program: ProgramState, action: ActionState, step: Transition, position: EntryPosition, emit: Emit) -> None:
     policy_sha256 = policy_in_force(program, position.appended_at).sha256
     emit(link_of_transition(program, action, step, position, policy_sha256=policy_sha256))
+
+
+def decide_or_request(program: ProgramState, entry: DecisionEntry, position: EntryPosition, emit: Emit) -> None:
+    """Sign the decision, or request its second person; an entry that was applied before changes nothing."""
+    alert = program.alerts.get(entry.alert_id)
+    if program.actions.is_known(entry.id):
+        return
+    if (
+        alert is None
+        or entry.id in alert.disposition_ids
+        or not needs_second_person(program, alert, entry.decision, position)
+        or result_of(program, alert, entry, position) is not EntryResult.MADE
+    ):
+        decide(program, entry, position, emit)
+        return
+    change: dict[str, Any] = msgspec.to_builtins(DecisionChange(decision=entry.decision, narrative=entry.narrative))
+    action = ActionEntry(
+        id=entry.id,
+        tenant_id=program.tenant_id,
+        alert_id=alert.id,
+        alert_sha256=alert.alert_sha256,
+        type=ActionType.DECIDE_ALERT,
+        target_type="alert",
+        target_id=alert.id,
+        operator=entry.operator,
+        operator_kind=entry.operator_kind,
+        principal_id=entry.principal_id,
+        change=change,
+        at=entry.at,
+        identity=entry.identity,
+    )
+    request(program, action, position, emit)

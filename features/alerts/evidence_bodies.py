@@ -15,7 +15,7 @@ from clearhold.features.core.reason import Reason
 from clearhold.features.core.rules import RuleValue, Scalar
 from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.rule_set import RuleInForce
-from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, kind_of
+from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, kind_of
 
 
 class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

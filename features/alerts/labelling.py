@@ -13,7 +13,7 @@ import msgspec
 
 from clearhold.features.alerts.rows import derived_from, result_row
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.bank.transfers import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
 from clearhold.features.core.entries.commands import EntryResult, LabelEntry, ResultKind
 from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent

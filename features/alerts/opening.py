@@ -20,7 +20,7 @@ import msgspec
 
 from clearhold.features.alerts.labelling import label_by_return, note_label, return_label_row, stands_unauthorized
 from clearhold.features.alerts.opener import AlertOpener
-from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE
+from clearhold.features.bank.statuses import FROZEN_RETURN_CODE
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Reason

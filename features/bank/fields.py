@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.bank.return_codes import NOTICES_OF_CHANGE, return_code_of
+from clearhold.features.bank.statuses import NOTICES_OF_CHANGE, return_code_of
 from clearhold.features.core.instants import DAY_US, MINUTE_US, parse_instant
 from clearhold.features.core.money import MAX_CENTS, UNREADABLE_CURRENCY, USD, parse_cents
 from clearhold.features.core.plain_text import country_of, last_four, routing_number, without_invisible

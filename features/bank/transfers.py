@@ -13,7 +13,6 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from clearhold.features.bank.card_reasons import normalised_reason
 from clearhold.features.bank.events import BankObject, EmbeddedCounterparty, TransferSnapshot
 from clearhold.features.bank.fields import (
     EFFECT_AHEAD_US,
@@ -31,7 +30,7 @@ from clearhold.features.bank.fields import (
     text,
     word,
 )
-from clearhold.features.bank.return_codes import (
+from clearhold.features.bank.statuses import (
     REFUNDED_STATUS,
     RETURN_UNDONE_STATUSES,
     STATUS_OF_BOOK_SUFFIX,
@@ -39,6 +38,7 @@ from clearhold.features.bank.return_codes import (
     SUFFIXES_WITHOUT_STATUS,
     is_dishonour,
     is_interbank_step,
+    normalised_reason,
     return_code_of,
 )
 from clearhold.features.core.money import USD

@@ -8,7 +8,7 @@ recorded and not held at the rail; there is one alert a kind of cap and a period
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_30, DAYS_60

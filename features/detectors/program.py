@@ -12,7 +12,7 @@ from itertools import islice
 from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
-from clearhold.features.bank.return_codes import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
 from clearhold.features.core.money import money

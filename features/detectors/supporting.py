@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from clearhold.features.bank.return_codes import (
+from clearhold.features.bank.statuses import (
     FROZEN_RETURN_CODE,
     PROBING_RETURN_CODES,
     STOP_RETURN_CODES,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES
+from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
 from clearhold.features.core.money import CARD_CLASSES, class_of

@@ -6,7 +6,7 @@ the contribution to leave out is the one that the transfer had made by its own t
 
 from typing import Final
 
-from clearhold.features.bank.return_codes import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.money import ACH_TYPES, ORIGINATED_CLASS
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -5,7 +5,7 @@ Source  Nacha Operating Rules: R05, R07, R10, R11, R29 and R51 are unauthorized
 """
 
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.bank.return_codes import (
+from clearhold.features.bank.statuses import (
     ADMINISTRATIVE_RETURN_CODES,
     FROZEN_RETURN_CODE,
     PROBING_RETURN_CODES,

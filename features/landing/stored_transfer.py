@@ -7,7 +7,7 @@ transfer's parties, its contribution to the windows, and its row in the store.
 from typing import Final
 
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.bank.status_order import transfer_rank
+from clearhold.features.bank.statuses import transfer_rank
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import (
     ACH_CREDIT,

@@ -5,7 +5,7 @@ and one record is built for each event.
 """
 
 from clearhold.features.bank.events import TransferSnapshot
-from clearhold.features.bank.return_codes import UNMOVED_STATUSES
+from clearhold.features.bank.statuses import UNMOVED_STATUSES
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import ACH_TYPES, USD, class_of, usd_cents_of

@@ -1,4 +1,4 @@
-"""Compares a transfer, proposed or landed, with the caps of its program.
+"""Compares a transfer, proposed or landed, with the caps of its program, and measures how much of each cap is used.
 
 A cap is crossed when the limited sum, this transfer included, is strictly more. Only transfers that moved
 money count, with their US cents, and the caps are the ones in force at the log entry.
@@ -6,20 +6,26 @@ money count, with their US cents, and the caps are the ones in force at the log 
 Window  day and month are of the calendar (UTC) up to the transfer's own time, as known then; ``entity_velocity_24h``
         looks at 24 hours. A transfer that arrives late, or with another amount, is also compared with its whole period
         as known now, so that no period passes its cap unseen in any order of arrival.
+        The use of a cap is up to now; for ``per_transaction`` it is the largest outgoing transfer of the day, and for
+        the two kinds on one entity that of the entity which uses most
+Cost    of the use of all caps: one look at the transfers that landed in 24 hours
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from clearhold.features.core.entries.actions import CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
-from clearhold.features.core.money import ACH_TYPES, RAIL_CLASSES, USD, money, originates_debit
+from clearhold.features.core.money import ACH_TYPES, OUTGOING_CLASSES, RAIL_CLASSES, USD, money, originates_debit
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import Direction
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.transfer_table import UNPRICED
 
 _OUTGOING: Final = Direction.OUTGOING.value
 OR_MORE: Final = " or more (its US dollars are not stated)"
@@ -209,3 +215,49 @@ def _crossed_velocity(version: CapVersion, stored: StoredTransfer, now: int) -> 
         if count > cap:
             yield from _crossing(version, actor, _Measure(count, count), times[index], times[index])
             return
+
+
+class CapUsage(NamedTuple):
+    """The observed use and its number of transfers; None without transfers."""
+
+    observed: int | None
+    n: int
+
+
+UNUSED: Final = CapUsage(None, 0)
+_OUTGOING_NUMBERS: Final = sorted(OUTGOING_CLASSES)
+
+
+def cap_usage(program: ProgramState, now: int) -> Mapping[CapKind, CapUsage]:
+    """The use of every kind of cap, whether one is in force or not."""
+    moved = program.transfers.moved_in_a_day(now)
+    sent = np.isin(moved.class_id, _OUTGOING_NUMBERS) & (moved.at >= now - now % DAY_US) & (moved.cents != UNPRICED)
+    actors, cents = moved.actor[sent], moved.cents[sent]
+    return {
+        CapKind.ACH_DEBIT_DAILY: _debits(program, CapKind.ACH_DEBIT_DAILY, now),
+        CapKind.ACH_DEBIT_MONTHLY: _debits(program, CapKind.ACH_DEBIT_MONTHLY, now),
+        CapKind.PER_TRANSACTION: CapUsage(int(cents.max()), len(cents)) if len(cents) else UNUSED,
+        CapKind.ENTITY_DAILY: _most_of_one_entity(program, actors, cents),
+        CapKind.ENTITY_VELOCITY_24H: _most_of_one_entity(program, moved.actor, np.ones_like(moved.cents)),
+    }
+
+
+def _debits(program: ProgramState, kind: CapKind, now: int) -> CapUsage:
+    count, cents = program.originated.measure_now(period_of(kind, now)[0] - 1, now)
+    return CapUsage(cents, count) if count else UNUSED
+
+
+def _most_of_one_entity(
+    program: ProgramState, actors: "np.ndarray[Any, Any]", values: "np.ndarray[Any, Any]"
+) -> CapUsage:
+    """The highest sum of one actor and its number of transfers; an account counts as the entity that owns it."""
+    known = actors >= 0
+    if not known.any():
+        return UNUSED
+    numbers, places = np.unique(actors[known], return_inverse=True)
+    owners = np.array([program.merged.get(int(number), int(number)) for number in numbers])
+    _, places = np.unique(owners[places], return_inverse=True)
+    sums, counts = np.zeros(places.max() + 1, dtype=np.int64), np.bincount(places)
+    np.add.at(sums, places, values[known])
+    most = int(sums.argmax())
+    return CapUsage(int(sums[most]), int(counts[most]))

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from clearhold.features.core.money import ACH_DEBIT, ORIGINATED_CLASS
 from clearhold.features.core.reason import Score, band_of

@@ -19,10 +19,9 @@ from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
 from clearhold.features.measurement.actor_evaluation import Evaluation
 from clearhold.features.measurement.agent_inputs import UNKNOWN_AGENT
 from clearhold.features.scorers import crs_v1, ers_v1
-from clearhold.features.scorers.actor_decay import DAY, LIVES, decayed
 from clearhold.features.scorers.ars_v1 import OWNER_CHANGE_DAYS, YOUNG_DAYS, AgentInputs
 from clearhold.features.scorers.crs_v1 import CounterpartyInputs
-from clearhold.features.scorers.ers_v1 import EntityInputs
+from clearhold.features.scorers.ers_v1 import DAY, LIVES, EntityInputs, decayed
 from clearhold.features.state.band_changes import AT_ONCE, FOREVER
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState

@@ -12,7 +12,7 @@ import msgspec
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
-from clearhold.features.bank.status_order import account_rank, counterparty_rank, entity_rank
+from clearhold.features.bank.statuses import account_rank, counterparty_rank, entity_rank
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.canonical import canonical
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind

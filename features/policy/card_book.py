@@ -20,8 +20,7 @@ from clearhold.features.policy.bodies import (
     decode_body,
     prefix_of,
 )
-from clearhold.features.scorers.card_check import faults_of
-from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.cards import compile_card, faults_of
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 

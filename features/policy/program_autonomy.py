@@ -9,9 +9,15 @@ from clearhold.features.core.entries.actions import AutonomyBody, AutonomyTier, 
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import about
-from clearhold.features.policy.autonomy import AutonomyBook, as_left_by, closable_detectors
+from clearhold.features.policy.autonomy import (
+    AutonomyBook,
+    Objection,
+    as_left_by,
+    bad_rate_bound,
+    closable_detectors,
+    objections,
+)
 from clearhold.features.policy.bodies import PolicyBody
-from clearhold.features.policy.eligibility import Objection, bad_rate_bound, objections
 
 
 class DetectorEligibility(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

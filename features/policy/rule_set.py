@@ -17,10 +17,8 @@ from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.rules import Rule, RuleAction, RuleMode
 from clearhold.features.policy.bodies import ActiveVersion, RulesBody
 from clearhold.features.policy.routing import RULE_PREFIX
-from clearhold.features.rules.fields import RULE_FIELD_OF
-from clearhold.features.rules.language import faults_of
-from clearhold.features.rules.predicate import compiled
-from clearhold.features.rules.words import shown_conditions
+from clearhold.features.rules.language import RULE_FIELD_OF, faults_of
+from clearhold.features.rules.predicate import compiled, shown_conditions
 
 
 class RuleInForce(msgspec.Struct, frozen=True):

@@ -1,22 +1,28 @@
-"""The rules of a program as one function over a feature vector, which the stream calls for every scoring.
+"""The conditions of rules in three forms: for the stream one function over a feature vector, which it calls for every
+scoring; for backtests one condition over the columns of ``transfer_features``; and a sentence, of fields, words and
+numbers alone, so that it is safe in any answer.
 
     conditions -> syntax tree -> code -> function(vector) -> the indexes of the rules that match
 
 The tree is built node by node and never parsed from text. A rule adds constants to it, which are its values, and
-nothing else: names in it are columns of the vector. So no text of a rule can become code.
+nothing else: names in it are columns of the vector. So no text of a rule can become code, and none is in the SQL, where
+every value is a parameter. The SQL condition is never null, so that it can be negated, counted and pushed down
+unchanged.
 
 Cost    every column is read once, and a rule ends at its first condition that does not hold, the rarest kind first
 """
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, Final
 
 from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.core.canonical import DECIMALS
+from clearhold.features.core.money import money
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
-from clearhold.features.rules.fields import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
+from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 
 Predicate = Callable[[FeatureVector], tuple[int, ...]]
 
@@ -123,3 +129,107 @@ def _name(name: str) -> ast.Name:
 
 def _assigned(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+SHOWN_VALUES: Final = 10
+SHOWN_WORDS: Final = 50
+"""About how many words a sentence takes of a rule's conditions; the evidence has all of them with the values."""
+
+_WORDS: Final[Mapping[RuleOp, str]] = {
+    RuleOp.GT: "is over",
+    RuleOp.GTE: "is at least",
+    RuleOp.LT: "is under",
+    RuleOp.LTE: "is at most",
+    RuleOp.EQ: "is",
+    RuleOp.NEQ: "is not",
+    RuleOp.IN: "is one of",
+    RuleOp.NOT_IN: "is none of",
+    RuleOp.BETWEEN: "is from",
+    RuleOp.IS_NULL: "is not known",
+    RuleOp.NOT_NULL: "is known",
+}
+_WORDS_OF_LISTS: Final[Mapping[RuleOp, str]] = {
+    RuleOp.EQ: "is only",
+    RuleOp.NEQ: "is not only",
+    RuleOp.IN: "has one of",
+    RuleOp.NOT_IN: "has none of",
+}
+
+
+def sentence_of(rule: Rule) -> str:
+    """The conditions of a rule that has no faults, as in ``rail is wire and amountCents is over $3,000.00``."""
+    return " and ".join(_words_of(condition) for condition in rule.when)
+
+
+def shown_conditions(rule: Rule) -> tuple[str, int]:
+    """The first conditions as a sentence, as many as fit and at least one; and their number."""
+    sentences: list[str] = []
+    words = 0
+    for condition in rule.when:
+        sentence = _words_of(condition)
+        words += len(sentence.split()) + bool(sentences)  # "and"
+        if sentences and words > SHOWN_WORDS:
+            break
+        sentences.append(sentence)
+    return " and ".join(sentences), len(sentences)
+
+
+def _words_of(condition: RuleCondition) -> str:
+    kind = kind_of(RULE_FIELD_OF[condition.field])
+    of_list = kind is FieldKind.COUNTRIES and condition.op in _WORDS_OF_LISTS
+    words = (_WORDS_OF_LISTS if of_list else _WORDS)[condition.op]
+    values = [_written(kind, operand) for operand in operands_of(condition)]
+    if not values:
+        return f"{condition.field} {words}"
+    if condition.op is RuleOp.BETWEEN:
+        return f"{condition.field} {words} {values[0]} to {values[1]}"
+    more = [f"{len(values) - SHOWN_VALUES} more"] if len(values) > SHOWN_VALUES else []
+    return f"{condition.field} {words} {', '.join([*values[:SHOWN_VALUES], *more])}"
+
+
+def _written(kind: FieldKind, operand: Operand) -> str:
+    if kind is FieldKind.MONEY:
+        return money(int(operand))
+    if kind is FieldKind.BOOLEAN:
+        return "true" if operand else "false"
+    if kind is FieldKind.NUMBER:
+        return f"{operand:,.{DECIMALS}f}".rstrip("0").rstrip(".")
+    return f"{operand:,}" if kind is FieldKind.INTEGER else str(operand)
+
+
+_SQL_COMPARISONS: Final[Mapping[RuleOp, str]] = {
+    RuleOp.GT: "> ?",
+    RuleOp.GTE: ">= ?",
+    RuleOp.LT: "< ?",
+    RuleOp.LTE: "<= ?",
+    RuleOp.EQ: "= ?",
+    RuleOp.NEQ: "<> ?",
+    RuleOp.BETWEEN: "BETWEEN ? AND ?",
+    RuleOp.IS_NULL: "IS NULL",
+    RuleOp.NOT_NULL: "IS NOT NULL",
+}
+_SQL_WORDS: Final[Mapping[RuleOp, str]] = {RuleOp.IN: "IN", RuleOp.NOT_IN: "NOT IN"}
+
+
+def sql_of(rule: Rule) -> tuple[str, list[Any]]:
+    """A boolean expression of DuckDB and its parameters. The rule has no faults."""
+    if rule.scope is not RuleScope.TRANSFER:
+        return "false", []
+    parameters: list[Any] = [operand for condition in rule.when for operand in operands_of(condition)]
+    return " AND ".join(_sql_condition(condition) for condition in rule.when), parameters
+
+
+def _sql_condition(condition: RuleCondition) -> str:
+    feature = RULE_FIELD_OF[condition.field]
+    op, operands, column = condition.op, operands_of(condition), f'"{feature.column}"'
+    if not operands:
+        return f"{column} {_SQL_COMPARISONS[op]}"
+    if op in _SQL_WORDS and kind_of(feature) is FieldKind.COUNTRIES:
+        any_of_them = f"list_has_any(string_split({column}, ','), [{_marks(operands)}])"
+        return any_of_them if op is RuleOp.IN else f"NOT {any_of_them}"
+    compared = f"{_SQL_WORDS[op]} ({_marks(operands)})" if op in _SQL_WORDS else _SQL_COMPARISONS[op]
+    return f"({column} IS NOT NULL AND {column} {compared})"
+
+
+def _marks(operands: tuple[Operand, ...]) -> str:
+    return ", ".join("?" * len(operands))

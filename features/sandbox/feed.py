@@ -1,18 +1,129 @@
-"""The bank's events of one run, collected in any order and sorted into the bank's order."""
+"""The bank's events of one run, collected in any order and sorted into the bank's order; and the events on a transfer
+from beginning to end, step by step.
+"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from clearhold.features.core.instants import DAY_US, MINUTE_US, SECOND_US, format_instant
+from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, format_instant
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox import objects
-from clearhold.features.sandbox.casting import Casting
-from clearhold.features.sandbox.lives import life_of, reports_of
-from clearhold.features.sandbox.parties import FAMILY_OF_RAIL, EventFamily, Other, Party, PlannedTransfer
+from clearhold.features.sandbox.parties import (
+    FAMILY_OF_RAIL,
+    Casting,
+    Ending,
+    EventFamily,
+    Other,
+    Party,
+    PlannedTransfer,
+)
+
+STEP_US: Final = 1_000
+"""The least time between two steps with different instants: the bank's times have milliseconds."""
+
+_LATE_CODES: Final = frozenset({"R05", "R07", "R10", "R11"})  # Consumers have 60 days for these.
+_LATE_US: Final = 9 * DAY_US
+
+
+class Step(NamedTuple):
+    """An event of a life: its type after the family, the status, the field with the time, and the delay."""
+
+    type: str
+    status: str
+    field: str
+    lag_us: int = 0
+
+
+def _step(event_type: str, lag_us: int = 0) -> Step:
+    """A step whose status and field are named like the last part of its type."""
+    state = event_type.rpartition(".")[2]
+    return Step(event_type, state.upper(), f"{state}_at", lag_us)
+
+
+def _small(step: Step) -> Step:
+    """The same on a rail whose statuses are in small letters."""
+    return step._replace(status=step.status.lower())
+
+
+def _ach_lives(begun: Step, way: str) -> dict[Ending, tuple[Step, ...]]:
+    settled = _step(f"{way}.settled", 18 * HOUR_US)
+    unfunded = Step(f"{way}.nsf", "SCHEDULED", "updated_at", 12 * HOUR_US)
+    return {
+        Ending.GOOD: (begun, settled, _step(f"{way}.completed", 3 * DAY_US)),
+        Ending.RETURNED: (begun, settled, _step(f"{way}.returned", 2 * DAY_US)),
+        Ending.UNFUNDED: (begun, unfunded, _step(f"{way}.returned", DAY_US)),
+    }
+
+
+_WIRED: Final = _step("incoming_transfer.completed")
+_BEGUN: Final = _step("outgoing_transfer.initiated")
+_BOOKED: Final = (Step("transfer.completed", "COMPLETED", "created_at"),)
+_DEPOSITED: Final = _small(_step("outgoing_debit.initiated"))
+_LIVES: Final[Mapping[tuple[EventFamily, bool], Mapping[Ending, tuple[Step, ...]]]] = {
+    (EventFamily.ACH, False): _ach_lives(_BEGUN, "outgoing_transfer"),
+    (EventFamily.ACH, True): _ach_lives(
+        Step("incoming_transfer.scheduled", "SCHEDULED", "created_at"), "incoming_transfer"
+    ),
+    (EventFamily.WIRE, False): {Ending.GOOD: (_BEGUN, _step("outgoing_transfer.completed", 600 * SECOND_US))},
+    (EventFamily.WIRE, True): {Ending.GOOD: (_WIRED,)},
+    (EventFamily.SWIFT, False): {
+        Ending.GOOD: (
+            _BEGUN,
+            _step("outgoing_transfer.submitted", 30 * SECOND_US),
+            _step("outgoing_transfer.completed", 20 * HOUR_US),
+        )
+    },
+    (EventFamily.SWIFT, True): {
+        Ending.GOOD: (_step("incoming_transfer.initiated"), _step("incoming_transfer.completed", 20 * HOUR_US))
+    },
+    (EventFamily.REALTIME, False): {
+        Ending.GOOD: (_small(_BEGUN), _small(_step("outgoing_transfer.completed", 3 * SECOND_US))),
+        Ending.REJECTED: (_small(_BEGUN), _small(_step("outgoing_transfer.rejected", 3 * SECOND_US))),
+    },
+    (EventFamily.REALTIME, True): {Ending.GOOD: (_small(_WIRED),)},
+    (EventFamily.BOOK, False): {Ending.GOOD: _BOOKED},
+    (EventFamily.BOOK, True): {Ending.GOOD: _BOOKED},
+    (EventFamily.CHECK, False): {
+        Ending.GOOD: (_small(_step("incoming_debit.issued")), _small(_step("incoming_debit.settled", 5 * DAY_US)))
+    },
+    (EventFamily.CHECK, True): {  # The names describe the debit: a deposited check is an outgoing debit, and money in.
+        Ending.GOOD: (_DEPOSITED, _small(_step("outgoing_debit.settled", 2 * DAY_US))),
+        Ending.RETURNED: (_DEPOSITED, _small(_step("outgoing_debit.returned", 4 * DAY_US))),
+    },
+    (EventFamily.CARD, False): {
+        Ending.GOOD: (
+            Step("authorization.approved", "PENDING", "created_at"),
+            _step("transaction.settled", 30 * HOUR_US),
+        ),
+        Ending.DECLINED: (Step("authorization.declined", "DECLINED", "created_at"),),
+    },
+    (EventFamily.CARD, True): {Ending.GOOD: (Step("transaction.refunded", "REFUNDED", "created_at"),)},
+}
+"""By family, and whether the transfer comes in: an ending that is not listed is good."""
+
+
+def life_of(transfer: PlannedTransfer) -> tuple[Step, ...]:
+    """The steps of a transfer."""
+    lives = _LIVES[transfer.family, transfer.incoming]
+    *before, last = lives.get(transfer.ending, lives[Ending.GOOD])
+    is_late = transfer.family is EventFamily.ACH and transfer.ending is Ending.RETURNED and transfer.code in _LATE_CODES
+    return (*before, last._replace(lag_us=_LATE_US) if is_late else last)
+
+
+def reports_of(
+    planned: PlannedTransfer, transfer_id: str, instants: Iterable[int]
+) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """The bank's events of the steps, each as time, type and data, for the steps with an instant."""
+    times: dict[str, int] = {}
+    for step, at in zip(life_of(planned), instants, strict=False):
+        times = {"created_at": at, **times, step.field: at}
+        data = objects.transfer(planned, transfer_id, status=step.status, times=times)
+        yield at, f"{planned.family}.{step.type}", data
+
 
 KNOWN_FOR_US: Final = 70 * DAY_US
 SHOPS: Final = 4

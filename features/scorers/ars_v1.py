@@ -14,8 +14,7 @@ import msgspec
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.core.vocabulary import VerificationStatus
 from clearhold.features.scorers.engine import PROPOSED, CompiledCard
-from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Family, Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
 SETTLEMENTS_FLOOR: Final = 10

@@ -14,8 +14,7 @@ import msgspec
 from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.scorers.engine import PROPOSED, CompiledCard
-from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Family, Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 
 class CounterpartyInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):

@@ -2,19 +2,18 @@
 
 Unit    points 0-100, integers; None below the card's floor, because unscored is not clear
 Errors  none: all inputs have an answer, and equal inputs have equal answers. A card is checked before it comes
-        here (``features/scorers/card_check.py``)
+        here (``features/scorers/cards.py``)
 
 Source  confidence, caps and limits all [P], proposed here; credibility n / (n + k) is Buehlmann's
 """
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic
 
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.scorecards import Bin, Scorecard, scorecard_sha256
-from clearhold.features.scorers.scorer import ONE_KIND, InputKind, Scorer
-from clearhold.features.scorers.signal import Family, Signal
+from clearhold.features.scorers.signal import ONE_KIND, Family, InputKind, Inputs, Scorer, Signal
 
 CREDIBILITY_K: Final = 20
 DEGRADED_FACTOR: Final = 0.5
@@ -57,9 +56,6 @@ _FULL_FROM: Final = next(n for n in range(10**6) if _credibility(n) == 1)
 _CONFIDENCE: Final = tuple(
     tuple(round(_credibility(n) * factor, 3) for n in range(_FULL_FROM + 1)) for factor in (1.0, DEGRADED_FACTOR)
 )
-
-
-Inputs = TypeVar("Inputs")
 
 
 class WeighedSignal(Generic[Inputs]):

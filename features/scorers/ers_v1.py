@@ -1,22 +1,47 @@
 """Entity Risk Score, ers-v1: the entity's strongest recent transfer, and the facts known of the entity itself.
 
-Unit    points 0-100, integers; None below 5 transfers in 90 days
-n       the entity's transfers of 90 days
+Unit    points 0-100, integers; None below 5 transfers in 90 days n       the entity's transfers of 90 days
 Window  a transfer's score halves every 14 days; returns of 30 and 60 days; the profile as known at the instant
 Errors  none: all inputs have an answer
 Source  named with each reason; the maximum and not the mean, which would hide one bad transfer in a hundred
+
+The decay is in whole UTC days and integers alone. A score has a life: the time until one point remains, 14 days times
+its binary logarithm, in hundredths of a day, in which the lives of the scores 1 to 100 all differ and a halving is
+exact. The strongest of several scores is the one with the latest end of life, today and on every later day, so only
+that one is stored.
 """
 
+from bisect import bisect_right
 from typing import Final
 
 import msgspec
 
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.scorers.actor_decay import HALF_LIFE_DAYS, decayed
 from clearhold.features.scorers.engine import PROPOSED, CompiledCard
-from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Family, Overlap, Signal, SignalGroup
+from clearhold.features.scorers.signal import Family, Overlap, Scorer, Signal, SignalGroup
+
+HALF_LIFE_DAYS: Final = 14
+DAY: Final = 100
+_HALF_LIFE: Final = HALF_LIFE_DAYS * DAY
+
+# s ** (2 h) has 2 h log2(s) bits; half of that, rounded, is h log2(s). Entry 0 is the life of one point.
+LIVES: Final[tuple[int, ...]] = tuple((score ** (2 * _HALF_LIFE)).bit_length() // 2 for score in range(1, 101))
+
+
+def decayed(points: int, days: int) -> int:
+    """The rest of 0-100 points after ``days`` days, cut to whole points."""
+    return bisect_right(LIVES, LIVES[points - 1] - days * DAY) if points else 0
+
+
+def fades_at(points: int, day: int) -> int:
+    """When one point of a score of that day remains; the later, the stronger. Points are 1-100."""
+    return day * DAY + LIVES[points - 1]
+
+
+def day_of(fades: int, points: int) -> int:
+    """The day of a score from its end of life: the inverse of ``fades_at``."""
+    return (fades - LIVES[points - 1]) // DAY
 
 
 class EntityInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):

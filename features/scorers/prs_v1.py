@@ -13,8 +13,7 @@ from typing import Final
 from clearhold.features.catalogue.kris import KRIS, KriName, KriStatus, KriValue
 from clearhold.features.core.scorecards import CardSignal, Scorecard, points_when
 from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Signal, SignalGroup
+from clearhold.features.scorers.signal import Scorer, Signal, SignalGroup
 
 VERSION: Final = "prs-v1"
 MEASURED_FLOOR: Final = 3

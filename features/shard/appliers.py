@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from clearhold.features.actions.decisions import decide_or_request
-from clearhold.features.actions.transitions import approve, conclude, request
+from clearhold.features.actions.transitions import approve, conclude, decide_or_request, request
 from clearhold.features.agents.reading import read_agent, read_profile, read_settlement
 from clearhold.features.alerts.decisions import appeal
 from clearhold.features.alerts.labelling import label

@@ -10,7 +10,7 @@ others              no own time: they stay behind the newest fact before them, s
 A log that is in this order leads to the same state when it is replayed in it: ``features/state/arrivals.py``.
 
 Entries of one own time are in the order of their objects' lives. Of two snapshots of one instant the one with the later
-state is the newer one, whichever was delivered first (``features/bank/status_order.py``). So the one with the earlier
+state is the newer one, whichever was delivered first (``features/bank/statuses.py``). So the one with the earlier
 state is applied first. Entries of different objects keep the order of the log, and so do snapshots between which only
 arrival decides.
 """
@@ -33,7 +33,7 @@ from clearhold.features.bank.events import (
     decode_object,
 )
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
-from clearhold.features.bank.status_order import account_rank, counterparty_rank, entity_rank, transfer_rank
+from clearhold.features.bank.statuses import account_rank, counterparty_rank, entity_rank, transfer_rank
 from clearhold.features.bank.transfers import read_transfer
 from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, SkipReason

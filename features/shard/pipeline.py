@@ -19,6 +19,7 @@ import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
 from clearhold.features.alerts.opening import open_for_outcomes, run_detectors
+from clearhold.features.bank.envelope import repeated_key
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, BankEventType, event_type
 from clearhold.features.bank.events import (
     ANY_DECODER,
@@ -29,7 +30,6 @@ from clearhold.features.bank.events import (
     decode_object,
 )
 from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainly
-from clearhold.features.bank.repeated_keys import repeated_key
 from clearhold.features.bank.transfers import EventKind, read_transfer
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import (

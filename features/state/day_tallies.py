@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.measured import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals

@@ -12,8 +12,8 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.money import UsdRate, parse_cents, rates_of
 from clearhold.features.core.program import Program
 from clearhold.features.policy.autonomy import AutonomyBook
-from clearhold.features.policy.book import PolicyBook
 from clearhold.features.policy.card_book import CardBook
+from clearhold.features.policy.in_force import PolicyBook
 from clearhold.features.state.account_book import AccountBook
 from clearhold.features.state.action_book import ActionBook
 from clearhold.features.state.agent_book import AgentBook

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from clearhold.features.core.in_memory import InMemory
 from clearhold.features.core.money import ACH_TYPES, RAIL_CLASSES
-from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.in_force import PolicyBook
 from clearhold.features.state.counterparty_book import CounterpartyBook
 from clearhold.features.state.transfer_table import Counted, TransferTable
 from clearhold.features.windows.acquaintances import Acquaintances

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.scorers.actor_decay import day_of, fades_at
+from clearhold.features.scorers.ers_v1 import day_of, fades_at
 from clearhold.features.state.band_changes import AT_ONCE, BandChanges
 from clearhold.features.state.parties import Actor, KnownCounterparty
 

@@ -1,6 +1,6 @@
 """The order of the snapshots of one entity, counterparty or account: the newest one wins in any order of arrival.
 
-Unit    instants in microseconds; a rank of ``features/bank/status_order.py``, 0 for a snapshot that states no status
+Unit    instants in microseconds; a rank of ``features/bank/statuses.py``, 0 for a snapshot that states no status
 """
 
 from typing import Final, NamedTuple

@@ -11,7 +11,7 @@ from typing import Final
 import duckdb
 
 from clearhold.features.core.entries.backfill import ActorRange, ActorsRescored
-from clearhold.features.scorers.actor_decay import DAY, LIVES
+from clearhold.features.scorers.ers_v1 import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CounterpartyIds, CountParties, Owner
 from clearhold.features.state.score_memory import STRONGEST
 from clearhold.flows.backfill.collector import BackfillCounts

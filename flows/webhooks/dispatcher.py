@@ -26,12 +26,12 @@ from clearhold.features.webhooks.delivery import (
     Attempt,
     DeliveryState,
     DeliveryStatus,
+    delivery_headers,
     is_given_up,
     redelivered,
     settled,
 )
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.features.webhooks.signature import delivery_headers
 from clearhold.flows.running.supervision import end
 from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.flows.webhooks.outbox import delivery_rows

@@ -10,7 +10,7 @@ import msgspec
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.policy.bodies import ActiveVersion, Body, PolicyVersion, decode_body, prefix_of
-from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.in_force import PolicyBook
 from clearhold.features.policy.seeds import policy_id_of, seeded_policies
 from clearhold.store.control.entries import PolicyActivatedEntry, PolicyCreatedEntry
 from clearhold.store.control.version_kinds import VersionKind, is_policy, kind_of

@@ -10,8 +10,8 @@ from clearhold.features.core.entries.actions import PLATFORM
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.principal import Principal
+from clearhold.features.webhooks.delivery import SECRET_BYTES, secret_of
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.features.webhooks.signature import SECRET_BYTES, secret_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlKind, WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
 from clearhold.store.control.registry import Registry

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from clearhold.features.bank.return_codes import PROBING_RETURN_CODES, STOP_RETURN_CODES
+from clearhold.features.bank.statuses import PROBING_RETURN_CODES, STOP_RETURN_CODES
 from clearhold.features.core.instants import DAY_US
 from tests.oracle.view import Other, Subject, cents_of, within
 

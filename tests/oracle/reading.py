@@ -4,7 +4,7 @@ from typing import Any, Final, NamedTuple
 from unicodedata import category, normalize
 
 from clearhold.features.bank.event_types import RAIL_OF_FAMILY, TRANSFER_ID_PREFIXES, TRANSFER_RESOURCES
-from clearhold.features.bank.return_codes import (
+from clearhold.features.bank.statuses import (
     STATUS_OF_BOOK_SUFFIX,
     STATUS_OF_CARD_SUFFIX,
     SUFFIXES_WITHOUT_STATUS,

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from clearhold.features.bank.return_codes import UNAUTHORIZED_RETURN_CODES
+from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from tests.oracle.facts import Baseline, Decline, Key, Known, Party, Program
 from tests.oracle.flow import Flow, flow_of
 

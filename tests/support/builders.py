@@ -5,7 +5,7 @@ from typing import Any, Final
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.program import Program
-from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.in_force import PolicyBook
 from tests.support.clock import T0
 
 

@@ -9,8 +9,7 @@ from typer.testing import CliRunner, Result
 
 from clearhold.calibrate.command import register
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.scorers.card_check import read_card
-from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.engine import CompiledCard
 from tests.support.labelled_vectors import NOW, Labelled, written
 

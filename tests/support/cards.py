@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from clearhold.features.core.scorecards import CardCap, CardSignal, Scorecard, points_from
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.features.scorers.engine import CEILING, CompiledCard
-from clearhold.features.scorers.scorer import Scorer
-from clearhold.features.scorers.signal import Signal
+from clearhold.features.scorers.signal import Scorer, Signal
 
 MOST_WEIGHED: Final = 40
 EDGES: Final = st.sampled_from((1, 2, 3, 4, 5, 6, 8, 11, 20, 31, 90, 301, 500))

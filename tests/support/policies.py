@@ -7,7 +7,7 @@ import msgspec
 from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.policy.bodies import Body
-from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.in_force import PolicyBook
 from tests.support.clock import T0
 from tests.support.stories import ShardStory
 

@@ -9,9 +9,8 @@ import duckdb
 from clearhold.features.catalogue.features import values_by_name
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.rules import Rule
-from clearhold.features.rules.columns import sql_of
 from clearhold.features.rules.language import faults_of
-from clearhold.features.rules.predicate import compiled
+from clearhold.features.rules.predicate import compiled, sql_of
 from clearhold.store.duck.schema import ddl
 from clearhold.store.tables.columns import arrow_table, columns_of
 from tests.support.duck_rows import some_features

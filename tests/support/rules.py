@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
-from clearhold.features.rules.fields import RULE_FIELD_OF
+from clearhold.features.rules.language import RULE_FIELD_OF
 from tests.support.builders import a_vector
 
 Json = dict[str, Any]

@@ -15,9 +15,8 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.features.webhooks.delivery import Attempt, answered
+from clearhold.features.webhooks.delivery import Attempt, answered, secret_of
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.features.webhooks.signature import secret_of
 from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.flows.webhooks.outbox import WebhookOutbox

@@ -12,8 +12,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.scorecards import CardCap, Scorecard
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.scorer import InputKind, Scorer
-from clearhold.features.scorers.signal import Family, SignalGroup
+from clearhold.features.scorers.signal import Family, InputKind, Scorer, SignalGroup
 from clearhold.features.scorers.trs_v1 import (
     amount,
     card,

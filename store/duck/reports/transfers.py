@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from clearhold.features.bank.return_codes import RETURN_UNDONE_STATUSES, UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
+from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES, UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
 from clearhold.features.core.principal import Principal

@@ -16,7 +16,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import MOST_SAMPLED, Rule, RuleMode, rule_hash
 from clearhold.features.rules.backtest import BacktestCounts
-from clearhold.features.rules.columns import sql_of
+from clearhold.features.rules.predicate import sql_of
 from clearhold.store.duck.scorings.rule_reader import MatchTally, RuleReader
 from clearhold.store.tables.predicate import Span, listed
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from clearhold.demo.bank import SimulatedBank
-from clearhold.features.sandbox.scenario import ScenarioName
-from clearhold.features.sandbox.scenarios import SCENARIOS
+from clearhold.features.sandbox.scenarios import SCENARIOS, ScenarioName
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import RunningService, post_in_batches, wait_until_committed
 

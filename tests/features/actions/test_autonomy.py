@@ -8,8 +8,7 @@ from clearhold.features.core.entries.actions import PLATFORM, AutonomyBody, Auto
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
 from clearhold.features.core.rows.alerts import ActionRow, DispositionRow, PolicyRow
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.features.policy.autonomy import as_left_by
-from clearhold.features.policy.eligibility import Objection
+from clearhold.features.policy.autonomy import Objection, as_left_by
 from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory, earned, status_of_next, trusted

@@ -10,7 +10,7 @@ from clearhold.features.core.entries.preflight import ProposedTransfer, decide
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.rows.alerts import AlertRow, PolicyRow
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail
-from clearhold.features.limits.cap_usage import cap_usage
+from clearhold.features.limits.caps import cap_usage
 from clearhold.features.limits.ladder import LadderParties, bands_of, ladder_hits
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.policy.bodies import BandCaps, Ladder, LimitLadder

@@ -14,8 +14,7 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.core.money import USD
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from clearhold.features.limits.cap_usage import cap_usage
-from clearhold.features.limits.caps import crossed_by_landed
+from clearhold.features.limits.caps import cap_usage, crossed_by_landed
 from clearhold.features.limits.ladder import LadderParties, bands_of, ladder_hits
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState

@@ -17,7 +17,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
-from clearhold.features.scorers.actor_decay import decayed
+from clearhold.features.scorers.ers_v1 import decayed
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import a_decision

@@ -7,7 +7,7 @@ from math import comb
 import pytest
 
 from clearhold.features.core.entries.actions import DetectorTally
-from clearhold.features.policy.eligibility import (
+from clearhold.features.policy.autonomy import (
     MOST_BAD,
     Objection,
     bad_rate_bound,

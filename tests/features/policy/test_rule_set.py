@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clearhold.features.policy.bodies import ActiveVersion, RulesBody
-from clearhold.features.policy.book import PolicyBook
+from clearhold.features.policy.in_force import PolicyBook
 from clearhold.features.policy.rule_set import checked_body
 from tests.support.rules import a_condition
 from tests.support.rules_in_force import an_active_rule

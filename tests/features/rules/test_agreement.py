@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp, rule_hash
 from clearhold.features.rules.language import faults_of
-from clearhold.features.rules.words import sentence_of
+from clearhold.features.rules.predicate import sentence_of
 from clearhold.features.shard.shard import ShardState
 from tests.support.builders import a_vector
 from tests.support.oracle_agreement import rows_of

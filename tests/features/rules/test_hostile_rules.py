@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.rule_fields import RULE_FIELDS
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.rules import Rule
-from clearhold.features.rules.columns import sql_of
-from clearhold.features.rules.predicate import compiled
+from clearhold.features.rules.predicate import compiled, sql_of
 from tests.support.builders import a_vector
 from tests.support.rule_agreement import by_database, stored
 from tests.support.rules import RULES, a_condition, a_rule

@@ -7,9 +7,8 @@ import pytest
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.rules import RuleOp
-from clearhold.features.rules.columns import sql_of
-from clearhold.features.rules.fields import RULE_FIELD_OF, ops_of
-from clearhold.features.rules.predicate import compiled
+from clearhold.features.rules.language import RULE_FIELD_OF, ops_of
+from clearhold.features.rules.predicate import compiled, sql_of
 from tests.support.builders import a_vector
 from tests.support.rule_agreement import by_database, stored
 from tests.support.rules import OPS, a_condition, a_rule

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.features.rules.words import sentence_of
+from clearhold.features.rules.predicate import sentence_of
 from tests.support.rules import a_condition, a_rule
 
 

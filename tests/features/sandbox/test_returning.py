@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.bank.event_states import LISTED_TYPES
+from clearhold.features.bank.event_types import LISTED_TYPES
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
-from clearhold.features.sandbox.returning import ReturnableTransfer, compose_return, is_returnable_as, never_returned
+from clearhold.features.sandbox.order import ReturnableTransfer, compose_return, is_returnable_as, never_returned
 from tests.support.clock import T0
 
 OUTGOING, INCOMING = Direction.OUTGOING, Direction.INCOMING

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.bank.event_states import LISTED_TYPES
+from clearhold.features.bank.event_types import LISTED_TYPES
 from clearhold.features.core.errors import InvalidRequestError
 from clearhold.features.core.instants import DAY_US, parse_instant
 from clearhold.features.core.log_entry import EntryKind
@@ -15,8 +15,7 @@ from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.detectors.table import DETECTOR_OF, PROGRAM_DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents
-from clearhold.features.sandbox.scenario import MOST_REPETITIONS, ScenarioName, compose
-from clearhold.features.sandbox.scenarios import SCENARIOS
+from clearhold.features.sandbox.scenarios import MOST_REPETITIONS, SCENARIOS, ScenarioName, compose
 from tests.support.builders import a_program
 from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.features.scorers.actor_decay import day_of, decayed, fades_at
+from clearhold.features.scorers.ers_v1 import day_of, decayed, fades_at
 
 scores = st.integers(1, 100)
 days = st.integers(0, 120)

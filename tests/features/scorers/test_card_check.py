@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when
-from clearhold.features.scorers.card_check import MOST_WEIGHED, faults_of, read_card
-from clearhold.features.scorers.cards import DEFAULTS, compile_card
+from clearhold.features.scorers.cards import DEFAULTS, MOST_WEIGHED, compile_card, faults_of, read_card
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.ers_v1 import DEFAULT_CARD as ENTITY_CARD
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD as CARD

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.scorers.card_check import faults_of, read_card
-from clearhold.features.scorers.cards import DEFAULTS, compile_card
+from clearhold.features.scorers.cards import DEFAULTS, compile_card, faults_of, read_card
 from clearhold.features.scorers.signal import Signal
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks import ars_v1_cases, crs_v1_cases, ers_v1_cases

@@ -15,9 +15,8 @@ from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from clearhold.features.scorers.actor_decay import decayed
 from clearhold.features.scorers.crs_v1 import CounterpartyInputs
-from clearhold.features.scorers.ers_v1 import EntityInputs
+from clearhold.features.scorers.ers_v1 import EntityInputs, decayed
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.score_memory import STRONGEST
 from tests.checks.ars_v1_cases import scored_alone

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.scorers.actor_decay import decayed
+from clearhold.features.scorers.ers_v1 import decayed
 from clearhold.features.state.score_memory import NO_TRANSFER, LastScores, StrongestTransfers, packed_shares
 
 TODAY: Final = 20_600

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from clearhold.demo.bank_api import TEST_KEY, BankApi
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
-from clearhold.features.sandbox.scenario import tag_of
+from clearhold.features.sandbox.scenarios import tag_of
 from clearhold.flows.directory.waiting import PAUSE_US
 from clearhold.store.traces import trace_id_of
 from tests.flows.directory.fetching import Fetching

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
+from clearhold.features.webhooks.delivery import delivery_headers, secret_of
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.features.webhooks.signature import delivery_headers, secret_of
 
 PAGE: Final = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 SNIPPETS: Final = dict(re.findall(r"^```(python|js|sh)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
