@@ -24,8 +24,8 @@ from clearhold.features.catalogue.features import FEATURES
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.money import money
 from clearhold.features.core.reason import Reason, Score, band_word
+from clearhold.features.measurement.assessment import rescored
 from clearhold.features.measurement.explain import AmountChange, smallest_change
-from clearhold.features.measurement.rescored import rescored
 from clearhold.features.policy.card_book import TransferCard, card_version
 from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1

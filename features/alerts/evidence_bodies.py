@@ -17,6 +17,8 @@ from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, kind_of
 
+Figure = str | int | float | bool | None
+
 
 class ConditionEvidence(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A condition that held, with the observed value; the operator may need no ``value`` to compare with."""
@@ -75,9 +77,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     recommendation: Recommendation
     confidence: Annotated[float | None, about("0 to 1; null for a draft made from a template.")] = None
     narrative_model: str | None = None
-
-
-Figure = str | int | float | bool | None
 
 
 class MoneyPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

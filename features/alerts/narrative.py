@@ -32,6 +32,26 @@ _DEFAULT_REVIEW: Final = ReviewQuestion(
 )
 _HOLDING: Final = "The money should stay where it is until this is answered."
 ESCALATING: Final = "A person with more authority should decide."
+ADVICE: Final = {
+    Recommendation.CLOSE: "close",
+    Recommendation.HOLD: "hold for review",
+    Recommendation.ESCALATE: "escalate for review",
+}
+_IN_OTHER_PARTS: Final = frozenset(
+    (
+        "amountCents",
+        "rail",
+        "direction",
+        "type",
+        "counterpartyCountry",
+        "entity.verificationStatus",
+        "entity.screeningAgeDays",
+        "entity.priorTransfers",
+        "counterparty.n",
+        "declared.rails",
+        "declared.countries",
+    )
+)
 
 
 def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recommendation:
@@ -75,13 +95,6 @@ def _band_of(alert: AlertState, evidence: Evidence) -> Band | None:
     if alert.band is None:
         return None
     return Band.HOLD if alert.in_hold else Band(evidence.band)
-
-
-ADVICE: Final = {
-    Recommendation.CLOSE: "close",
-    Recommendation.HOLD: "hold for review",
-    Recommendation.ESCALATE: "escalate for review",
-}
 
 
 def heading(alert: AlertState) -> str:
@@ -217,23 +230,6 @@ def _before(e: Evidence) -> str:
     if not e.earlier_alerts:
         return "This is the detector's first alert on the subject"
     return f"The detector opened {counted(e.earlier_alerts, 'earlier alert')} on the subject"
-
-
-_IN_OTHER_PARTS: Final = frozenset(
-    (
-        "amountCents",
-        "rail",
-        "direction",
-        "type",
-        "counterpartyCountry",
-        "entity.verificationStatus",
-        "entity.screeningAgeDays",
-        "entity.priorTransfers",
-        "counterparty.n",
-        "declared.rails",
-        "declared.countries",
-    )
-)
 
 
 def listed(figures: Iterable[tuple[str, Figure]]) -> str:

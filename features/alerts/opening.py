@@ -43,8 +43,8 @@ from clearhold.features.landing.landing_result import LandingResult, known_resul
 from clearhold.features.landing.rescoring import score_again
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.caps import crossed_by_landed
+from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.measurement.identity import has_fraud_risk, identity_at
 from clearhold.features.parties.agents import Listed
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1

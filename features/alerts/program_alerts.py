@@ -17,13 +17,7 @@ import msgspec
 from clearhold.features.alerts.evidence import refreshed, shown_figures, text_of
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, heading, listed, recommended, review_of, words
-from clearhold.features.alerts.rows import (
-    alert_body_row,
-    alert_id_of,
-    alert_row,
-    alert_transfer_rows,
-    make_worse,
-)
+from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, alert_transfer_rows, make_worse
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.reason import Score, band_word

@@ -11,13 +11,7 @@ from clearhold.features.core.entries.commands import DecisionWarning, EntryResul
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.principal import OperatorIdentity
-from clearhold.features.core.rows.alerts import (
-    AlertBodyRow,
-    AlertRow,
-    AlertTransferRow,
-    DispositionRow,
-    EntryResultRow,
-)
+from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, AlertTransferRow, DispositionRow, EntryResultRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.detectors.detector import Grade, worse_of

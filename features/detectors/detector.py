@@ -27,6 +27,10 @@ from clearhold.features.windows.edges import NOBODY
 
 ONCE: Final = 0
 """The window of an alert on a transfer, which has no end."""
+Thresholds = Mapping[str, int | str]
+NO_THRESHOLDS: Final[Thresholds] = MappingProxyType({})
+Figures = dict[str, int | str]
+_SEVERITIES: Final = tuple(Severity)
 
 
 class AlertSubject(NamedTuple):
@@ -97,9 +101,6 @@ class DetectionContext(msgspec.Struct, frozen=True, gc=False):
         return self.landed.parties[1]
 
 
-Thresholds = Mapping[str, int | str]
-NO_THRESHOLDS: Final[Thresholds] = MappingProxyType({})
-Figures = dict[str, int | str]
 SubjectOf = Callable[[DetectionContext, Reason], AlertSubject | None]
 Regrade = Callable[[DetectionContext, AlertSubject], Grade | None]
 
@@ -166,9 +167,6 @@ def worse_of(one: Grade, other: Grade) -> Grade:
 def graded_with(score: Score, grade: Grade) -> Grade:
     """The grade of an alert that opens at a score: it is hard, too, when a reason of the score is."""
     return Grade(grade.severity, grade.hard or score.hard)
-
-
-_SEVERITIES: Final = tuple(Severity)
 
 
 def transfer_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:

@@ -25,7 +25,7 @@ from clearhold.features.detectors.detector import (
     payer_subject,
 )
 from clearhold.features.landing.stored_transfer import StoredTransfer
-from clearhold.features.measurement.passing import known_money
+from clearhold.features.measurement.rhythm import known_money
 from clearhold.features.scorers.trs_v1 import flow as rules
 from clearhold.features.windows.edges import node_of_actor
 

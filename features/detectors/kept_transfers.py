@@ -7,17 +7,8 @@ Bounds  the newest ``NAMED`` transfers are named; where a transfer's amount, typ
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from clearhold.features.catalogue.thresholds import (
-    MICRO_BELOW_CENTS,
-    is_round,
-    lines_of,
-)
-from clearhold.features.core.money import (
-    ACH_CLASSES,
-    ACH_DEBIT,
-    CARD_CLASSES,
-    ORIGINATED_CLASS,
-)
+from clearhold.features.catalogue.thresholds import MICRO_BELOW_CENTS, is_round, lines_of
+from clearhold.features.core.money import ACH_CLASSES, ACH_DEBIT, CARD_CLASSES, ORIGINATED_CLASS
 from clearhold.features.detectors.detector import DetectionContext
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import TransferBrief, priced

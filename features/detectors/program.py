@@ -35,6 +35,7 @@ UNAUTHORIZED: Final = "unauthorized_return_rate"
 VELOCITY: Final = "program_velocity"
 VOLUME: Final = "volume_vs_declared"
 OVERDRAFT: Final = "overdraft_or_freeze"
+_DEBITS: Final = "ACH debits originated in 60 days"
 
 
 class ProgramSnapshot(NamedTuple):
@@ -79,7 +80,6 @@ def _aging(which: str) -> Callable[[float, int, float], str]:
     )
 
 
-_DEBITS: Final = "ACH debits originated in 60 days"
 _LINES: Final = (
     _Line(
         UNAUTHORIZED,

@@ -15,16 +15,10 @@ from clearhold.features.bank.statuses import (
     STOP_RETURN_CODES,
     UNAUTHORIZED_RETURN_CODES,
 )
-from clearhold.features.catalogue.thresholds import (
-    SCATTER_GATHER_MIDDLES,
-    SMALL_CARD_BELOW_CENTS,
-)
+from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, SMALL_CARD_BELOW_CENTS
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
-from clearhold.features.core.money import (
-    CARD_CLASSES,
-    OUTGOING_CLASSES,
-)
+from clearhold.features.core.money import CARD_CLASSES, OUTGOING_CLASSES
 from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
 from clearhold.features.detectors.kept_transfers import (
@@ -59,6 +53,18 @@ LIMIT: Final = "limit"
 _BANKING_DAYS_2: Final = 4 * HOURS_24  # two banking days and a weekend between them
 
 Support = Callable[[DetectionContext, AlertSubject, int], Places]
+_LIMIT_COUNT: Final = "limitCount"
+"""The figure with the number of transfers behind a crossed cap; only the newest of them are read."""
+_COUNTED_OF_PROGRAM: Final[Mapping[str, str]] = {
+    "micro_entry_abuse": "program_micro_entries_24h",
+    "card_testing": "program_card_attempts_1h",
+    "card_decline_mix": "program_card_fraud_declines_24h",
+}
+_SPANS: Final[Mapping[str, int]] = {
+    "velocity_spike": HOURS_24,
+    "dormant_reactivation": HOURS_24,
+    "kyc_unverified_moving": DAYS_7,
+}
 
 
 def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers:
@@ -91,10 +97,6 @@ def actor_ids_of(context: DetectionContext, resting: SupportingTransfers) -> tup
     program = context.program
     actors = dict.fromkeys(program.transfers.actors(resting.rows))
     return tuple(program.actors[actor].id for actor in actors if actor >= 0)
-
-
-_LIMIT_COUNT: Final = "limitCount"
-"""The figure with the number of transfers behind a crossed cap; only the newest of them are read."""
 
 
 def _edges_at(context: DetectionContext, subject: AlertSubject) -> list[Edges]:
@@ -282,16 +284,6 @@ def _sent_today(context: DetectionContext, subject: AlertSubject, at: int) -> Pl
     return _kept(context.program, places, lambda record: record.class_id in OUTGOING_CLASSES)
 
 
-_COUNTED_OF_PROGRAM: Final[Mapping[str, str]] = {
-    "micro_entry_abuse": "program_micro_entries_24h",
-    "card_testing": "program_card_attempts_1h",
-    "card_decline_mix": "program_card_fraud_declines_24h",
-}
-_SPANS: Final[Mapping[str, int]] = {
-    "velocity_spike": HOURS_24,
-    "dormant_reactivation": HOURS_24,
-    "kyc_unverified_moving": DAYS_7,
-}
 _IN_AND_OUT: Final = _window(HOURS_48, but_cards)
 _GATHERED: Final = _side(DAYS_7, payer=True, into=True)
 _PAID_OUT: Final = _side(DAYS_7, payer=True, into=False)

@@ -15,21 +15,35 @@ from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
 from clearhold.features.core.money import CARD_CLASSES, class_of
-from clearhold.features.core.vocabulary import Rail
 from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.landing.movement import ENTER, LEAVE, replace_attempt, replace_movement
-from clearhold.features.landing.pricing import priced_at, reprice
-from clearhold.features.landing.refunds import REFUND_CLASS, is_other_refund, rename_refund, under_own_id
-from clearhold.features.landing.rescoring import known_from, record_change, score_again
-from clearhold.features.landing.returns import change_return, first_return, merged_return
+from clearhold.features.landing.movement import (
+    ENTER,
+    LEAVE,
+    change_return,
+    first_return,
+    merged_return,
+    replace_attempt,
+    replace_movement,
+)
+from clearhold.features.landing.rescoring import (
+    REFUND_CLASS,
+    is_other_refund,
+    known_from,
+    record_change,
+    rename_refund,
+    score_again,
+    under_own_id,
+)
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.landing.subject_builder import (
+    counterparty_of,
     country_of_transfer,
     note_account,
     paid_by,
+    parties_of,
     subject_of_snapshot,
 )
-from clearhold.features.landing.transfer_records import first_record, merged_record
+from clearhold.features.landing.transfer_records import first_record, merged_record, priced_at, reprice
 from clearhold.features.measurement.assessment import Assessment, assess
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.state.parties import Actor, KnownCounterparty
@@ -43,7 +57,6 @@ _SCORED_ON: Final = attrgetter("cents", "amount", "currency", "actor", "counterp
 _COUNTED_ON: Final = attrgetter(
     "moved", "cents", "actor", "counterparty", "ach_type", "amount", "currency", "country", "card", "account"
 )
-_BOOK: Final = Rail.BOOK.value
 _OTHER_TRANSFER: Final = EventFault(
     "data.id is the id of a transfer on another rail or in the other direction.", "data.id"
 )
@@ -104,7 +117,7 @@ def _land_first(
         program, amount, snapshot.currency, snapshot.stated_usd_cents, at=at, decided_at=position.appended_at
     )
     actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
-    counterparty, is_updated = _counterparty_of(program, snapshot, at)
+    counterparty, is_updated = counterparty_of(program, snapshot, at)
     country = country_of_transfer(snapshot.country, counterparty)
     subject = subject_of_snapshot(
         program, snapshot, cents=cents, at=at, actor=actor, counterparty=counterparty, country=country
@@ -171,7 +184,7 @@ def _land_newer(
     stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition, updated_at: int
 ) -> LandingResult:
     program, row_index, record = stored.program, stored.row_index, stored.record
-    actor, counterparty, is_updated = _parties_of(stored, snapshot)
+    actor, counterparty, is_updated = parties_of(stored, snapshot)
     merged = merged_record(
         program, record, snapshot, position, updated_at=updated_at, actor=actor, counterparty=counterparty
     )
@@ -297,45 +310,3 @@ def _replace_return(
     if new_return is not None:
         program.returned[stored.row_index] = new_return
         change_return(program, new_transfer, new_return, ENTER, known_at=known_at)
-
-
-def _parties_of(
-    stored: StoredTransfer, snapshot: TransferSnapshot
-) -> tuple[Actor | None, KnownCounterparty | None, bool]:
-    """The parties that a newer snapshot names, else the stored ones; True when the counterparty's details changed."""
-    program, (actor, counterparty) = stored.program, stored.parties()
-    if snapshot.entity_id is not None or (actor is None and snapshot.account_id is not None):
-        actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
-    if snapshot.counterparty_id is None and counterparty is not None and not counterparty.unlisted:
-        return actor, counterparty, False
-    named, is_updated = _counterparty_of(program, snapshot, stored.record.at)
-    return actor, counterparty if named is None else named, is_updated
-
-
-def _counterparty_of(
-    program: ProgramState, snapshot: TransferSnapshot, at: int
-) -> tuple[KnownCounterparty | None, bool]:
-    """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed."""
-    book = program.counterparties
-    name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
-    if snapshot.counterparty_id is not None:
-        if snapshot.rail == _BOOK:
-            program.accounts.number(snapshot.counterparty_id)  # an own account, like the sender's
-        counterparty = book.get_or_add(snapshot.counterparty_id)
-    elif name is not None:
-        on_file = book.match(name, routing, last4)
-        if on_file is not None and not on_file.unlisted:
-            return on_file, _is_first(on_file, at)
-        counterparty = on_file or book.unlisted(name, routing, last4)
-    else:
-        return None, False
-    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=snapshot.country)
-    return counterparty, _is_first(counterparty, at) or is_updated
-
-
-def _is_first(counterparty: KnownCounterparty, at: int) -> bool:
-    """Whether this transfer is the first with it; its time is then stored."""
-    if counterparty.first_seen_at is not None:
-        return False
-    counterparty.first_seen_at = at
-    return True

@@ -1,13 +1,17 @@
-"""The result of one transfer event."""
+"""The result of one transfer event, and the challenger's score beside it."""
 
 from typing import NamedTuple
 
 import msgspec
 
-from clearhold.features.core.log_entry import EventFault, EventResult
+from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
+from clearhold.features.core.reason import band_word
+from clearhold.features.core.rows.parties import ShadowScoreRow
+from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.state.program import ProgramState
 
 
 class RenamedTransfer(NamedTuple):
@@ -45,4 +49,31 @@ def known_result(transfer_id: str, transfer: StoredTransfer, assessment: Assessm
         transfer.record.at,
         row_index=transfer.row_index,
         parties=transfer.parties(),
+    )
+
+
+def emit_shadow_score(
+    program: ProgramState, _snapshot: object, landed: LandingResult, position: EntryPosition, emit: Emit
+) -> None:
+    """Score the vector of a newly scored transfer with the challenger too, where one runs."""
+    challenger, assessment = program.scorecards.challenger, landed.assessment
+    if challenger is None or assessment is None or emit is no_rows:
+        return
+    score, champion = challenger.weigh(assessment.vector)[0], assessment.score
+    emit(
+        ShadowScoreRow(
+            tenant_id=program.tenant_id,
+            program_id=program.id,
+            transfer_id=landed.transfer_id,
+            shard=position.shard,
+            offset=position.offset,
+            version=challenger.version,
+            score=score,
+            band=band_word(score),
+            champion_version=champion.version,
+            champion_score=champion.value,
+            champion_band=champion.band.value,
+            bank_created_at=landed.taken_at,
+            scored_at=position.appended_at,
+        )
     )

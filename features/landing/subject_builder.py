@@ -1,11 +1,11 @@
-"""Builds the ``Subject`` of a measurement for landing, pre-flight and rescoring alike."""
+"""The parties of a snapshot, and the ``Subject`` of a measurement for landing, pre-flight and rescoring alike."""
 
 from typing import Final
 
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.money import money_leaves
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.landing.stored_transfer import payer_and_payee
+from clearhold.features.landing.stored_transfer import StoredTransfer, payer_and_payee
 from clearhold.features.landing.transfer_records import has_moved
 from clearhold.features.measurement.actor_evaluation import rescreen_days
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
@@ -16,7 +16,50 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 from clearhold.features.windows.series_kinds import kinds_of
 
+_BOOK: Final = Rail.BOOK.value
 _CARD: Final = Rail.CARD.value
+
+
+def parties_of(
+    stored: StoredTransfer, snapshot: TransferSnapshot
+) -> tuple[Actor | None, KnownCounterparty | None, bool]:
+    """The parties that a newer snapshot names, else the stored ones; True when the counterparty's details changed."""
+    program, (actor, counterparty) = stored.program, stored.parties()
+    if snapshot.entity_id is not None or (actor is None and snapshot.account_id is not None):
+        actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
+    if snapshot.counterparty_id is None and counterparty is not None and not counterparty.unlisted:
+        return actor, counterparty, False
+    named, is_updated = counterparty_of(program, snapshot, stored.record.at)
+    return actor, counterparty if named is None else named, is_updated
+
+
+def counterparty_of(
+    program: ProgramState, snapshot: TransferSnapshot, at: int
+) -> tuple[KnownCounterparty | None, bool]:
+    """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed."""
+    book = program.counterparties
+    name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
+    if snapshot.counterparty_id is not None:
+        if snapshot.rail == _BOOK:
+            program.accounts.number(snapshot.counterparty_id)  # an own account, like the sender's
+        counterparty = book.get_or_add(snapshot.counterparty_id)
+    elif name is not None:
+        on_file = book.match(name, routing, last4)
+        if on_file is not None and not on_file.unlisted:
+            return on_file, _is_first(on_file, at)
+        counterparty = on_file or book.unlisted(name, routing, last4)
+    else:
+        return None, False
+    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=snapshot.country)
+    return counterparty, _is_first(counterparty, at) or is_updated
+
+
+def _is_first(counterparty: KnownCounterparty, at: int) -> bool:
+    """Whether this transfer is the first with it; its time is then stored."""
+    if counterparty.first_seen_at is not None:
+        return False
+    counterparty.first_seen_at = at
+    return True
 
 
 def subject_of_snapshot(

@@ -12,8 +12,8 @@ from clearhold.features.core.money import USD, UsdRate, class_of
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Direction, Rail, about
-from clearhold.features.landing.pricing import priced_at
 from clearhold.features.landing.subject_builder import build_subject, country_of_transfer, paid_account
+from clearhold.features.landing.transfer_records import priced_at
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents
 from clearhold.features.limits.ladder import (
     NOT_ON_FILE,

@@ -20,9 +20,8 @@ from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from clearhold.features.core.money import ACH_DEBIT, ORIGINATED_CLASS
 from clearhold.features.core.reason import Score, band_of
 from clearhold.features.core.vocabulary import ActorType, Band
-from clearhold.features.measurement.agent_inputs import agent_inputs
+from clearhold.features.measurement.actor_inputs import agent_inputs, has_fraud_risk, identity_at
 from clearhold.features.measurement.flow import dealing_with
-from clearhold.features.measurement.identity import has_fraud_risk, identity_at
 from clearhold.features.policy.bodies import LimitLadder
 from clearhold.features.policy.in_force import ladder_in_force, thresholds_of
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1

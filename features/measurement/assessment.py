@@ -4,14 +4,19 @@
 confidence, is stored with the score, and keeps a policy from closing an alert alone. A question also names facts that
 leave its answer thin without being missing: unknown parties, nothing reported of them, no baseline. There ``n`` and the
 confidence are low already, so these words halve nothing.
+
+A stored vector is scored again and compared with its stored score. Such a vector always has a score, and one of another
+feature version is filled up or cut.
 """
 
-from typing import Final
+from types import NoneType
+from typing import Any, Final, get_args
 
 import msgspec
 
-from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.reason import Score
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.core.entries.backfill import Rescored, Value
+from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.measure import measure
 from clearhold.features.measurement.subject import Subject
@@ -31,6 +36,8 @@ ENTITY_UNVERIFIED: Final = "entity_unverified"
 BASELINE_THIN: Final = "baseline_thin"
 _IAT: Final = "IAT"
 _INTL_WIRE: Final = Rail.INTL_WIRE.value
+_ENCODE: Final = msgspec.json.Encoder().encode
+_REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 def missing_at_landing(subject: Subject, vector: FeatureVector) -> tuple[str, ...]:
@@ -94,3 +101,59 @@ def assess(
         missing = (*missing, STATE_BEHIND)
     degraded = bool(missing)
     return Assessment(vector, card.score(vector, degraded=degraded), degraded, layering, round_trip, missing)
+
+
+def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> Rescored | None:
+    """The score of the stored vector by a card; None when it equals the stored one."""
+    score = card.score(stored.vector, degraded=stored.degraded)
+    if (
+        score.value == stored.score
+        and score.n == stored.n
+        and score.confidence == stored.confidence
+        and score.version == stored.score_version
+        and _ENCODE(score.reasons).decode() == stored.reasons
+    ):
+        return None
+    return _rescored(stored, score)
+
+
+def replayed(scoring: TransferFeaturesRow) -> Rescored:
+    """The score of a transfer by a replay of the log."""
+    reasons = _REASONS.decode(scoring.reasons)
+    return _rescored(
+        scoring,
+        Score(
+            version=scoring.score_version,
+            value=scoring.score,
+            n=scoring.n,
+            confidence=scoring.confidence,
+            reasons=reasons,
+        ),
+    )
+
+
+def scored_with(card: CompiledCard[FeatureVector], result: Rescored) -> Rescored:
+    """The same vector, scored with a card unless it was scored with it."""
+    if result.score.version == card.version:
+        return result
+    return msgspec.structs.replace(result, score=card.score(vector_of(result.vector), degraded=result.degraded))
+
+
+def vector_of(values: tuple[Value, ...]) -> FeatureVector:
+    """The vector of these values. Features are only ever added at the end: a later feature has no value."""
+    filled: list[Any] = [*values[: len(_NOTHING)], *_NOTHING[len(values) :]]
+    return FeatureVector(*filled)
+
+
+def _rescored(row: TransferFeaturesRow, score: Score) -> Rescored:
+    values = msgspec.structs.astuple(row.vector)
+    return Rescored(row.transfer_id, row.taken_at, row.degraded, score, row.paths, values)
+
+
+def _nothing(kind: type) -> Value:
+    """The empty value of a column that cannot be null."""
+    empty: Value = None if NoneType in get_args(kind) else kind()
+    return empty
+
+
+_NOTHING: Final = tuple(_nothing(field.type) for field in msgspec.structs.fields(FeatureVector))

@@ -21,18 +21,11 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.catalogue.thresholds import (
-    ROUND_STEP_CENTS,
-    lines_of,
-)
+from clearhold.features.catalogue.thresholds import ROUND_STEP_CENTS, lines_of
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.vocabulary import Band, Rail
 from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.windows.series_kinds import (
-    SeriesKind,
-    attempt_kinds,
-    kinds_of,
-)
+from clearhold.features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
 
 LEAST_CENTS: Final = 1
 MOST_CENTS: Final = 10**12

@@ -1,5 +1,10 @@
 """The part of the vector that follows money through the graph: fans, chains, middlemen, shared and new counterparties.
 
+New payees of a fan, and a regular payment, are measured only where a rule could fire on them, so that an ordinary
+transfer costs nothing more.
+
+Unit    payees; a payment is alike within 10 % of the amount
+Window  each name's; regular: 5 days without another payment of the pair, after one alike from 90 to 14 days before
 Bounds  fans are exact; other measures of a node read its newest 64 edges in the window; a search has the bounds of
         ``features/windows/paths.py``
 """
@@ -9,15 +14,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES
-from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30
-from clearhold.features.measurement.familiar import new_payees
+from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
+from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_90
 from clearhold.features.measurement.groups import Flow
 from clearhold.features.measurement.subject import Subject, Surroundings
 from clearhold.features.state.parties import KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries
 from clearhold.features.windows.acquaintances import UNKNOWN, Novelty
-from clearhold.features.windows.edges import EDGES_A_NODE, Edges, node_of_actor
+from clearhold.features.windows.edges import EDGES_A_NODE, NOBODY, Edges, node_of_actor
 from clearhold.features.windows.paths import WITHIN_US, Ends, GraphPath, longest_chain, middles, way_back
 from clearhold.features.windows.series import Near
 
@@ -25,6 +29,13 @@ _FAN_IN: Final = (DAY_US, DAYS_7)
 _FAN_OUT: Final = (DAY_US // 3, DAY_US, DAYS_7)
 OWN_ACCOUNT_EDGES: Final = 1_024  # read where a counterparty is an account of the program
 NOT_IN_THE_GRAPH: Final = Flow(0, 0, None, 0, 0, 0, None, None, 0, 0, None, 0, None, 0, 0)
+KNOWN_AFTER_US: Final = 14 * DAY_US
+ALONE_US: Final = 5 * DAY_US  # wages of a week, with a weekend in the way
+FAN_OUT_FROM: Final = 5
+STRUCTURING_24H_FROM: Final = 3
+STRUCTURING_7D_FROM: Final = 4
+REPEATED_FROM: Final = 5
+_WITHIN_PARTS: Final = 10
 
 
 def follow(
@@ -178,3 +189,49 @@ def _first_after(party: KnownCounterparty, since: int, at: int) -> bool:
         return series.times[0] > since
     first = series.first(at)
     return first is None or first > since
+
+
+def new_payees(
+    paid: Edges | None, at: int, *, count: int, usual_week: int | None, but: int, also: int | None
+) -> int | None:
+    """Distinct payees of 24 h that the paying side first paid less than 14 days ago; None where there is no fan."""
+    if count < FAN_OUT_FROM or (usual_week is not None and count < USUAL_WEEK_FACTOR * usual_week):
+        return None
+    if paid is None:
+        return 0 if also is None else 1
+    payees = set(paid.near(at - DAY_US, at, but=but, as_of=at).others)
+    if also is not None:
+        payees.add(also)
+    firsts = paid.firsts_of(payees, at, but=but)
+    return sum(1 for payee in payees if payee not in firsts or firsts[payee] > at - KNOWN_AFTER_US)
+
+
+def is_asked(structuring_24h: int, structuring_7d: int, repeated_24h: int) -> bool:
+    """Whether a rule depends on the payment being regular."""
+    return (
+        structuring_24h >= STRUCTURING_24H_FROM
+        or structuring_7d >= STRUCTURING_7D_FROM
+        or repeated_24h >= REPEATED_FROM
+    )
+
+
+def is_regular(subject: Subject, program: ProgramSeries, at: int) -> bool | None:
+    """Whether this payee was paid as much before, and nothing else in the days since; None for an unknown side."""
+    cents, payer = subject.cents, subject.source
+    if cents is None or subject.actor is None or not subject.counterparty_named:
+        return None
+    if NOBODY in (payer, subject.target):
+        return False  # a side without a transfer
+    received = program.graph.into.get(subject.target)
+    if received is None:
+        return False
+    lately = received.near(at - ALONE_US, at, but=subject.own.row, as_of=at)
+    if len(lately.others) == EDGES_A_NODE or payer in lately.others:
+        return False
+    before = received.near(at - DAYS_90, at - KNOWN_AFTER_US, but=subject.own.row, as_of=at)
+    rows = (row for row, other in zip(before.rows, before.others, strict=True) if other == payer)
+    return any(_is_alike(program.cents_of(row, at), cents) for row in rows)
+
+
+def _is_alike(earlier: int | None, cents: int) -> bool:
+    return earlier is not None and abs(earlier - cents) * _WITHIN_PARTS <= cents

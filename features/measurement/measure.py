@@ -13,8 +13,8 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
-from clearhold.features.measurement.familiar import is_asked, is_regular
-from clearhold.features.measurement.flow import flow_of, follow, novelty_of
+from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
+from clearhold.features.measurement.flow import flow_of, follow, is_asked, is_regular, novelty_of
 from clearhold.features.measurement.groups import (
     Activity,
     Facts,
@@ -26,9 +26,7 @@ from clearhold.features.measurement.groups import (
     Standing,
     Typologies,
 )
-from clearhold.features.measurement.identity import has_fraud_risk, identity_at
-from clearhold.features.measurement.passing import passing_of
-from clearhold.features.measurement.rhythm import rhythm_of
+from clearhold.features.measurement.rhythm import passing_of, rhythm_of
 from clearhold.features.measurement.subject import Before, OwnContribution, Subject, before_of, surroundings_of
 from clearhold.features.policy.bodies import LADDER
 from clearhold.features.policy.in_force import thresholds_of, version_in_force

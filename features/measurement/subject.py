@@ -15,6 +15,10 @@ from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
 from clearhold.features.windows.graph import Graph
 from clearhold.features.windows.series_kinds import SeriesKind
 
+STRANGER: Final = -2
+"""Stands for a side that is named and has no node: different from every node."""
+_NO_AMOUNTS: Final = AmountSeries()
+
 
 class OwnContribution(msgspec.Struct, frozen=True, gc=False):
     """The contribution of a transfer that is measured again, so that it does not count itself."""
@@ -35,8 +39,6 @@ class OwnContribution(msgspec.Struct, frozen=True, gc=False):
 
 
 NO_CONTRIBUTION: Final = OwnContribution()
-STRANGER: Final = -2
-"""Stands for a side that is named and has no node: different from every node."""
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):
@@ -85,9 +87,6 @@ def surroundings_of(subject: Subject, graph: Graph) -> Surroundings:
     if source == node_of_actor(actor.index):
         return Surroundings(into_source, out_of_source, into_target, into_source, out_of_source)
     return Surroundings(into_source, out_of_source, into_target, into_target, graph.out.get(target))
-
-
-_NO_AMOUNTS: Final = AmountSeries()
 
 
 class Before(msgspec.Struct, frozen=True, gc=False):

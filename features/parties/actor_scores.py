@@ -24,7 +24,7 @@ from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.landing.returns import note_cleared_return
+from clearhold.features.landing.movement import note_cleared_return
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.actor_evaluation import (
     Evaluation,

@@ -1,7 +1,7 @@
 """Party events applied to the program, and the rows of parties and of transfers' features.
 
 Ruling 8, the stored half: an entity known only from a transfer is stored as PERSON and ``UNVERIFIED``. It earns no
-verification points: its empty profile is not measured (``features/measurement/identity.py``, ``identity_at``).
+verification points: its empty profile is not measured (``features/measurement/actor_inputs.py``, ``identity_at``).
 """
 
 from typing import Any, Final
@@ -23,8 +23,8 @@ from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, Ea
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.measurement.actor_inputs import outcomes_of
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.measurement.identity import outcomes_of
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score
 from clearhold.features.scorers.trs_v1.identity import HIGH_RISK
 from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile

@@ -16,8 +16,7 @@ from clearhold.features.landing.landing_result import known_result
 from clearhold.features.landing.rescoring import score_again
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.landing.transfer_records import with_baseline
-from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.measurement.rescored import vector_of
+from clearhold.features.measurement.assessment import Assessment, vector_of
 from clearhold.features.parties.actor_scores import (
     add_transfer_score,
     emit_counterparty_score,

@@ -53,6 +53,8 @@ _POLICIES_KNOWN_ALWAYS: Final = CARD_PREFIXES | {FX}
 _KNOWN_ALWAYS: Final = frozenset({EntryKind.AGENT.value, EntryKind.PROFILE.value, EntryKind.AGENT_IMPORT.value})
 _OWNER: Final = msgspec.json.Decoder(OwnerEntry)
 _DIRECTORY: Final = msgspec.json.Decoder(DirectoryEntry)
+_Life = list[tuple[SnapshotOrder, int]]
+"""The snapshots of one object, from the earliest state to the latest, each with its place among the entries."""
 
 
 class _Envelope(msgspec.Struct, gc=False):
@@ -145,10 +147,6 @@ class OwnTimes:
         known = self.first_owners.get(account_id)
         if known is None or own_at < known[0] or (own_at == known[0] and order.is_before(known[1])):
             self.first_owners[account_id] = (own_at, order, entity_id)
-
-
-_Life = list[tuple[SnapshotOrder, int]]
-"""The snapshots of one object, from the earliest state to the latest, each with its place among the entries."""
 
 
 class _Snapshot(NamedTuple):

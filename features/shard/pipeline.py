@@ -48,8 +48,7 @@ from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.landing.landing import land
-from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.landing.shadow_scores import emit_shadow_score
+from clearhold.features.landing.landing_result import LandingResult, emit_shadow_score
 from clearhold.features.parties.actor_scores import score_parties, settle_clearings
 from clearhold.features.parties.agents import wallet_object
 from clearhold.features.parties.party_rows import (
@@ -72,6 +71,11 @@ _APPLIED, _TRANSFER = (
     EventResult.APPLIED,
     EventSubjectType.TRANSFER,
 )  # looked up once: see ``features/bank/transfers.py``
+_PARTY_EVENTS: Final = {
+    "identity": apply_entity_event,
+    "counterparty": apply_counterparty_event,
+    "account": apply_account_event,
+}
 
 
 def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emit: Emit) -> None:
@@ -296,12 +300,6 @@ AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
     snapshot_after_transfers,
 )
 """The stages after a landing, in order. A stage does nothing when the result does not concern it."""
-
-_PARTY_EVENTS: Final = {
-    "identity": apply_entity_event,
-    "counterparty": apply_counterparty_event,
-    "account": apply_account_event,
-}
 
 
 def quarantine_row(entry: LogEntry, error: str) -> QuarantineRow:

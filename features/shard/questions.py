@@ -19,7 +19,7 @@ from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
-from clearhold.features.measurement.agent_inputs import totals_of
+from clearhold.features.measurement.actor_inputs import totals_of
 from clearhold.features.measurement.assessment import STATE_LATE
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.policy.in_force import given_policy

@@ -26,6 +26,7 @@ TOTALS_DAYS: Final = 30
 MOST_MISSED_DAYS: Final = 30  # older days without a tick are not stored
 BY_CLOCK: Final = "clock"
 _ENCODE: Final = msgspec.json.Encoder().encode
+OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
 
 
 def totals_of_days(program: ProgramState, first_day: int, upto_day: int) -> DayTotals:
@@ -69,9 +70,6 @@ def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> No
     times = program.series.amounts.times
     if times:
         book.rest(times[-1])  # windows are in the transfers' own time
-
-
-OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
 
 
 def expire_preflights(program: ProgramState, position: EntryPosition, _emit: Emit) -> None:

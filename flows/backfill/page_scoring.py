@@ -18,7 +18,7 @@ import structlog
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.entries.backfill import Rescored
-from clearhold.features.measurement.rescored import rescored
+from clearhold.features.measurement.assessment import rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.replay import Throttle

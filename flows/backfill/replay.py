@@ -18,7 +18,7 @@ import msgspec
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.entries.backfill import Rescored
 from clearhold.features.core.rows.record import no_rows
-from clearhold.features.measurement.rescored import replayed, rescored
+from clearhold.features.measurement.assessment import replayed, rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.shard import ShardState
 from clearhold.flows.backfill.ordered_log import OrderedLog

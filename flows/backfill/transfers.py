@@ -20,7 +20,7 @@ import structlog
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.backfill import Rescored
-from clearhold.features.measurement.rescored import scored_with
+from clearhold.features.measurement.assessment import scored_with
 from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals
 from clearhold.flows.backfill.collector import BackfillCounts
 from clearhold.flows.backfill.ordered_log import OrderedLog

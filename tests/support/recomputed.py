@@ -10,7 +10,7 @@ import msgspec
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
 from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Subjects
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.measurement.rescored import replayed
+from clearhold.features.measurement.assessment import replayed
 from clearhold.features.shard.own_time import OwnTimes
 from clearhold.features.shard.questions import ReadArrivals
 from clearhold.features.shard.shard import ShardState

@@ -8,7 +8,7 @@ from clearhold.features.core.entries.directory import AgentImportEntry, ImportSt
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AgentImportRow
-from clearhold.features.measurement.agent_inputs import agent_inputs
+from clearhold.features.measurement.actor_inputs import agent_inputs
 from clearhold.features.scorers.ars_v1 import AgentInputs
 from tests.support.builders import a_program
 from tests.support.clock import T0

@@ -19,7 +19,7 @@ from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.alerts import BackfillRow
 from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.features.measurement.rescored import rescored, vector_of
+from clearhold.features.measurement.assessment import rescored, vector_of
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.score_memory import NO_TRANSFER

@@ -12,7 +12,7 @@ from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.money import UsdRate
-from clearhold.features.measurement.rescored import vector_of
+from clearhold.features.measurement.assessment import vector_of
 from tests.flows.backfill.test_recomputing import LOADED_AT, Event, a_wire
 from tests.support import bank_events as bank
 from tests.support.clock import T0
