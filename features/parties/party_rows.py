@@ -9,7 +9,7 @@ from zlib import crc32
 
 import msgspec
 
-from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.bank.events import CounterpartySnapshot, TransferSnapshot
 from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.bank.statuses import account_rank, counterparty_rank, entity_rank
@@ -55,8 +55,8 @@ def apply_entity_event(
     if suffix == "created" and snapshot.verification_status is None and actor.profile is UNKNOWN_PROFILE:
         snapshot = msgspec.structs.replace(snapshot, verification_status=VerificationStatus.PENDING.value)
     program.introduced.clear()  # this row introduces it
-    former = actor.profile
-    rank = entity_rank(snapshot.verification_status)
+    former, rank = actor.profile, entity_rank(snapshot.verification_status)
+    is_older = SnapshotOrder.of(snapshot.updated_at, position.event_at, rank).is_before(former.order)
     profile = actor.merge(snapshot, known_at=position.event_at, rank=rank)
     if profile is None:
         return EventOutcome(EventResult.STALE, subject)
@@ -68,7 +68,7 @@ def apply_entity_event(
         known_at = profile.known_at  # of the directory's answer: an object is at least as old as its decision
         at = known_at if suffix or snapshot.updated_at is None else min(snapshot.updated_at, known_at)
         program.kri_facts.decide(actor.index, at, denied=is_denied)
-    emit(entity_row(program, actor, masked_text(bytes(raw)), position))
+    emit(entity_row(program, actor, "{}" if is_older else masked_text(bytes(raw)), position))
     emit_entity_score(program, actor, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
 
@@ -93,17 +93,32 @@ def apply_counterparty_event(
     subject = SubjectOfEvent(EventSubjectType.COUNTERPARTY, snapshot.id)
     party = program.counterparties.get_or_add(snapshot.id)
     order = SnapshotOrder.of(snapshot.updated_at, position.event_at, counterparty_rank(suffix))
-    if order.is_before(party.order):
-        return EventOutcome(EventResult.STALE, subject)
+    is_older = order.is_before(party.order)
+    if is_older:
+        snapshot = _of_unknown(party, snapshot)
     party.order = max(order, party.order)
     if party.first_seen_at is None and party.stated_at is None:
         party.stated_at = position.event_at
-    program.counterparties.merge(
+    is_changed = program.counterparties.merge(
         party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
     )
-    emit(counterparty_row(program, party, masked_text(bytes(raw)), position))
+    if is_older and not is_changed:
+        return EventOutcome(EventResult.STALE, subject)
+    emit(counterparty_row(program, party, None if is_older else masked_text(bytes(raw)), position))
     emit_counterparty_score(program, party, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
+
+
+def _of_unknown(party: KnownCounterparty, older: CounterpartySnapshot) -> CounterpartySnapshot:
+    """What an older snapshot states of details that no newer one stated: the name, the account, the country."""
+    has_account = bool(party.routing or party.last4)
+    return msgspec.structs.replace(
+        older,
+        name=None if party.name else older.name,
+        routing=None if has_account else older.routing,
+        last4=None if has_account else older.last4,
+        country=None if party.country else older.country,
+    )
 
 
 def newest_embedded(snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition) -> str | None:

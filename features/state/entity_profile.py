@@ -4,7 +4,7 @@ Words and flags have few combinations, so each combination is in memory once, an
 twice. Names are not shared: nearly every entity has a different one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.series import ALWAYS
 
-_COMBINATIONS: Final = 4_096  # of words and flags that are remembered for sharing
+_COMBINATIONS: Final = 4_096  # of words and flags, and of fields, that are remembered for sharing
 
 
 class ProfileWords(msgspec.Struct, frozen=True, gc=False):
@@ -37,7 +37,8 @@ _STATED: Final = (*ProfileWords.__struct_fields__, "name", "last_screened_at", "
 class EntityProfile(msgspec.Struct, frozen=True, gc=False):
     """The bank's newest statement of each field of an entity, known at an instant; one never stated is None.
 
-    ``updated_at``, ``event_at`` and ``rank`` are the order of the newest snapshot.
+    ``updated_at``, ``event_at`` and ``rank`` are the order of the newest snapshot; ``own`` has a bit for each field
+    that it states itself, so that an older snapshot that comes later can be put before it.
     """
 
     known_at: int
@@ -48,16 +49,30 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
     name: str | None = None
     last_screened_at: int | None = None
     created_at: int | None = None
+    own: int = 0
 
     @classmethod
-    def of(cls, known_at: int, order: SnapshotOrder, stated: Iterable[Any]) -> "EntityProfile":
+    def of(cls, known_at: int, order: SnapshotOrder, stated: Iterable[Any], own: int) -> "EntityProfile":
         """From the fields of ``stated``, or of its dump."""
         *fields, name, screened_at, created_at = stated
         words = _words(*(tuple(field) if isinstance(field, list) else field for field in fields))
         once: dict[Any, Any] = {}
         instants = (once.setdefault(at, at) for at in (known_at, *order[:2], screened_at, created_at))
         known_at, updated_at, event_at, screened_at, created_at = instants
-        return cls(known_at, updated_at, event_at, order.rank, words, name, screened_at, created_at)
+        return cls(known_at, updated_at, event_at, order.rank, words, name, screened_at, created_at, _once(own))
+
+    def with_snapshot(self, snapshot: EntitySnapshot, known_at: int, order: SnapshotOrder) -> "EntityProfile":
+        """The profile after this one: what the snapshot states, and what it leaves out as it was."""
+        new = stated_by(snapshot)
+        own = sum(1 << place for place, value in enumerate(new) if value is not None)
+        stated = (old if value is None else value for value, old in zip(new, self.stated(), strict=True))
+        return EntityProfile.of(known_at, order, stated, own)
+
+    def after(self, former: "EntityProfile") -> "EntityProfile":
+        """The same snapshot's profile with another one before it."""
+        both = enumerate(zip(self.stated(), former.stated(), strict=True))
+        stated = (new if self.own >> place & 1 else old for place, (new, old) in both)
+        return EntityProfile.of(self.known_at, self.order, stated, self.own)
 
     @property
     def order(self) -> SnapshotOrder:
@@ -68,9 +83,14 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
         return (*msgspec.structs.astuple(self.words), self.name, self.last_screened_at, self.created_at)
 
 
-def stated_by(snapshot: EntitySnapshot) -> Iterator[Any]:
+def stated_by(snapshot: EntitySnapshot) -> tuple[Any, ...]:
     """The same fields of a snapshot; None for an unstated field."""
-    return (getattr(snapshot, field) for field in _STATED)
+    return tuple(getattr(snapshot, field) for field in _STATED)
+
+
+@lru_cache(maxsize=_COMBINATIONS)
+def _once(own: int) -> int:
+    return own
 
 
 @lru_cache(maxsize=_COMBINATIONS)

@@ -1,11 +1,12 @@
 """The parties of a program's transfers: its own actors (entities or accounts), and the counterparties."""
 
 from bisect import bisect_right
+from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.in_memory import InMemory, shared
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile, stated_by
+from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.known_accounts import (
     ACCOUNTS_LIMIT,
     KnownAccount,
@@ -70,20 +71,31 @@ class Actor(InMemory):
         return self.earlier_profiles[index - 1] if index else UNKNOWN_PROFILE
 
     def merge(self, snapshot: EntitySnapshot, *, known_at: int, rank: int = 0) -> EntityProfile | None:
-        """The profile with every field that the snapshot states; None when a newer snapshot was merged before."""
+        """The newest profile with every field that the snapshot states; None when a newer snapshot states them all."""
         known, order = self.profile, SnapshotOrder.of(snapshot.updated_at, known_at, rank)
         if order.is_before(known.order):
-            return None
-        both = zip(stated_by(snapshot), known.stated(), strict=True)
-        stated = (old if new is None else new for new, old in both)
+            return self._merge_older(snapshot, known_at, order)
         if known is not UNKNOWN_PROFILE:
             self.earlier_profiles = (*self.earlier_profiles, known)
-        self.profile = EntityProfile.of(max(known_at, known.known_at), max(order, known.order), stated)
+        self.profile = known.with_snapshot(snapshot, max(known_at, known.known_at), max(order, known.order))
         return self.profile
+
+    def _merge_older(self, snapshot: EntitySnapshot, known_at: int, order: SnapshotOrder) -> EntityProfile | None:
+        """Put the snapshot before the newer ones, which keep all that they state themselves."""
+        former, profiles = self.profile, (*self.earlier_profiles, self.profile)
+        place = next(index for index, newer in enumerate(profiles) if order.is_before(newer.order))
+        before = profiles[place - 1] if place else UNKNOWN_PROFILE
+        known_at = min(max(known_at, before.known_at), profiles[place].known_at)
+        added = before.with_snapshot(snapshot, known_at, order)
+        if added == before:  # it came again
+            return None
+        *later, self.profile = accumulate((added, *profiles[place:]), lambda old, new: new.after(old))
+        self.earlier_profiles = (*profiles[:place], *later)
+        return self.profile if self.profile != former else None
 
     def dump(self) -> tuple[Any, ...]:
         known = () if self.profile is UNKNOWN_PROFILE else (*self.earlier_profiles, self.profile)
-        profiles = [(profile.known_at, tuple(profile.order), profile.stated()) for profile in known]
+        profiles = [(profile.known_at, tuple(profile.order), profile.stated(), profile.own) for profile in known]
         probes = None if self.probes is None else self.probes.dump()
         return (self.id, self.is_account, self.amounts.dump(), dump_times(self), profiles, probes)
 
@@ -94,7 +106,8 @@ class Actor(InMemory):
         load_times(actor, dumped[3])
         if dumped[4]:
             *earlier, actor.profile = (
-                EntityProfile.of(known_at, SnapshotOrder(*order), stated) for known_at, order, stated in dumped[4]
+                EntityProfile.of(known_at, SnapshotOrder(*order), stated, own)
+                for known_at, order, stated, own in dumped[4]
             )
             actor.earlier_profiles = tuple(earlier)
         if dumped[5] is not None:

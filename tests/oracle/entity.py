@@ -65,7 +65,7 @@ def profile_fields(subject: Subject, profile: Profile | None, own: list[Other]) 
         starts.append(profile.created_at)
     said = profile or Profile()
     screened_at = said.screened_at
-    words = {reason.casefold() for reason in said.review_reasons}
+    words = {reason.casefold() for reason in said.review_reasons or ()}
     return {
         "entity.verificationStatus": said.verification,
         "entity.pepStatus": said.pep,

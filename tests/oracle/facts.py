@@ -77,7 +77,7 @@ class Known:
 
 @dataclass
 class Profile:
-    """A version of an entity that was the newest when it came."""
+    """What the bank said of an entity in one snapshot, or in all up to one; None for what it has not said."""
 
     event_at: int = ALWAYS
     verification: str | None = None
@@ -86,7 +86,7 @@ class Profile:
     requires_screening: bool | None = None
     screened_at: int | None = None
     created_at: int | None = None
-    review_reasons: tuple[str, ...] = ()
+    review_reasons: tuple[str, ...] | None = None
 
 
 @dataclass
@@ -170,7 +170,7 @@ class Program:
     first_owners: dict[str, str] = field(default_factory=dict)
     account_versions: dict[str, Version] = field(default_factory=dict)
     profiles: dict[str, list[Profile]] = field(default_factory=dict)
-    entity_versions: dict[str, Version] = field(default_factory=dict)
+    entity_words: dict[str, list[tuple[Version, Profile]]] = field(default_factory=dict)
     parties: dict[Key, Party] = field(default_factory=dict)
     party_versions: dict[str, Version] = field(default_factory=dict)
     named: list[Key] = field(default_factory=list)

@@ -1,5 +1,6 @@
 """How entities, accounts and counterparties are learnt, and how a side without an id is recognised."""
 
+from dataclasses import astuple
 from typing import Any
 
 from tests.oracle.facts import ALWAYS, Account, Key, Known, Party, Profile, Program, Version
@@ -26,30 +27,35 @@ def is_older(version: Version, newest: Version) -> bool:
 
 
 def learn_entity(program: Program, kind: str, data: Data, event_at: int) -> None:
-    """Only the fields that are present are taken over."""
+    """Only the fields that are present are taken over; an older word is put before the newer ones."""
     entity_id = data.get("id") or data.get("entity_id")
     told = data.get("verification_status") or kind.rsplit(".", 1)[1]
     version = version_of(data, event_at, place("entity", str(told).upper()))
-    newest = program.entity_versions.get(str(entity_id), NOTHING_YET)
-    if entity_id is None or is_older(version, newest):
+    if entity_id is None:
         return
-    program.entity_versions[entity_id] = max(version, newest)
+    words = program.entity_words.setdefault(entity_id, [])
+    newer = next((at for at, (known, _) in enumerate(words) if is_older(version, known)), len(words))
+    status = _verification(kind, data, is_first=not words)
+    words.insert(newer, (max(version, words[newer - 1][0]) if newer else version, _words(data, status, event_at)))
     program.entities.add(entity_id)
-    profiles = program.profiles.setdefault(entity_id, [])
-    before = profiles[-1] if profiles else Profile()
-    details = data.get("person_details") or {}
-    reasons = data.get("review_reasons")
-    profiles.append(
-        Profile(
-            event_at,
-            _verification(kind, data, before),
-            details.get("pep_status") or data.get("pep_status") or before.pep,
-            _kept(data.get("is_high_risk"), before.high_risk),
-            _kept(data.get("requires_screening"), before.requires_screening),
-            _kept(maybe_instant(data.get("last_screened_at")), before.screened_at),
-            _kept(maybe_instant(data.get("created_at")), before.created_at),
-            before.review_reasons if reasons is None else tuple(reasons),
-        )
+    profiles = program.profiles[entity_id] = [Profile()]
+    for _, word in words:
+        both = zip(astuple(word), astuple(profiles[-1]), strict=True)
+        profiles.append(Profile(*(_kept(said, before) for said, before in both)))
+    del profiles[0]
+
+
+def _words(data: Data, status: str | None, event_at: int) -> Profile:
+    details, reasons = data.get("person_details") or {}, data.get("review_reasons")
+    return Profile(
+        event_at,
+        status,
+        details.get("pep_status") or data.get("pep_status"),
+        data.get("is_high_risk"),
+        data.get("requires_screening"),
+        maybe_instant(data.get("last_screened_at")),
+        maybe_instant(data.get("created_at")),
+        None if reasons is None else tuple(reasons),
     )
 
 
@@ -57,13 +63,13 @@ def _kept(said: Any, before: Any) -> Any:
     return before if said is None else said
 
 
-def _verification(kind: str, data: Data, before: Profile) -> str | None:
+def _verification(kind: str, data: Data, *, is_first: bool) -> str | None:
     if data.get("verification_status"):
         return str(data["verification_status"]).upper()
     word = kind.rsplit(".", 1)[1].upper()
     if word == "CREATED":
-        return before.verification or "PENDING"
-    return word if word in ("PENDING", "MANUAL_REVIEW", "VERIFIED", "DENIED") else before.verification
+        return "PENDING" if is_first else None
+    return word if word in ("PENDING", "MANUAL_REVIEW", "VERIFIED", "DENIED") else None
 
 
 def learn_account(program: Program, data: Data, event_at: int) -> None:
@@ -108,12 +114,16 @@ def learn_answer(program: Program, answer: Data, appended_at: int) -> None:
 def learn_counterparty(program: Program, data: Data, event_at: int, word: str | None = None) -> None:
     version = version_of(data, event_at, place("counterparty", word))
     newest = program.party_versions.get(data["id"], NOTHING_YET)
-    if is_older(version, newest):
-        return
     program.party_versions[data["id"]] = max(version, newest)
     where = country((data.get("address") or {}).get("country_code")) or country(data.get("local_bank_country_code"))
     routing, last4 = routing_number(data.get("routing_number")), last_four(data.get("account_number"))
-    _say(program, ("id", data["id"]), Party(data.get("name"), routing, last4, where))
+    said, key = Party(data.get("name"), routing, last4, where), ("id", data["id"])
+    if is_older(version, newest):  # what it says of details that nobody has said anything of since
+        known = program.parties[key]
+        has_account = known.routing is not None or known.last4 is not None
+        account = (None, None) if has_account else (routing, last4)
+        said = Party(None if known.name else said.name, *account, None if known.country else where)
+    _say(program, key, said)
 
 
 def _say(program: Program, key: Key, said: Party) -> None:

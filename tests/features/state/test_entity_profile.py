@@ -1,5 +1,7 @@
 """What the bank states of an entity, as known at each instant, and how little memory it shares or takes."""
 
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -44,20 +46,31 @@ def fields_of(profile: EntityProfile) -> dict[str, Any]:
     return {field: getattr(words if hasattr(words, field) else profile, field) for field in FIELDS}
 
 
+STATED = itemgetter(1)
+
+
+def newest_of(statements: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Each field as the last of the statements that have it states it."""
+    fields: dict[str, Any] = dict.fromkeys(FIELDS)
+    for stated in statements:
+        fields |= {field: value for field, value in stated.items() if value is not None}
+    return fields
+
+
 @given(statements=STATEMENTS, at=st.integers(-1, 10))
 def test_given_statements_in_any_order_when_an_instant_is_asked_then_each_field_is_the_newest_that_was_known(
     statements: list[tuple[int, dict[str, Any]]], at: int
 ) -> None:
-    actor, known, newest = an_actor(), dict.fromkeys(FIELDS), -1
-    current: dict[str, Any] = dict.fromkeys(FIELDS)
-    for known_at, stated in statements:
+    actor = an_actor()
+    for place, (known_at, stated) in enumerate(statements):
+        former, is_older = actor.profile, known_at < max((each for each, _ in statements[:place]), default=-1)
         profile = actor.merge(a_snapshot(**stated), known_at=known_at)
-        assert (profile is None) == (known_at < newest)
-        if profile is None:
-            continue
-        newest = known_at
-        current = {field: current[field] if value is None else value for field, value in stated.items()}
-        known = current if known_at <= at else known
+        assert (profile is None) == (is_older and fields_of(actor.profile) == fields_of(former))
+    in_order = sorted(statements, key=itemgetter(0))
+    known, current = (
+        newest_of(stated for known_at, stated in in_order if known_at <= at),
+        newest_of(map(STATED, in_order)),
+    )
 
     loaded = Actor.loaded(msgspec.msgpack.decode(msgspec.msgpack.encode(actor.dump())), 0)
 
@@ -76,6 +89,17 @@ def test_given_a_statement_behind_its_time_then_it_is_known_no_earlier_than_the_
     assert (profile.known_at, profile.order) == (20, (11, 15, 0))
     assert actor.merge(a_snapshot(name="Ada C", updated_at=9), known_at=30) is None
     assert actor.profile_at(19) is UNKNOWN_PROFILE
+
+
+def test_given_an_older_statement_that_comes_again_then_nothing_is_kept_twice() -> None:
+    actor, older = an_actor(), a_snapshot(name="Ada", pep_status="yes")
+    actor.merge(a_snapshot(verification_status="VERIFIED"), known_at=20)
+
+    assert actor.merge(older, known_at=10) is not None
+    dumped = actor.dump()
+    assert actor.merge(older, known_at=10) is None
+
+    assert actor.dump() == dumped
 
 
 def test_given_two_entities_with_the_same_words_then_they_are_in_memory_once_whoever_they_are() -> None:
