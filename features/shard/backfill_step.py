@@ -55,7 +55,8 @@ def _replace_score(
     assessment = Assessment(vector_of(rescored.vector), rescored.score, rescored.degraded)
     former = transfer.day_contribution()
     transfer.set_score(assessment, position)
-    transfer.record = with_baseline(transfer.record, assessment.vector)
+    country = program.strings.number(assessment.vector.counterparty_country)  # that of its payee may come late
+    transfer.record = with_baseline(transfer.record, assessment.vector)._replace(country=country)
     transfer.write()
     program.day_tallies.replace(former, transfer.day_contribution())
     actor = transfer.actor

@@ -96,3 +96,22 @@ def test_given_a_history_in_two_files_when_rescored_then_it_equals_the_history_i
     assert answer == {"scored": COUNT}
     assert expected.keys() == got.keys()
     assert [id_ for id_ in expected if expected[id_] != got[id_]] == []
+
+
+def test_given_a_payee_whose_country_is_told_late_when_rescored_then_the_transfer_shows_the_country_it_is_scored_with(
+    feed: LiveFeed,
+) -> None:
+    at = now() - 5 * DAY
+    feed.send(
+        "realtime.outgoing_transfer.completed", {"id": "rttr_1", "amount": 5_000, "counterparty_id": "cpty_1"}, at
+    )
+    payee = {"id": "cpty_1", "name": "Cedar Freight", "address": {"country_code": "IRN"}}
+    feed.send("counterparty.created", payee, at - DAY)
+    feed.settle()
+    assert feed.transfer("rttr_1")["counterpartyCountry"] is None
+
+    feed.bank.post(f"/api/skoor/backfill/{feed.id}")
+
+    assert "TRS-GEO-01" in feed.reasons("rttr_1")
+    assert feed.transfer("rttr_1")["counterpartyCountry"] == "IR"
+    assert feed.features("rttr_1")["counterpartyCountry"] == "IR"
