@@ -25,7 +25,7 @@ _IGNORABLE: Final = frozenset(
     map(
         chr,
         chain(
-            (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),  # joiners, fillers, the blank of Braille
+            (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),  # joiners and fillers
             range(0x180B, 0x1810),
             range(0xFE00, 0xFE10),
             range(0xE0100, 0xE01F0),
@@ -34,6 +34,7 @@ _IGNORABLE: Final = frozenset(
 )
 """Characters without a picture that have the category of a letter, a mark or a symbol."""
 
+_BLANK_OF_BRAILLE: Final = "\u2800"
 _WITHOUT_PICTURE: Final = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 _BEFORE_NFKC: Final = {ord(each): None for each in "´ʹʺʻʼʽʾʿˈˊˋ"} | str.maketrans("Ϲϲİ", "CcI")
 """Apostrophes in the category of letters, and letters that look like Latin ones before NFKC only."""
@@ -55,14 +56,17 @@ _LIKE_LATIN: Final = (
 )
 _LATIN_OF: Final = {ord(pair[0]): pair[1] for pair in _LIKE_LATIN.split()}
 _NOT_LETTERS_OR_DIGITS: Final = bytes(code for code in range(128) if not chr(code).isalnum())
-_NOT_COMPARED: Final = bytes(code for code in range(128) if category(chr(code))[0] in "PC" and not chr(code).isspace())
+_PUNCTUATION: Final = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sk"})  # Sk are accents by themselves
+_NOT_COMPARED: Final = bytes(
+    code for code in range(128) if category(chr(code)) in _PUNCTUATION | {"Cc"} and not chr(code).isspace()
+)
 
 
 def without_invisible(text: str) -> str:
     """The text in form NFKC, without characters that have no picture; tabs and line breaks become spaces."""
     if text.isascii() and text.isprintable():
         return text
-    plain = "".join(" " if each.isspace() else each for each in normalize("NFKC", text))
+    plain = "".join(" " if each.isspace() or each == _BLANK_OF_BRAILLE else each for each in normalize("NFKC", text))
     return "".join(each for each in plain if category(each) not in _WITHOUT_PICTURE and each not in _IGNORABLE)
 
 
@@ -101,7 +105,7 @@ def look_key(name: str) -> str:
 @lru_cache(maxsize=_NAMES_REMEMBERED)
 def _key_of_any(name: str) -> str:
     plain = without_invisible(name)
-    kept = "".join(each for each in plain.casefold() if category(each)[0] != "P")
+    kept = "".join(each for each in plain.casefold() if category(each) not in _PUNCTUATION)
     return _folded(normalize("NFKC", kept), plain) or name
 
 
@@ -145,17 +149,17 @@ def last_four(number: str) -> str | None:
 def routing_number(number: str) -> str | None:
     """A routing number of nine digits, or a BIC; None for anything else.
 
-    The BIC of a head office has eight characters, or eleven that end in XXX (ISO 9362).
+    The BIC of a head office has eight characters, or eleven that end in XXX (ISO 9362), which is the full form.
 
-    >>> routing_number("021-000-021"), routing_number("DEUT DE FF XXX"), routing_number("21000021")
-    ('021000021', 'DEUTDEFF', None)
+    >>> routing_number("021-000-021"), routing_number("DEUT DE FF"), routing_number("21000021")
+    ('021000021', 'DEUTDEFFXXX', None)
     """
     code = letters_and_digits(number)
     if len(code) == _ROUTING_DIGITS and code.isascii() and code.isdigit():
         return code
     if not _BIC.fullmatch(code):
         return None
-    return code.removesuffix(_HEAD_OFFICE) if len(code) == _BIC_OF_BRANCH else code
+    return code if len(code) == _BIC_OF_BRANCH else code + _HEAD_OFFICE
 
 
 _CODES: Final = (

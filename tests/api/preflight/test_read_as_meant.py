@@ -32,7 +32,7 @@ def test_given_any_code_of_a_country_when_asked_then_the_answer_is_about_that_co
         ("021-000-021", "7899", ("021000021", "7899")),
         ("021000021 ", "78-99", ("021000021", "7899")),
         ("021000021", "744-5678-99", ("021000021", "7899")),
-        ("deutdeffxxx", "3000\t", ("DEUTDEFF", "3000")),
+        ("deutdeffxxx", "3000\t", ("DEUTDEFFXXX", "3000")),
     ],
 )
 def test_given_numbers_in_print_form_when_asked_then_they_are_their_letters_and_digits(
