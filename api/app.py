@@ -40,8 +40,7 @@ from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
-from clearhold.flows.lake.collector import LakeCollector
-from clearhold.flows.lake.copying import opened_lake
+from clearhold.flows.lake.copying import LakeCollector, opened_lake
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.flows.webhooks.service import Webhooks
@@ -55,7 +54,7 @@ from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import begun_redis
-from clearhold.store.tables.row_tables import RowTables
+from clearhold.store.tables.columns import RowTables
 from clearhold.store.time_slice import SHORT_NS, set_time_slice
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens

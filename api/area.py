@@ -26,7 +26,7 @@ from clearhold.features.core.rules import Backtest, Rule, RuleMode, ShadowReport
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
 
 
 class Rescoring(Protocol):

@@ -12,9 +12,8 @@ from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
-from clearhold.flows.lost_policies import restore_lost_policies
+from clearhold.flows.own_entries import restore_lost_policies, tick_every_minute
 from clearhold.flows.running.supervision import Supervision, Work
-from clearhold.flows.ticks import tick_every_minute
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
 from clearhold.store.redis_log.offsets import CommitWaiter
 

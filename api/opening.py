@@ -14,20 +14,17 @@ from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.supervisor import ScorerPaths
 from clearhold.store.clock import SystemClock
-from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import open_database
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
-from clearhold.store.joining.joining import join_log
-from clearhold.store.joining.trust import open_signing_keys
+from clearhold.store.joining.joining import join_log, open_signing_keys
 from clearhold.store.keys.secrets import SecretBox, UnsealError
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import ControlCopy
+from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import connect_async, connect_sync
-from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
 from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import BegunRedis

@@ -10,8 +10,7 @@ from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, Inv
 from clearhold.features.core.principal import KeyMode, Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.vocabulary import ProgramSource
-from clearhold.store.control.programs import UNKNOWN_PROGRAM
-from clearhold.store.control.tenancy import Tenancy
+from clearhold.store.control.tenancy import UNKNOWN_PROGRAM, Tenancy
 
 UNKNOWN_SLUG: Final = "No program of this tenant has this programSlug. GET /api/programs lists the slugs."
 

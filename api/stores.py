@@ -7,18 +7,16 @@ import redis.asyncio
 from clearhold.features.shard.questions import Owner
 from clearhold.store.clock import Clock
 from clearhold.store.control.credential_registry import CredentialRegistry
-from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.ids import IdFactory
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import ControlCopy
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import RecordCheckpoints
-from clearhold.store.record.verification import LastVerifications
+from clearhold.store.lake.log_segments import ControlCopy, LogSegments
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
+from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.connect import RedisMemory
 from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 

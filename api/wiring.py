@@ -28,15 +28,14 @@ from clearhold.features.windows.id_index import IdIndex
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
-from clearhold.store.duck.labels import EntryResults
+from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.duck.preflights import Preflights
-from clearhold.store.duck.reports.snapshots import NewestSnapshots
+from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.idempotency import IdempotencyClaims
 from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.lake.raw_events import RawEvents
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import RecordCheckpoints
-from clearhold.store.record.verification import LastVerifications
+from clearhold.store.lake.log_segments import RawEvents
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
+from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.offsets import CommitWaiter
 
 

@@ -35,11 +35,10 @@ from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.store.analysts.tables import lake_tables
 from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.ids import new_id
 from clearhold.store.redis_log.offsets import SEQ_BITS
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 
 TIMES_ALONE: Final = Promise(1.5)
 COMMIT_MS: Final = Promise(250)

@@ -23,8 +23,8 @@ from bench.preflight import EVENTS_PER_S, PROGRAMS, traffic_of
 from bench.service import CHECKOUT, Known, Service
 from bench.workbench import PREFIX
 from clearhold.features.core.instants import SECOND_US
-from clearhold.store.analysts.analyst_file import FILE
 from clearhold.store.analysts.parts import read_parts
+from clearhold.store.analysts.views import ANALYST_FILE
 from clearhold.store.analysts.writer import LEAD_US
 from clearhold.store.clock import SystemClock
 from tests.support.lake_rows import differing_rows
@@ -132,7 +132,7 @@ def _looking(lake: Path) -> Iterator[list[float]]:
 def _wait_for_events(lake: Path, count: int) -> None:
     """Return when ``count`` events are in valid parts, and the views are there."""
     deadline = time.monotonic() + _LAKE_WITHIN_S
-    while not ((lake / FILE).exists() and _events_in(lake) >= count):
+    while not ((lake / ANALYST_FILE).exists() and _events_in(lake) >= count):
         if time.monotonic() > deadline:
             raise SystemExit(f"There were {_events_in(lake):,} of {count:,} events after {_LAKE_WITHIN_S} s.")
         time.sleep(_LOOK_EVERY_S)

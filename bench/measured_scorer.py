@@ -22,8 +22,8 @@ from unittest.mock import patch
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.shard.shard import Shards
-from clearhold.flows.scorer import forked_snapshots, process
-from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
+from clearhold.flows.scorer import process
+from clearhold.flows.scorer.process import ForkedSnapshots
 
 MODULE: Final = "bench.measured_scorer"
 FILE: Final = "BENCH_MEASURES"
@@ -125,4 +125,4 @@ def _measured(measures: Measures, opened: ExitStack) -> None:
     opened.enter_context(patch.object(Shards, "apply", apply))
     opened.enter_context(patch.object(ForkedSnapshots, "offer", offer))
     opened.enter_context(patch.object(os, "waitpid", waitpid))
-    opened.enter_context(patch.object(forked_snapshots, "DUE_AFTER_S", float(os.environ[DUE_AFTER_S])))
+    opened.enter_context(patch.object(process, "DUE_AFTER_S", float(os.environ[DUE_AFTER_S])))

@@ -24,19 +24,15 @@ from clearhold.features.core.principal import Principal, PrincipalKind
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.flows.scorer.scoring import GC_THRESHOLDS
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.keys.key_schedule import KeyPurpose
+from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.export_check import ExportCheck
-from clearhold.store.record.notes import opened_note
-from clearhold.store.record.reader import RecordFilter, RecordReader
-from clearhold.store.record.verification import Verification
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.record.reading import RecordFilter, RecordReader, Verification
+from clearhold.store.record.signed_trees import opened_note
+from clearhold.store.tables.columns import row_tables
 
 LINKS: Final = 1_000_000
 QUICK_LINKS: Final = 100_000

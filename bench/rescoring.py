@@ -22,7 +22,7 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.engine import Engine
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.scorings.newest import NewestScorings
+from clearhold.store.duck.scorings.backfills import NewestScorings
 from clearhold.store.ids import new_id
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender

@@ -18,10 +18,10 @@ from bench.stream_events import YEAR_START
 from bench.workbench import MarkedProgress, Workbench, programs, wait_until_caught_up
 from clearhold.features.bank.events import EVENT_DECODER, decode_object
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.flows.stream.log_source import BATCH_ENTRIES
+from clearhold.flows.stream.dataflow import BATCH_ENTRIES
 from clearhold.store.duck.database import THREADS
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.keys import shard_key
+from clearhold.store.redis_log.offsets import shard_key
 from clearhold.store.redis_log.reader import LogReader
 
 EVENTS_PER_S: Final = Promise(7_000, at_least=True)

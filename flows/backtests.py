@@ -21,10 +21,9 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import MOST_DAYS, Backtest, Rule, RuleMode, ShadowReport
 from clearhold.features.rules.backtest import to_backtest, to_shadow_report
-from clearhold.flows.running.workers import Workers
+from clearhold.flows.running.supervision import Workers
 from clearhold.store.clock import Clock
-from clearhold.store.duck.scorings.rule_backtests import RuleBacktest, RuleShadow
-from clearhold.store.duck.scorings.rule_reader import RuleReader
+from clearhold.store.duck.scorings.rule_backtests import RuleBacktest, RuleReader, RuleShadow
 from clearhold.store.tables.predicate import Span
 
 WITHIN_S: Final = 30.0

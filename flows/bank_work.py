@@ -6,13 +6,13 @@ from typing import Final
 import duckdb
 from prometheus_client.registry import Collector
 
-from clearhold.flows.actions.bank_actions import BankActions
 from clearhold.flows.actions.executor import ActionCounts, ActionExecutor
-from clearhold.flows.directory.service import Directory
+from clearhold.flows.actions.outcomes import BankActions
+from clearhold.flows.directory.fetcher import Directory
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
-from clearhold.store.duck.actions import ActionTable
+from clearhold.store.duck.decisions import ActionTable
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress

@@ -19,18 +19,15 @@ import redis
 import structlog
 
 from clearhold.features.shard.questions import Owner
-from clearhold.flows.commit.collector import EventTally, FlowCollector
-from clearhold.flows.commit.committer import Committer, Epochs, Outbox
+from clearhold.flows.commit.committer import Committer, Epochs, EventTally, FlowCollector, Outbox
 from clearhold.flows.scorer.supervisor import Commits
 from clearhold.store.clock import Clock
-from clearhold.store.duck.database import fold_wal
-from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed_offsets
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, fold_wal
+from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.offsets import LogProgress, log_time_of
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.row_tables import RowTables
+from clearhold.store.tables.columns import RowTables
 from clearhold.store.time_slice import low_priority
 
 STATE_VERSION: Final = 33

@@ -21,24 +21,21 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.shard.shard import Shards, ShardState
-from clearhold.flows.stream.row_batch import batch_of
-from clearhold.flows.stream.shard_step import ShardChunk, ShardStep, StepContext
+from clearhold.flows.stream.dataflow import ShardChunk, ShardStep, StepContext, batch_of
 from clearhold.store.clock import Clock
 from clearhold.store.data_dir import DataDir
-from clearhold.store.duck.database import open_database, open_to_read
-from clearhold.store.duck.writer import BatchWriter, committed_offsets
+from clearhold.store.duck.database import BatchWriter, committed_offsets, open_database, open_to_read
 from clearhold.store.durable_files import fsync_folder
 from clearhold.store.errors import StartupError
 from clearhold.store.joining.identity import mark_database
 from clearhold.store.joining.losses import AcceptedLosses, keep_lost_rows
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.record.chain import ChainWriter
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.rebuilding import RebuildingChains
-from clearhold.store.record.verification import Verification
+from clearhold.store.record.chain import ChainWriter, RebuildingChains
+from clearhold.store.record.checkpoints import CheckpointLog
+from clearhold.store.record.reading import Verification
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 
 PAGE_ENTRIES: Final = 2_048
 _UNFINISHED: Final = ".rebuilding"

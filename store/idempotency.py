@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.connect import RedisMemory
 
 LEASE_MS: Final = 60_000
 KEPT_MS: Final = 25 * 60 * 60 * 1_000

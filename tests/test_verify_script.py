@@ -17,12 +17,10 @@ from typer.testing import CliRunner
 from clearhold.api.cli.main import app
 from clearhold.features.core.canonical import Chain, canonical, link_hash
 from clearhold.store.duck.database import open_database
-from clearhold.store.keys.key_schedule import ANNOUNCED_FOR_US, KeyPurpose
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import RecordCheckpoints
-from clearhold.store.record.reader import RecordFilter, RecordReader
+from clearhold.store.keys.signing_keys import ANNOUNCED_FOR_US, KeyPurpose, SigningKeys
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
+from clearhold.store.record.reading import RecordFilter, RecordReader
 from tests.support.clock import FrozenClock
 from tests.support.principals import an_operator
 from tests.support.record import POLICY, TENANT, a_fact, record

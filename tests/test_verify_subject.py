@@ -10,7 +10,7 @@ from msgspec import json, structs
 
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
 from clearhold.store.record.export_check import public_keys_of
-from clearhold.store.record.notes import opened_note
+from clearhold.store.record.signed_trees import opened_note
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
 from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck

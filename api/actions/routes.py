@@ -20,8 +20,8 @@ from clearhold.api.lists.operations import list_operation
 from clearhold.api.stores import Stores
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import Alerts
+from clearhold.store.duck.decisions import Actions
 
 _TAG: Final = "actions"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ACTIONS)

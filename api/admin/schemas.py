@@ -28,8 +28,8 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.plain_text import read_countries
 from clearhold.features.core.program import SIGNATURE_HEADER, Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail, about, minted
+from clearhold.store.control.credentials import PersonToken
 from clearhold.store.control.entries import Tenant
-from clearhold.store.control.person_tokens import PersonToken
 
 Rails = Annotated[tuple[Rail, ...], msgspec.Meta(max_length=LIST_LIMIT)]
 Countries = Annotated[tuple[CountryCode, ...], msgspec.Meta(max_length=LIST_LIMIT)]

@@ -18,7 +18,7 @@ from clearhold.api.lists.lists import next_link
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.agents import AgentImports, Agents
+from clearhold.store.duck.parties import AgentImports, Agents
 
 ENTITY_ID: Final = "agent:8453:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432:22"
 AGENT: Final[dict[str, Any]] = {

@@ -31,7 +31,7 @@ from clearhold.features.core.vocabulary import ActorType
 from clearhold.features.shard.questions import AgentTotals, Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.clock import Clock
-from clearhold.store.duck.agents import AgentImports, Agents
+from clearhold.store.duck.parties import AgentImports, Agents
 
 NO_PROGRAM: Final = "This tenant has no program agents; agents are imported once it is created."
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."

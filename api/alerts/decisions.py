@@ -18,9 +18,8 @@ from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry,
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import Alerts
-from clearhold.store.duck.dispositions import Dispositions
+from clearhold.store.duck.decisions import Actions, Dispositions
 
 log = structlog.get_logger()
 

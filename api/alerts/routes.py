@@ -35,9 +35,8 @@ from clearhold.api.lists.operations import export_operation, list_operation
 from clearhold.api.transfers.routes import transfer_service
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import Alerts
-from clearhold.store.duck.dispositions import Dispositions
+from clearhold.store.duck.decisions import Actions, Dispositions
 
 _TAG: Final = "alerts"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ALERTS_READ)

@@ -26,9 +26,8 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.store.clock import Clock
-from clearhold.store.duck.actions import Actions
 from clearhold.store.duck.alerts import AlertFilter, Alerts
-from clearhold.store.duck.dispositions import Dispositions
+from clearhold.store.duck.decisions import Actions, Dispositions
 
 
 class AlertHistory:

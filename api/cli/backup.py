@@ -15,9 +15,7 @@ from rich.console import Console
 from clearhold.api.cli.exits import fail
 from clearhold.api.cli.rebuild import rebuild_in
 from clearhold.api.settings import setting
-from clearhold.store.backup.manifest import Manifest
-from clearhold.store.backup.restoring import require_empty, unpacked
-from clearhold.store.backup.taking import Backup
+from clearhold.store.backup import Backup, Manifest, require_empty, unpacked
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError
 from clearhold.store.errors import StartupError

@@ -31,7 +31,7 @@ from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.store.duck.database import open_to_read
 from clearhold.store.duck.policies import PolicyTable
-from clearhold.store.duck.scorings.newest import newest_of
+from clearhold.store.duck.scorings.backfills import newest_of
 from clearhold.store.errors import StartupError
 
 EXIT_DIFFERS: Final = 1

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clearhold.api.cli.exits import fail
-from clearhold.store.analysts.status import LakeStatus, damaged_files, lake_status
+from clearhold.store.analysts.session import LakeStatus, damaged_files, lake_status
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT
 

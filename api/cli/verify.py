@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from clearhold.api.cli.exits import fail
 from clearhold.store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
-from clearhold.store.record.notes import Checkpoint, NoteError, opened_note
+from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note
 from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult, is_subject_export
 
 EXIT_BROKEN: Final = 1

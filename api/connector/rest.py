@@ -15,7 +15,7 @@ from clearhold.api.http.envelope import request_id
 from clearhold.api.http.operation import JSON
 from clearhold.api.telemetry.observe import OBSERVED
 from clearhold.features.core.errors import ErrorCode, RiskError
-from clearhold.store.traces import TRACEPARENT
+from clearhold.store.ids import TRACEPARENT
 
 PASSED_ON: Final = frozenset({b"authorization", b"x-operator", TRACEPARENT.encode()})
 _FIRST_REFUSAL: Final = 300

@@ -40,7 +40,7 @@ from clearhold.api.http.envelope import request_id
 from clearhold.api.http.errors import status_of
 from clearhold.features.core.errors import RiskError
 from clearhold.features.core.principal import Principal
-from clearhold.store.traces import TRACEPARENT
+from clearhold.store.ids import TRACEPARENT
 
 SERVER: Final = {"name": "clearhold", "title": "Clearhold", "version": version("clearhold")}
 CAPABILITIES: Final[dict[str, Any]] = {"tools": {}}

@@ -19,7 +19,7 @@ from clearhold.api.lists.lists import next_link
 from clearhold.api.lists.operations import export_operation, list_operation
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.dispositions import Dispositions
+from clearhold.store.duck.decisions import Dispositions
 
 _TAG: Final = "dispositions"
 

@@ -12,7 +12,7 @@ from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import AlertDecision, about, minted
-from clearhold.store.duck.dispositions import StoredDisposition
+from clearhold.store.duck.decisions import StoredDisposition
 
 
 class DispositionFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -22,7 +22,7 @@ from clearhold.api.lists.lists import instant_in
 from clearhold.api.program_service import ProgramService
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
-from clearhold.store.duck.dispositions import DispositionFilter, Dispositions, StoredDisposition
+from clearhold.store.duck.decisions import DispositionFilter, Dispositions, StoredDisposition
 
 UNKNOWN_DISPOSITION: Final = "Unknown disposition on this tenant."
 

@@ -36,10 +36,8 @@ from clearhold.features.core.principal import (
 )
 from clearhold.features.core.program import Program
 from clearhold.store.clock import Clock
+from clearhold.store.control.credentials import KeyUsage, PersonToken, StoredKey
 from clearhold.store.control.entries import Tenant
-from clearhold.store.control.key_usage import KeyUsage
-from clearhold.store.control.keys import StoredKey
-from clearhold.store.control.person_tokens import PersonToken
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.keys.secrets import token_digest
 

@@ -15,8 +15,7 @@ from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.principal import KeyMode, KeyScope, Principal
 from clearhold.features.core.vocabulary import about
 from clearhold.store.control.credential_registry import CredentialRegistry
-from clearhold.store.control.key_usage import KeyUsage
-from clearhold.store.control.keys import ApiKeys, StoredKey
+from clearhold.store.control.credentials import ApiKeys, KeyUsage, StoredKey
 
 Scopes = Annotated[
     tuple[KeyScope, ...], msgspec.Meta(max_length=len(KeyScope), extra_json_schema={"uniqueItems": True})

@@ -29,7 +29,7 @@ from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.store.duck.reports.snapshots import KriSnapshots, SnapshotFilter
+from clearhold.store.duck.reports.scores import KriSnapshots, SnapshotFilter
 
 UNKNOWN_SNAPSHOT: Final = "Unknown snapshot on this tenant."
 log = structlog.get_logger()

@@ -17,7 +17,7 @@ from clearhold.api.lists.operations import list_operation
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.labels import Labels
+from clearhold.store.duck.alerts import Labels
 from clearhold.store.duck.transfers import Transfers
 
 LABEL: Final[dict[str, Any]] = {

@@ -21,7 +21,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.vocabulary import LabelSource
-from clearhold.store.duck.labels import LabelFilter, Labels
+from clearhold.store.duck.alerts import LabelFilter, Labels
 from clearhold.store.duck.transfers import Transfers
 
 log = structlog.get_logger()

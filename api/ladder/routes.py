@@ -21,7 +21,7 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.limits.proposed import LimitEvaluation
 from clearhold.features.policy.seeds import LADDER_V1, LADDER_VERSION
-from clearhold.store.duck.rescreening import Rescreening
+from clearhold.store.duck.parties import Rescreening
 
 _LADDER: Final[dict[str, Any]] = msgspec.to_builtins(LADDER_V1)
 LADDER: Final[dict[str, Any]] = {"version": LADDER_VERSION, "ladder": _LADDER}

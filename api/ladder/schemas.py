@@ -13,7 +13,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.vocabulary import Band, about
 from clearhold.features.policy.bodies import LimitLadder
-from clearhold.store.duck.rescreening import DueEntity
+from clearhold.store.duck.parties import DueEntity
 
 
 class LadderQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

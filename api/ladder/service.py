@@ -18,7 +18,7 @@ from clearhold.features.policy.in_force import ladder_in_force, version_in_force
 from clearhold.features.shard.questions import EvaluateLadder, Owner
 from clearhold.store.clock import Clock
 from clearhold.store.control.policies import Policies
-from clearhold.store.duck.rescreening import FIRST, Rescreening
+from clearhold.store.duck.parties import FIRST, Rescreening
 
 
 class LadderService:

@@ -18,7 +18,7 @@ from clearhold.api.limits.schemas import LimitAction, LimitHistoryPage, LimitHis
 from clearhold.api.limits.service import LimitService
 from clearhold.api.lists.lists import next_link
 from clearhold.features.core.errors import ErrorCode
-from clearhold.store.duck.actions import Actions
+from clearhold.store.duck.decisions import Actions
 
 _TAG: Final = "limits"
 

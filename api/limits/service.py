@@ -30,7 +30,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.shard.questions import Owner, ReadLimits
 from clearhold.store.clock import Clock
-from clearhold.store.duck.actions import Actions
+from clearhold.store.duck.decisions import Actions
 
 PROGRAM: Final = "program"
 

@@ -22,7 +22,7 @@ from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.store.clock import Clock
-from clearhold.store.duck.labels import EntryResults
+from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import CommitWaiter

@@ -14,7 +14,7 @@ from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.preflights import Preflights
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.redis_log.offsets import LogProgress
 
 UNCOMMITTED_LIMIT: Final = 65_536

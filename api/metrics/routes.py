@@ -16,7 +16,7 @@ from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsP
 from clearhold.api.metrics.service import MetricsService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.reports.metrics_days import MetricsDays
+from clearhold.store.duck.reports.scores import MetricsDays
 
 _NOTHING: Final = {"value": None, "n": 0, "low": None, "high": None}
 

@@ -20,7 +20,7 @@ from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock
-from clearhold.store.duck.reports.metrics_days import MetricsDays, StoredDay
+from clearhold.store.duck.reports.scores import MetricsDays, StoredDay
 
 AT_A_TIME: Final = 32
 """Programs whose owners are asked together."""

@@ -34,9 +34,8 @@ from clearhold.features.core.instants import format_instant, parse_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.policy.bodies import RULES, RulesBody, decode_body, prefix_of
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
-from clearhold.store.control.policies import Policies
+from clearhold.store.control.policies import Policies, is_policy
 from clearhold.store.control.rules import reached_rules_in
-from clearhold.store.control.version_kinds import is_policy
 from clearhold.store.control.versions import Versions
 from clearhold.store.duck.policies import PolicyTable, ProgramVersion
 

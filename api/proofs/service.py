@@ -18,8 +18,7 @@ from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock
-from clearhold.store.keys.key_schedule import KeyPurpose
-from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
 
 LIFETIME_S: Final = 24 * 60 * 60
 NO_ISSUER: Final = (

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from jwt import InvalidTokenError, PyJWS
 
 from clearhold.api.proofs.schemas import Fault, ProofClaims
-from clearhold.store.keys.key_schedule import SigningKey
+from clearhold.store.keys.signing_keys import SigningKey
 
 ALGORITHM: Final = "EdDSA"
 TYPE: Final = "score-proof+jwt"

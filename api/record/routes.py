@@ -34,8 +34,7 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.policies import PolicyTable
 from clearhold.store.duck.shown_rows import ShownRows
-from clearhold.store.record.reader import RecordReader
-from clearhold.store.record.verification import Verification
+from clearhold.store.record.reading import RecordReader, Verification
 
 _ORIGIN: Final = "risk.bank.example/first-bank/dispositions"
 _ROOT: Final = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="

@@ -13,9 +13,9 @@ from clearhold.features.core.canonical import Chain, LineKind
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.shown_rows import RowsCheck
+from clearhold.store.record.chain_file import RecordCheckpointRow
 from clearhold.store.record.checkpoints import InclusionProof
-from clearhold.store.record.rows import RecordCheckpointRow
-from clearhold.store.record.verification import Break, ChainCheck
+from clearhold.store.record.reading import Break, ChainCheck
 
 _ACTIONS: Final = "actions"
 Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]

@@ -29,11 +29,9 @@ from clearhold.api.record.schemas import (
 from clearhold.features.core.canonical import Chain
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.shown_rows import ShownRows
-from clearhold.store.record.checkpoint_log import CheckpointPlace
-from clearhold.store.record.checkpoints import RecordCheckpoints
-from clearhold.store.record.reader import RecordFilter, RecordReader
-from clearhold.store.record.rows import RecordCheckpointRow
-from clearhold.store.record.verification import LastVerifications, Verification
+from clearhold.store.record.chain_file import RecordCheckpointRow
+from clearhold.store.record.checkpoints import CheckpointPlace, RecordCheckpoints
+from clearhold.store.record.reading import LastVerifications, RecordFilter, RecordReader, Verification
 
 LINES_A_BATCH: Final = 1_000
 

@@ -23,9 +23,8 @@ from clearhold.features.shard.questions import Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.clock import Clock
 from clearhold.store.duck.parties import Counterparties, Entities
-from clearhold.store.duck.reports.alerts import ReportAlerts
+from clearhold.store.duck.reports.alerts import ReportActors, ReportAlerts, ReportTransfers
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
-from clearhold.store.duck.reports.transfers import ReportActors, ReportTransfers
 from clearhold.store.tables.predicate import Span
 
 MOST_LISTED: Final = 200

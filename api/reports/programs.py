@@ -24,8 +24,7 @@ from clearhold.features.core.vocabulary import Band
 from clearhold.features.shard.questions import Owner, ReadDays
 from clearhold.store.clock import Clock
 from clearhold.store.duck.reports.alerts import ReportAlerts
-from clearhold.store.duck.reports.scores import ReportScores, ReportSubject
-from clearhold.store.duck.reports.snapshots import KriSnapshots, ReportSnapshots
+from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ReportSubject
 from clearhold.store.tables.predicate import Span
 
 MOST_POINTS: Final = 200

@@ -38,8 +38,7 @@ from clearhold.features.shard.questions import Owner
 from clearhold.store.clock import Clock
 from clearhold.store.control.policies import Policies
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
-from clearhold.store.duck.reports.scores import ReportScores
-from clearhold.store.duck.reports.snapshots import KriSnapshots, ReportSnapshots, ScorePoint
+from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ScorePoint
 from clearhold.store.tables.predicate import Span
 
 WEEKS_SHOWN: Final = 12

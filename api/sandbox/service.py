@@ -59,7 +59,7 @@ from clearhold.store.duck.events import Events
 from clearhold.store.duck.parties import Entities
 from clearhold.store.duck.transfers import Transfers
 from clearhold.store.ids import IdFactory
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
 
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in PROGRAM_DETECTORS)
 """Their alerts follow from snapshots of the program, which the sandbox does not cause."""

@@ -30,7 +30,7 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.core.scorecards import ShadowComparison
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
-from clearhold.store.duck.scorings.shadow_scores import ShadowScores
+from clearhold.store.duck.scorings.labelled import ShadowScores
 
 _TAG: Final = "scorecards"
 _PATH: Final = "/api/scorecards/{version:str}"

@@ -16,7 +16,7 @@ from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.scorers.cards import faults_of, score_version
 from clearhold.features.scorers.trs_v1.scorer import SCORER
-from clearhold.store.control.scorecards import StoredReport
+from clearhold.store.control.rules import StoredReport
 
 MAX_CARD_BYTES: Final = 16 * 1024
 """The memory limit of a card, which every program of the tenant gets."""

@@ -38,7 +38,7 @@ from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from clearhold.features.scorers.trs_v1.scorer import VERSION as DEFAULT
 from clearhold.store.clock import Clock
 from clearhold.store.control.scorecard_registry import ScorecardRegistry, card_in, follows_tenant
-from clearhold.store.duck.scorings.shadow_scores import ShadowScores
+from clearhold.store.duck.scorings.labelled import ShadowScores
 
 log = structlog.get_logger()
 

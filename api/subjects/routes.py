@@ -26,8 +26,7 @@ from clearhold.features.core.principal import KeyScope
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, line_of
 from clearhold.store.subjects.reader import SubjectReader
-from clearhold.store.subjects.tables import ORDER
-from clearhold.store.subjects.things import SubjectKind
+from clearhold.store.subjects.things import ORDER, SubjectKind
 
 _MANIFEST: Final = line_of(
     MANIFEST,

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from clearhold.api.http.outcomes import EventCounts, Outcome
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.connect import RedisMemory
 
 KINDS_LIMIT: Final = 1_000
 """Kinds of request with counts by tenant; further ones are counted under ``OTHER``."""

@@ -15,7 +15,7 @@ from clearhold.api.http.outcomes import Outcome, events_of, outcome_of, verdict_
 from clearhold.api.telemetry.metrics import BATCH, INGEST, OTHER, UNMATCHED, Kind, RequestMetrics
 from clearhold.api.telemetry.request_log import RequestLog
 from clearhold.features.core.principal import Principal
-from clearhold.store.traces import TRACEPARENT, trace_id_of
+from clearhold.store.ids import TRACEPARENT, trace_id_of
 
 OBSERVED: Final = "clearhold.observed"
 """The key of this wrapper in the scope, so that a request made on behalf of a first one is observed as well."""

@@ -21,7 +21,7 @@ from clearhold.features.catalogue.kris import KriStatus
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.clock import Clock
-from clearhold.store.duck.reports.snapshots import NewestSnapshot, NewestSnapshots
+from clearhold.store.duck.reports.scores import NewestSnapshot, NewestSnapshots
 
 KEPT_S: Final = 1.0
 MOST_PROGRAMS: Final = 500

@@ -14,9 +14,8 @@ from prometheus_client.registry import Collector
 from clearhold.api.http.connections import Connections
 from clearhold.features.core.instants import SECOND_US
 from clearhold.store.clock import Clock
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import RecordCheckpoints
-from clearhold.store.record.verification import LastVerifications
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
+from clearhold.store.record.reading import LastVerifications
 
 
 class RecordCollector(Collector):

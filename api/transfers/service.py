@@ -42,7 +42,7 @@ from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import Policies
 from clearhold.store.control.scorecard_registry import card_in
 from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Transfers
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
 
 
 class ScoringCards:

@@ -38,12 +38,11 @@ from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSour
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.data_dir import DEFAULT_SHARDS
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.ids import new_id
-from clearhold.store.record.rows import FACT_TYPE
+from clearhold.store.record.chain_file import FACT_TYPE
 from clearhold.store.redis_log.offsets import SEQ_BITS
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 
 LABELLED_AFTER_US: Final = 30 * DAY_US
 DECIDED_A_DAY: Final = 12

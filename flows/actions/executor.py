@@ -29,8 +29,7 @@ from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.rows.alerts import ActionRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.flows.actions import outcomes
-from clearhold.flows.actions.bank_actions import ActionAnswer, BankActions, Verdict
-from clearhold.flows.actions.outcomes import DryRun, ExecutionOutcome, Result
+from clearhold.flows.actions.outcomes import ActionAnswer, BankActions, DryRun, ExecutionOutcome, Result, Verdict
 from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
@@ -38,11 +37,10 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.rule_registry import RuleRegistry
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
 from clearhold.store.control.versions import Versions
-from clearhold.store.duck.actions import ActionTable
-from clearhold.store.ids import IdFactory
+from clearhold.store.duck.decisions import ActionTable
+from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import CommitWaiter
-from clearhold.store.traces import new_trace_id
 
 
 class ActionCounts(Collector):

@@ -23,16 +23,14 @@ from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.state.program import AGENTS_SLUG
-from clearhold.flows.agents.importer import AgentImport, ImportCounts, ImportProgress
-from clearhold.flows.agents.item_log import ItemLog, KnownItems
+from clearhold.flows.agents.importer import AgentImport, ImportCounts, ImportProgress, ItemLog, KnownItems
 from clearhold.flows.agents.scan_client import ScanClient, Sleep
 from clearhold.flows.backfill.step_log import Settle
 from clearhold.flows.running.bank_http import http_client
-from clearhold.flows.running.supervision import end
-from clearhold.flows.running.workers import result_of
+from clearhold.flows.running.supervision import end, result_of
 from clearhold.store.clock import Clock
-from clearhold.store.control.programs import Programs
-from clearhold.store.duck.agents import AgentImports, Agents
+from clearhold.store.control.tenancy import Programs
+from clearhold.store.duck.parties import AgentImports, Agents
 from clearhold.store.redis_log.appender import LogAppender
 
 EVERY_US: Final = HOUR_US

@@ -23,7 +23,7 @@ from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.replay import Throttle
 from clearhold.flows.running.own_python import import_environment, module_command
-from clearhold.flows.running.workers import Workers
+from clearhold.flows.running.supervision import Workers
 from clearhold.store.analysts.aside import step_aside
 from clearhold.store.tables.columns import rows_in
 

@@ -20,13 +20,10 @@ from clearhold.features.core.entries.backfill import ActorsRescored, Progress, S
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
 from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals, ReadCard
-from clearhold.flows.backfill.actors import ActorBackfill, subjects_of
-from clearhold.flows.backfill.collector import BackfillCounts
-from clearhold.flows.backfill.step_log import BackfillSteps, StepLog
-from clearhold.flows.backfill.transfers import TransferBackfill
-from clearhold.flows.running.supervision import end
-from clearhold.flows.running.workers import Workers, result_of
-from clearhold.store.duck.backfills import BackfillRows
+from clearhold.flows.backfill.rescoring import ActorBackfill, TransferBackfill, subjects_of
+from clearhold.flows.backfill.step_log import BackfillCounts, BackfillSteps, StepLog
+from clearhold.flows.running.supervision import Workers, end, result_of
+from clearhold.store.duck.scorings.backfills import BackfillRows
 
 STOPPING: Final = "The service is stopping; the scores are given again after its next start."
 THREADS: Final = 4  # one reads while others score, or wait for the processes that do

@@ -1,5 +1,8 @@
 """The log of a backfill: appends steps, waits for their commit, reads a program's history.
 
+Metrics are by kind of subject and never by program.
+
+Unit    seconds
 Errors  none while Redis is down: calls wait. An unconfirmed step is appended again, which changes nothing
 """
 
@@ -12,10 +15,13 @@ from typing import Any, Final
 
 import msgspec
 import structlog
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
-from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage
+from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Subjects
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.appender import LogAppender
@@ -152,3 +158,33 @@ class BackfillSteps:
 
 def _of_program(entries: Iterator[LogEntry] | list[LogEntry], program_id: str) -> Iterator[LogEntry]:
     return (entry for entry in entries if entry.program_id == program_id)
+
+
+BACKFILL_SECONDS_BOUNDS: Final = (0.1, 1, 5, 15, 60, 300, 900, 3_600)
+
+
+class BackfillCounts(Collector):
+    """Changed by the event loop that backfills run on."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, int] = {subjects.value: 0 for subjects in Subjects}
+        self.transfers = 0
+        self.changed = 0
+        self.actors = 0
+        self.failures = 0
+        self.seconds = Distribution(BACKFILL_SECONDS_BOUNDS)
+
+    def note_transfers(self, count: int, *, changed: int) -> None:
+        self.transfers += count
+        self.changed += changed
+
+    def collect(self) -> Iterator[Metric]:
+        yield gauge("clearhold_backfill_running", "Backfills under way.", self.running, "subjects")
+        for name, meaning, value in (
+            ("transfers", "Transfers scored again.", self.transfers),
+            ("changed", "Transfers scored again whose score or vector changed.", self.changed),
+            ("actors", "Entities and counterparties scored again.", self.actors),
+            ("failures", "Backfills that failed.", self.failures),
+        ):
+            yield counter(f"clearhold_backfill_{name}", meaning, value)
+        yield histogram("clearhold_backfill_duration_seconds", "Duration of a whole backfill.", self.seconds)

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
+import duckdb
 import msgspec
 import structlog
 from prometheus_client.metrics_core import Metric
@@ -25,14 +26,16 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
-from clearhold.flows.directory.first_seen import FirstSeen
-from clearhold.flows.directory.waiting import TenantPace, WaitingParties
+from clearhold.flows.directory.waiting import FirstSeen, TenantPace, WaitingParties
+from clearhold.flows.running.bank_http import http_client
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
-from clearhold.store.control.bank_keys import BankKeys
-from clearhold.store.duck.directory import DirectoryTable, DueParty
+from clearhold.store.control.credentials import BankKeys
+from clearhold.store.duck.parties import DirectoryTable, DueParty
+from clearhold.store.ids import new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.traces import new_trace_id
+from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.tables.columns import RowTables
 
 FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -253,3 +256,47 @@ class DirectoryFetcher:
             return
         self._uncommitted[party[0]] = (shard, offset)
         self.counts.fetches[kind.value, result.value] += 1
+
+
+class Directory:
+    """``root`` is the URL of the bank's API; without one nothing is fetched, with or without keys."""
+
+    def __init__(
+        self,
+        root: str | None,
+        *,
+        per_second: int,
+        database: duckdb.DuckDBPyConnection,
+        keys: BankKeys,
+        appender: LogAppender,
+        progress: LogProgress,
+        clock: Clock,
+    ) -> None:
+        self._root, self._per_second, self._database = root, per_second, database
+        self._keys, self._appender, self._progress, self._clock = keys, appender, progress, clock
+        self._first_seen = FirstSeen(has_key=lambda tenant_id: keys.of_tenant(tenant_id) is not None)
+        self.counts = DirectoryCounts()
+
+    def offer(self, rows: RowTables) -> None:
+        """Take the parties of a commit; for the committer's thread."""
+        if self._root is not None:
+            self._first_seen.offer(rows)
+
+    async def run(self) -> None:
+        """Fetch until cancelled; begin when the log of the start is committed."""
+        if self._root is None:
+            return
+        async with http_client(connections=CONCURRENT_FETCHES) as http:
+            fetcher = DirectoryFetcher(
+                BankClient(self._root, http, self._clock),
+                table=DirectoryTable(self._database),
+                first_seen=self._first_seen,
+                keys=self._keys,
+                appender=self._appender,
+                shards=self._progress.shards,
+                committed_offset=self._progress.committed_offset,
+                clock=self._clock,
+                per_second=self._per_second,
+                counts=self.counts,
+            )
+            await fetcher.run()

@@ -14,7 +14,7 @@ from typing import Final
 import httpx
 
 from clearhold.features.core.instants import SECOND_US
-from clearhold.store.traces import TRACEPARENT, traceparent_of
+from clearhold.store.ids import TRACEPARENT, traceparent_of
 
 ANSWER_WITHIN_S: Final = 10.0
 MAX_BODY_BYTES: Final = 1024 * 1024

@@ -1,24 +1,27 @@
-"""Keeps the background work of the service running: work that ends with an error is started again.
+"""Keeps the background work of the service running, and blocking work off the event loop.
 
 begin ─▶ runs ─▶ fails ─▶ log, counter, /readyz ─▶ a pause, longer after each failure ─▶ begin
 
 A piece of work is degraded from its failure until it has run for a minute since, or has finished.
 
 Unit    seconds
-Errors  none: an error ends one run of the work
+Errors  none of supervised work: an error ends one run of it
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
+from threading import Event
 from time import monotonic
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.instants import pause_after
 
 CANCELLED_AGAIN_AFTER_S: Final = 0.5
@@ -149,3 +152,40 @@ async def _failure_of(work: Work) -> BaseException | None:
     except Exception as error:  # noqa: BLE001 - whatever failed: the work begins again
         return error
     return None if work.may_finish else RuntimeError("It returned, though it has no end.")
+
+
+T = TypeVar("T")
+
+
+class Workers:
+    """Belongs to one event loop. Work may check ``stopping`` every few milliseconds."""
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.stopping = Event()
+
+    async def run(self, work: Callable[..., T], *arguments: Any, interrupt: Callable[[], None] | None = None) -> T:
+        """Run the work in a thread. On cancellation it is interrupted, if possible, and awaited."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if interrupt is not None:
+                interrupt()
+            await asyncio.wait([future])
+            future.exception()  # retrieved: the interruption is expected
+            raise
+
+    def close(self) -> None:
+        """Stop the threads, once no work is under way."""
+        self._threads.shutdown()
+
+
+async def result_of(task: "asyncio.Task[T]", stopping: str) -> T:
+    """Its result, or UnavailableError with the sentence ``stopping``."""
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if task.cancelled():
+            raise UnavailableError(stopping, ErrorCode.STARTING) from None
+        raise

@@ -27,7 +27,7 @@ from clearhold.flows.scorer.wire import (
     header,
     total,
 )
-from clearhold.flows.stream.row_batch import RowBatch, encoded
+from clearhold.flows.stream.dataflow import RowBatch, encoded
 
 ALIVE_EVERY_S: Final = 1.0
 ANSWERED_WITHIN_S: Final = 5.0

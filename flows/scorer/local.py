@@ -15,7 +15,7 @@ from clearhold.features.shard.questions import Answer, Owner, Question
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer.scoring import Scoring, failure_of, newest_states
 from clearhold.flows.scorer.supervisor import Commits
-from clearhold.flows.stream.log_source import Reader
+from clearhold.flows.stream.dataflow import Reader
 from clearhold.flows.stream.snapshotting import SnapshotWriter
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.redis_log.offsets import LogProgress

@@ -14,7 +14,7 @@ from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.shard.questions import Answer, Question
 from clearhold.flows.scorer.wire import FrameKind, Frames, decoded_answer, encoded_question, envelope_of, frame
-from clearhold.store import timers
+from clearhold.store import clock
 
 AnswerT = TypeVar("AnswerT")
 
@@ -56,7 +56,7 @@ class ScorerProtocol(asyncio.Protocol):
         self._transport.write(frame(FrameKind.QUESTION, encoded_question(number, program_id, question)))
         self._flag[0] = 1  # after writing: the scorer clears it before it reads
         if self._late is None:
-            self._late = timers.call_at(late_at, self._end_late)
+            self._late = clock.call_at(late_at, self._end_late)
         try:
             return await answer
         finally:
@@ -68,7 +68,7 @@ class ScorerProtocol(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         for _, answer, late_at in self._waiting.values():  # in the order of the questions
             if loop.time() < late_at:
-                self._late = timers.call_at(late_at, self._end_late)
+                self._late = clock.call_at(late_at, self._end_late)
                 return
             if not answer.done():
                 answer.set_exception(UnavailableError(STARTING, ErrorCode.STARTING))

@@ -19,9 +19,18 @@ from bytewax.outputs import Sink
 from bytewax.testing import run_main
 
 from clearhold.features.shard.shard import Shards, ShardState
-from clearhold.flows.stream.log_source import LogSource, Reader
-from clearhold.flows.stream.row_batch import RecordSink, RowSink, batch_of
-from clearhold.flows.stream.shard_step import ShardChunk, ShardResults, ShardStep, Snapshots, StepContext
+from clearhold.flows.stream.dataflow import (
+    LogSource,
+    Reader,
+    RecordSink,
+    RowSink,
+    ShardChunk,
+    ShardResults,
+    ShardStep,
+    Snapshots,
+    StepContext,
+    batch_of,
+)
 from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.state_snapshots import StateSnapshots

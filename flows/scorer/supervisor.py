@@ -23,8 +23,8 @@ from clearhold.features.core.instants import pause_after
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.scorer.remote_owner import ScorerConnection
 from clearhold.flows.scorer.wire import Beginning, FrameKind, Start, frame, receive
-from clearhold.flows.stream.row_batch import RowBatch, decoded
-from clearhold.store.redis_log.keys import owner_key
+from clearhold.flows.stream.dataflow import RowBatch, decoded
+from clearhold.store.redis_log.offsets import owner_key
 
 AT_WORK: Final = frozenset("RD")  # runs or could run; waits for a disk
 

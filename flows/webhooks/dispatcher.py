@@ -33,8 +33,7 @@ from clearhold.features.webhooks.delivery import (
 )
 from clearhold.features.webhooks.payloads import EventType
 from clearhold.flows.running.supervision import end
-from clearhold.flows.webhooks.collector import WebhookCounts
-from clearhold.flows.webhooks.outbox import delivery_rows
+from clearhold.flows.webhooks.outbox import WebhookCounts, delivery_rows
 from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, WaitingDelivery
 from clearhold.flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow
 from clearhold.flows.webhooks.sender import Sender
@@ -42,7 +41,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from clearhold.store.tables.row_tables import RowTables
+from clearhold.store.tables.columns import RowTables
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
 IN_FLIGHT: Final = 256

@@ -5,11 +5,9 @@ from typing import Final
 import duckdb
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.flows.webhooks.collector import WebhookCollector, WebhookCounts
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
-from clearhold.flows.webhooks.network import GuardedNetwork, Resolver
-from clearhold.flows.webhooks.outbox import WebhookOutbox
-from clearhold.flows.webhooks.sender import Sender
+from clearhold.flows.webhooks.outbox import WebhookCollector, WebhookCounts, WebhookOutbox
+from clearhold.flows.webhooks.sender import GuardedNetwork, Resolver, Sender
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhook_registry import WebhookRegistry

@@ -1,16 +1,20 @@
-"""The parts of the lake and their list: which files count, and from when until when.
+"""The parts of the lake and their list: which files count, and from when until when; and the end of a part's retention.
 
 A part is an immutable Parquet file with rows of one table and one day of the log. Readers take the parts that count at
 one instant: every row is in exactly one of them. A new part is complete on disk before it is listed, and counts only a
 moment after that; the parts that it replaces stop counting at the same instant, and their files stay.
 
+Whole days of a table past their retention end at one instant for all readers, as merged parts do. Rows of the database
+are never deleted: those of an ended day count as copied, and are left out. An ended day stays ended while the list
+exists, even when a later policy keeps more. A clock that was ahead ends days too soon: their tables are copied again.
+
 File    ``parts.json``, replaced whole, never changed. It is one JSON object with a line for each part, so a reader
         needs one read and decodes only the lines of its table. It is not Parquet, which DuckDB reads in several steps:
         they could mix two lists
-Unit    microseconds since the epoch
+Unit    microseconds since the epoch; retention in days after the day of a part
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +24,9 @@ import msgspec
 from msgspec.structs import replace
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
+from clearhold.features.policy.bodies import RETENTION, RetentionBody
+from clearhold.features.policy.retention import longest_of
+from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.durable_files import durable_file
 
 FILE: Final = "parts.json"
@@ -201,3 +208,95 @@ def _first_of(parts: Sequence[Part]) -> list[Part]:
 def quoted(path: Path | str) -> str:
     """A path for use between quotes in SQL."""
     return str(path).replace("'", "''")
+
+
+Days = Mapping[str, int]
+"""By table; a table without an entry is kept for good."""
+
+SLACK_US: Final = DAY_US
+"""An ended day comes back only when it is this far from being over: a clock that is set back a little has no effect."""
+
+
+def days_in_force(tenancy: Tenancy) -> Days:
+    """The retention that the policies of all tenants allow; another thread may extend the projections meanwhile."""
+    policies = (tenancy.policies.of_tenant(tenant.id).in_force(RETENTION) for tenant in tenancy.tenants.list_all())
+    return longest_of(each.body for each in policies if each is not None and isinstance(each.body, RetentionBody))
+
+
+class EndingDays:
+    """The days of tables to end, and the ended ones, by the days that a policy keeps."""
+
+    def __init__(self, days: Days, ended: Mapping[str, Ended]) -> None:
+        self._days, self.ended = days, dict(ended)
+
+    def has_ended(self, table: str, day: str, now: int) -> bool:
+        """Whether a day is over, or once was: a policy that keeps more applies to later days."""
+        ended, kept = self.ended.get(table), self._days.get(table)
+        return (ended is not None and day <= ended.through) or (kept is not None and _over_at(day, kept) <= now)
+
+    def add(self, table: str, day: str, *, rows: int, size: int = 0) -> None:
+        """Add rows of a day that has ended."""
+        ended = self.ended.get(table)
+        if ended is None:
+            ended = Ended(through=day, days=self._days[table], rows=0, bytes=0)
+        elif day > ended.through:
+            ended = replace(ended, through=day, days=self._days[table])
+        self.ended[table] = replace(ended, rows=ended.rows + rows, bytes=ended.bytes + size)
+
+
+def without_ended_days(listed: PartList, days: Days, now: int, at: int) -> PartList:
+    """The list with all days ended that are over at ``now``: their parts count until ``at``, and never after.
+
+    Tables with a day that ended too soon are unchanged until they are copied again.
+    """
+    ending, too_soon = EndingDays(days, listed.ended), ended_too_soon(listed, now)
+    parts: list[Part] = []
+    for part in listed.parts:
+        if part.table_name not in too_soon and ending.has_ended(part.table_name, part.day, now):
+            parts.append(part.ending_at(at))
+            if not part.is_replaced:  # a row is in one such part alone
+                ending.add(part.table_name, part.day, rows=part.rows, size=part.bytes)
+        else:
+            parts.append(part)
+    return replace(listed, parts=tuple(parts), retention_days=dict(days), ended=ending.ended)
+
+
+def ended_too_soon(listed: PartList, now: int) -> set[str]:
+    """Tables of which a day ended that is not over: the clock was ahead. They must be copied again."""
+    return {table for table, ended in listed.ended.items() if now + SLACK_US < _over_at(ended.through, ended.days)}
+
+
+def ended_before(listed: PartList, *, anew: Collection[str], too_soon: Collection[str]) -> Mapping[str, Ended]:
+    """The ended days before a round, without those of tables whose days ended too soon; tables that are copied
+    ``anew`` are counted again.
+    """
+    return {
+        table: replace(ended, rows=0, bytes=0) if table in anew else ended
+        for table, ended in listed.ended.items()
+        if table not in too_soon
+    }
+
+
+def due_parts(listed: PartList, now: int) -> list[Part]:
+    """Parts of days that are over and have not ended yet: the next round ends them."""
+    ending = EndingDays(listed.retention_days, listed.ended)
+    return [
+        part
+        for part in listed.counting_at(now)
+        if not part.is_replaced and ending.has_ended(part.table_name, part.day, now)
+    ]
+
+
+def parts_to_remove(listed: PartList, now: int) -> list[Part]:
+    """Parts of ended days, whose files wait until no reader uses them."""
+    return [
+        part
+        for part in listed.parts
+        if part.table_name in listed.ended
+        and part.day <= listed.ended[part.table_name].through
+        and not part.counts_beyond(now)
+    ]
+
+
+def _over_at(day: str, days: int) -> int:
+    return end_of_day(day) + days * DAY_US

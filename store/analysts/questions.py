@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from clearhold.features.core.scorecards import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
 from clearhold.store.duck.schema import LABEL_ORDER
-from clearhold.store.duck.scorings.shadow_scores import score_class_sql, share_sql
+from clearhold.store.duck.scorings.labelled import score_class_sql, share_sql
 
 # ruff: noqa: S608 - statements are built from constants
 

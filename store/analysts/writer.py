@@ -22,23 +22,27 @@ import msgspec
 from msgspec.structs import replace
 
 from clearhold.features.core.instants import HOUR_US, SECOND_US, datetime_of
-from clearhold.store.analysts.analyst_file import analyst_sha256, make_analyst_file
 from clearhold.store.analysts.control_rows import ControlRows, control_tables
 from clearhold.store.analysts.part_merger import PartMerger, checksum, write_part
 from clearhold.store.analysts.parts import (
     FOLDER,
     MOST_ROWS,
     Copied,
+    Days,
     Ended,
+    EndingDays,
     Part,
     PartList,
     due_for_merging,
+    ended_before,
+    ended_too_soon,
     in_order,
     read_parts,
+    without_ended_days,
     write_parts,
 )
-from clearhold.store.analysts.retention import Days, EndingDays, ended_before, ended_too_soon, without_ended_days
 from clearhold.store.analysts.tables import DAY, LakeTable, lake_tables
+from clearhold.store.analysts.views import analyst_sha256, make_analyst_file
 from clearhold.store.clock import Clock
 from clearhold.store.durable_files import UNFINISHED
 from clearhold.store.ids import IdFactory
@@ -174,15 +178,12 @@ class LakeWriter:
         self._cursor.close()
 
     def _write_schemas(self) -> None:
-        for table in lake_tables():
-            path = self._lake / FOLDER / table.name / SCHEMA_FILE
-            if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
-                write_part(self._cursor, table.select("false"), path)
-        for table in control_tables():
+        for table in (*lake_tables(), *control_tables()):
             path = self._lake / FOLDER / table.name / SCHEMA_FILE
             if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
                 columns = ", ".join(f'CAST(NULL AS {each.sql_type}) AS "{each.name}"' for each in table.columns)
-                write_part(self._cursor, f"SELECT {columns} WHERE false", path)
+                rows = table.select("false") if table.source else f"SELECT {columns} WHERE false"
+                write_part(self._cursor, rows, path)
 
     def _copy_table(self, table: LakeTable, end: int, written: list[Part], ending: EndingDays, now: int) -> None:
         """Add the new parts of a table; rows of days that are over go to the ended ones."""
@@ -278,7 +279,8 @@ class LakeWriter:
     def _goes_on(self, table: LakeTable) -> bool:
         """Whether the parts of a table are complete, and are the database's first rows, with its columns."""
         parts = (part for part in self.parts.parts if part.table_name == table.name and not part.is_replaced)
-        if not all(_is_whole(self._lake / part.file, part.bytes) for part in parts):
+        files = ((self._lake / part.file, part.bytes) for part in parts)
+        if not all(path.is_file() and path.stat().st_size == size for path, size in files):
             return False
         copied = self.parts.copied.get(table.name, Copied())
         if self.parts.source_id != self._source_id or not _only_added(self.parts.columns.get(table.name, ()), table):
@@ -309,10 +311,6 @@ class LakeWriter:
         for file in files:
             with suppress(OSError):  # unlisted, so the next start removes it
                 (self._lake / file).unlink(missing_ok=True)
-
-
-def _is_whole(path: Path, size: int) -> bool:
-    return path.is_file() and path.stat().st_size == size
 
 
 def _check_rows(merged: Part, due: Iterable[Part]) -> None:

@@ -15,6 +15,7 @@ from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, 
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.principal import SOURCE_OF_MODE, KeyMode, KeyScope, Principal
 from clearhold.store.clock import Clock
+from clearhold.store.control.credentials import PersonToken, StoredKey
 from clearhold.store.control.entries import (
     ApiKeyEntry,
     ApiKeyRevokedEntry,
@@ -26,10 +27,8 @@ from clearhold.store.control.entries import (
     SecretEntry,
     TokenEntry,
 )
-from clearhold.store.control.keys import StoredKey
-from clearhold.store.control.person_tokens import PersonToken
-from clearhold.store.control.programs import UNKNOWN_PROGRAM
 from clearhold.store.control.registry import INGEST_SECRET_PREFIX, OPERATOR_TOKEN_PREFIX, Registry
+from clearhold.store.control.tenancy import UNKNOWN_PROGRAM
 from clearhold.store.ids import IdFactory, new_token
 from clearhold.store.keys.secrets import SecretBox, token_digest
 

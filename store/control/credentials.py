@@ -1,16 +1,36 @@
-"""Projections of the control streams: operator tokens by tenant, and ingest secrets by program.
+"""Projections of the control streams: operator and person tokens, ingest secrets, API keys, keys to the bank's API.
 
-Tokens are stored as their SHA-256 only. Ingest secrets are sealed in the log and open in memory, because each delivery
-of bank events is verified with them.
+Tokens and API keys are stored as their SHA-256 only. Ingest secrets and keys to the bank's API are sealed in the log
+and open in memory, because each delivery of bank events is verified with the former, and every request to the bank's
+API needs the latter; no answer, log line or ``repr`` contains one.
+
+The last use of each API key is noted in memory and written to Redis every few seconds. It serves the key list only and
+takes part in no decision, so a crash may lose the last seconds of it.
 """
 
+import asyncio
 from hmac import compare_digest
+from typing import Final
 
 import msgspec
+import redis
+import redis.asyncio
+import structlog
+from redis.exceptions import RedisError
 
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.core.program import Program
-from clearhold.store.control.entries import SecretEntry, TenantEntry, TokenEntry
+from clearhold.store.control.entries import (
+    ApiKeyEntry,
+    ApiKeyRevokedEntry,
+    BankKeyEntry,
+    BankKeyRemovedEntry,
+    PersonTokenEntry,
+    PersonTokenRevokedEntry,
+    SecretEntry,
+    TenantEntry,
+    TokenEntry,
+)
 from clearhold.store.keys.secrets import SecretBox, token_digest
 
 
@@ -109,3 +129,170 @@ class IngestTargets:
 
     def find(self, program_id: str) -> IngestTarget | None:
         return self._targets.get(program_id)
+
+
+class BankKeys:
+    """At most one key a tenant, the newest."""
+
+    def __init__(self, *, box: SecretBox) -> None:
+        self._box = box
+        self._keys: dict[str, str] = {}
+        self._had_keys: set[str] = set()
+
+    def put(self, tenant_id: str, entry: BankKeyEntry) -> None:
+        self._keys[tenant_id] = self._box.open(entry.sealed_key)
+        self._had_keys.add(tenant_id)
+
+    def remove(self, tenant_id: str, _: BankKeyRemovedEntry) -> None:
+        self._keys.pop(tenant_id, None)
+
+    def of_tenant(self, tenant_id: str) -> str | None:
+        return self._keys.get(tenant_id)
+
+    def had_key(self, tenant_id: str) -> bool:
+        """Whether the tenant has a key, or ever had one."""
+        return tenant_id in self._had_keys
+
+    def tenants(self) -> tuple[str, ...]:
+        """The ids of the tenants that have a key."""
+        return tuple(self._keys)
+
+
+class StoredKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A key and its tenant. A revoked key authenticates nothing and stays listed."""
+
+    tenant_id: str
+    entry: ApiKeyEntry
+    revoked_at: str | None = None
+
+
+class ApiKeys:
+    def __init__(self) -> None:
+        self._keys: dict[str, StoredKey] = {}
+        self._id_by_digest: dict[str, str] = {}
+        self._revoked_digests: set[str] = set()
+
+    def add(self, tenant_id: str, entry: ApiKeyEntry) -> None:
+        self._keys[entry.id] = StoredKey(tenant_id=tenant_id, entry=entry)
+        self._id_by_digest[entry.secret_sha256] = entry.id
+
+    def revoke(self, _tenant_id: str, entry: ApiKeyRevokedEntry) -> None:
+        revoked = msgspec.structs.replace(self._keys[entry.key_id], revoked_at=entry.revoked_at)
+        self._keys[entry.key_id] = revoked
+        self._id_by_digest.pop(revoked.entry.secret_sha256, None)
+        self._revoked_digests.add(revoked.entry.secret_sha256)
+
+    def of_secret(self, secret: str) -> StoredKey | None:
+        """The key with this secret, unless it is revoked."""
+        digest = token_digest(secret)
+        key_id = self._id_by_digest.get(digest)
+        if key_id is None or not compare_digest(self._keys[key_id].entry.secret_sha256, digest):
+            return None
+        return self._keys[key_id]
+
+    def is_revoked(self, secret: str) -> bool:
+        """Whether a key with this secret was revoked: for the sentence of a refusal only."""
+        return token_digest(secret) in self._revoked_digests
+
+    def find(self, tenant_id: str, key_id: str) -> StoredKey | None:
+        key = self._keys.get(key_id)
+        return key if key is not None and key.tenant_id == tenant_id else None
+
+    def valid_count(self, tenant_id: str) -> int:
+        """The number of the tenant's keys that are not revoked."""
+        return sum(key.tenant_id == tenant_id and key.revoked_at is None for key in self._keys.values())
+
+    def of_tenant(self, tenant_id: str) -> tuple[StoredKey, ...]:
+        """The tenant's keys, newest first, revoked ones included."""
+        keys = [key for key in self._keys.values() if key.tenant_id == tenant_id]
+        return tuple(sorted(keys, key=lambda key: (key.entry.created_at, key.entry.id), reverse=True))
+
+
+class PersonToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A person's token and its tenant. A revoked or expired one authenticates nothing and stays listed."""
+
+    tenant_id: str
+    entry: PersonTokenEntry
+    revoked_at: str | None = None
+
+    def is_valid(self, at: int) -> bool:
+        return self.revoked_at is None and at < self.entry.expires_at
+
+
+class PersonTokens:
+    def __init__(self) -> None:
+        self._tokens: dict[str, PersonToken] = {}
+        self._id_by_digest: dict[str, str] = {}
+
+    def add(self, tenant_id: str, entry: PersonTokenEntry) -> None:
+        self._tokens[entry.id] = PersonToken(tenant_id=tenant_id, entry=entry)
+        self._id_by_digest[entry.token_sha256] = entry.id
+
+    def revoke(self, _tenant_id: str, entry: PersonTokenRevokedEntry) -> None:
+        token = self._tokens[entry.token_id]
+        self._tokens[entry.token_id] = msgspec.structs.replace(token, revoked_at=entry.revoked_at)
+
+    def of_secret(self, secret: str) -> PersonToken | None:
+        """The token with this secret, valid or not."""
+        digest = token_digest(secret)
+        token_id = self._id_by_digest.get(digest)
+        if token_id is None or not compare_digest(self._tokens[token_id].entry.token_sha256, digest):
+            return None
+        return self._tokens[token_id]
+
+    def find(self, tenant_id: str, token_id: str) -> PersonToken | None:
+        token = self._tokens.get(token_id)
+        return token if token is not None and token.tenant_id == tenant_id else None
+
+    def of_tenant(self, tenant_id: str) -> tuple[PersonToken, ...]:
+        """The tenant's tokens, newest first, revoked and expired ones included."""
+        tokens = [token for token in self._tokens.values() if token.tenant_id == tenant_id]
+        return tuple(sorted(tokens, key=lambda token: (token.entry.created_at, token.entry.id), reverse=True))
+
+    def valid_of_tenant(self, tenant_id: str, *, at: int) -> tuple[PersonToken, ...]:
+        return tuple(token for token in self.of_tenant(tenant_id) if token.is_valid(at))
+
+
+LAST_USED: Final = "keys:last_used"
+FLUSH_EVERY_S: Final = 5.0
+
+log = structlog.get_logger()
+
+
+class KeyUsage:
+    """Belongs to the API's event loop. Instants in microseconds, by key id."""
+
+    def __init__(self, last_used: dict[str, int]) -> None:
+        self._last_used = last_used
+        self._unwritten: set[str] = set()
+
+    @classmethod
+    def read_from(cls, client: redis.Redis) -> "KeyUsage":
+        stored = client.hgetall(LAST_USED)
+        return cls({key_id.decode(): int(at) for key_id, at in stored.items()})  # type: ignore[union-attr]
+
+    def note(self, key_id: str, at: int) -> None:
+        self._last_used[key_id] = at
+        self._unwritten.add(key_id)
+
+    def last_used_at(self, key_id: str) -> int | None:
+        return self._last_used.get(key_id)
+
+    async def flush(self, client: redis.asyncio.Redis) -> None:
+        """Write the uses since the last flush."""
+        pending, self._unwritten = self._unwritten, set()
+        if not pending:
+            return
+        try:
+            await client.hset(LAST_USED, mapping={key_id: self._last_used[key_id] for key_id in pending})
+            pending = set()
+        except (RedisError, OSError) as error:
+            log.warning("key_usage_not_written", keys=len(pending), reason=type(error).__name__)
+        finally:
+            self._unwritten |= pending  # The next flush tries again, also after a cancellation.
+
+    async def flush_regularly(self, client: redis.asyncio.Redis) -> None:
+        """Flush every few seconds until cancelled."""
+        while True:
+            await asyncio.sleep(FLUSH_EVERY_S)
+            await self.flush(client)

@@ -22,7 +22,7 @@ from clearhold.features.policy.bodies import CHALLENGER, SCORECARD, ChallengerBo
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ChallengerEntry, ControlKind, ScorecardReportEntry
 from clearhold.store.control.registry import Registry
-from clearhold.store.control.scorecards import StoredReport, TenantScorecards, stored_report
+from clearhold.store.control.rules import StoredReport, TenantScorecards, stored_report
 from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
 REPORT_VALID_US: Final = 7 * DAY_US

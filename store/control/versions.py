@@ -18,9 +18,8 @@ from clearhold.features.policy.bodies import Body, PolicyVersion, prefix_of
 from clearhold.features.policy.seeds import policy_id_of
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlKind, PolicyActivatedEntry, VersionInForceEntry
-from clearhold.store.control.policies import TenantPolicies, version_created
+from clearhold.store.control.policies import VERSION_KINDS, TenantPolicies, version_created
 from clearhold.store.control.registry import Registry, policy_entry
-from clearhold.store.control.version_kinds import VERSION_KINDS
 from clearhold.store.redis_log.appender import MAX_WRITE_BYTES, ToProgram
 
 MOST_WRITTEN_BYTES: Final = 4 * MAX_WRITE_BYTES

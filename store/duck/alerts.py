@@ -1,6 +1,8 @@
-"""Reads alerts: one by its id, a page of the worst, and overdue ones; the newest version of each.
+"""Reads alerts, labels of transfers, and results of entries by their id; the newest version of each.
 
-Errors  none; an unknown alert is None
+Labels are the verdicts of people, returns and imports; the last one of a transfer is in force.
+
+Errors  none; an unknown row is None
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,14 +11,14 @@ from typing import Final
 import msgspec
 
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow
+from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, EntryResultRow, LabelRow
 from clearhold.features.core.vocabulary import WAITING
-from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.timeline import Place, Timeline
+from clearhold.store.duck.committed_rows import CommittedRows, Place, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
-BY_WEIGHT: Final = Timeline("alerts", AlertRow, rank="queue_rank")
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+BY_WEIGHT: Final = Timeline("alerts", AlertRow, rank="queue_rank")
 _OVERDUE: Final = f"""
     SELECT id, "offset", count(*) OVER () FROM alerts SEMI JOIN (
         SELECT id, max("offset") AS "offset" FROM alerts WHERE {{within}} GROUP BY id
@@ -105,3 +107,44 @@ def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate
         sql = "coalesce(status IN (?, ?, ?) AND due_at < make_timestamp(?), false) = ?"
         predicate.add(sql, *WAITING, now, wanted.overdue)
     return predicate
+
+
+_LABELS: Final = Timeline("labels", LabelRow, at="created_at")
+
+
+class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    transfer_ids: tuple[str, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+
+class Labels(CommittedRows):
+    def find(self, principal: Principal, label_id: str) -> LabelRow | None:
+        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        with self._connection.cursor() as cursor:
+            return _LABELS.find(cursor, principal, label_id)
+
+    def list_page(self, principal: Principal, wanted: LabelFilter, after: Place | None, limit: int) -> list[LabelRow]:
+        predicate = Predicate(principal)
+        predicate.among("program_id", wanted.program_ids)
+        predicate.among("transfer_id", wanted.transfer_ids)
+        predicate.among("label", wanted.labels)
+        predicate.between("created_at", wanted.created_from, wanted.created_to)
+        with self._connection.cursor() as cursor:
+            return _LABELS.page(cursor, principal, predicate, after, limit)
+
+
+_RESULTS: Final = Timeline("decision_results", EntryResultRow, at="created_at")
+
+
+class EntryResults(CommittedRows):
+    """The results of decisions, appeals and labels by the id of their log entry."""
+
+    def find(self, principal: Principal, entry_id: str) -> EntryResultRow | None:
+        """ForbiddenError when the entry belongs to a program out of the principal's reach."""
+        with self._connection.cursor() as cursor:
+            return _RESULTS.find(cursor, principal, entry_id)

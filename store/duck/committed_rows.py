@@ -1,9 +1,23 @@
-"""The base of the classes that read one table, or a few, of the database."""
+"""Reads committed rows: the base of all readers, and rows in the order of lists.
 
-from collections.abc import Sequence
-from typing import Any
+How     A list has the highest of one column first, then by id; the newest version of each. A page asks for the newest
+        raw versions that match, which DuckDB finds without reading old row groups, and then checks which of them are
+        still the newest of their id; if too few are, it asks for further ones. An export sorts keys without their rows,
+        which are then read by their log offsets
+Errors  none; an unknown row is None
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 import duckdb
+import msgspec
+
+from clearhold.features.core.principal import Principal
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
 
 class CommittedRows:
@@ -20,3 +34,107 @@ class CommittedRows:
         """The first row, or None."""
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchone()
+
+
+LEAST_CANDIDATES: Final = 200
+_GROWTH: Final = 4  # Undecided rows may lie behind many decided ones: a few steps reach the whole table.
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+Place = tuple[int, str]
+"""Where a page ended: the instant, or the rank, and the id of its last row."""
+
+_Key = tuple[str, int]
+
+_CANDIDATES: Final = """
+    SELECT {key}, id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
+_NEWEST: Final = f"""
+    SELECT id, max("offset") FROM {{table}} WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS} GROUP BY id"""
+_KEYS: Final = """
+    SELECT id, "offset" FROM {table} SEMI JOIN (
+        SELECT id, max("offset") AS "offset" FROM {table} WHERE {within} GROUP BY id
+    ) AS newest USING (id, "offset") WHERE {matching} ORDER BY {at} DESC, id"""
+_OF_KEYS: Final = f"""
+    SELECT {{columns}} FROM {{table}} WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
+    AND "offset" IN {NUMBERS} AND id IN {TEXTS}"""
+_FIND: Final = """
+    SELECT {columns} FROM {table} WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
+_AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR id > ?)"
+
+
+class Timeline(Generic[Row]):
+    """One table, whose rows have tenant_id, program_id, id and offset.
+
+    ``at`` is an instant that never differs between versions, or a ``rank`` in its place, which only rises: a row whose
+    rank rises between two pages moves ahead of them.
+    """
+
+    def __init__(self, table: str, row_type: type[Row], *, at: str = "", rank: str = "") -> None:
+        key, bound = (rank, "?") if rank else (f"epoch_us({at})", "make_timestamp(?)")
+        self._words = {"table": table, "at": rank or at, "key": key, "bound": bound, "columns": select_list(row_type)}
+        self._row = row_builder(row_type)
+
+    def find(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, row_id: str) -> Row | None:
+        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        tuples = cursor.execute(_FIND.format(**self._words), [principal.tenant_id, row_id]).fetchone()
+        if tuples is None:
+            return None
+        row = self._row(tuples)
+        principal.require_program(row.program_id)  # type: ignore[attr-defined]  # as the class says of its rows
+        return row
+
+    def page(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        principal: Principal,
+        wanted: Predicate,
+        after: Place | None,
+        limit: int,
+    ) -> list[Row]:
+        """At most ``limit`` rows after ``after``."""
+        keys: list[_Key] = []
+        candidate_limit = max(LEAST_CANDIDATES, 2 * limit)
+        while len(keys) < limit:
+            sql, values = wanted.sql, [*wanted.values, candidate_limit]
+            if after is not None:
+                sql += f" AND {_AFTER.format(**self._words)}"
+                values[-1:] = [after[0], after[0], after[1], candidate_limit]
+            candidates = cursor.execute(_CANDIDATES.format(matching=sql, **self._words), values).fetchall()
+            keys += self._still_newest(cursor, principal, [candidate[1:] for candidate in candidates])
+            if len(candidates) < candidate_limit:
+                break
+            after = candidates[-1][:2]
+            candidate_limit *= _GROWTH
+        return self.rows_of(cursor, principal, keys[:limit])
+
+    def export(
+        self, connection: duckdb.DuckDBPyConnection, principal: Principal, wanted: Predicate, batch: int
+    ) -> Iterator[list[Row]]:
+        """All rows in the order of pages, ``batch`` at a time, in the state at the first batch."""
+        within = Predicate(principal)
+        sql = _KEYS.format(matching=wanted.sql, within=within.sql, **self._words)
+        with connection.cursor() as keys, connection.cursor() as cursor:
+            keys.execute(sql, [*within.values, *wanted.values])
+            while tuples := keys.fetchmany(batch):
+                yield self.rows_of(cursor, principal, tuples)
+
+    def rows_of(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, keys: Sequence[_Key]) -> list[Row]:
+        """The versions with these keys, ids and offsets, in the order of the keys."""
+        if not keys:
+            return []
+        ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
+        values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]
+        tuples = map(self._row, cursor.execute(_OF_KEYS.format(**self._words), values).fetchall())
+        of_key = {(row.id, row.offset): row for row in tuples}  # type: ignore[attr-defined]
+        return [of_key[key] for key in keys]
+
+    def _still_newest(
+        self, cursor: duckdb.DuckDBPyConnection, principal: Principal, candidates: Sequence[_Key]
+    ) -> list[_Key]:
+        """The candidates, in order, without superseded ones; only rows after their offsets can supersede them."""
+        if not candidates:
+            return []
+        ids = sorted({row_id for row_id, _ in candidates})
+        values = [principal.tenant_id, min(offset for _, offset in candidates), listed(ids)]
+        newest = dict(cursor.execute(_NEWEST.format(**self._words), values).fetchall())
+        return [(row_id, offset) for row_id, offset in candidates if newest[row_id] == offset]

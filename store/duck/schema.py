@@ -37,7 +37,7 @@ from clearhold.features.core.rows.parties import (
     ShadowScoreRow,
 )
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
-from clearhold.store.record.rows import RecordChainRow, RecordCheckpointRow
+from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
 from clearhold.store.tables.columns import columns_of
 
 

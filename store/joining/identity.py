@@ -13,9 +13,9 @@ import msgspec
 import redis
 
 from clearhold.store.data_dir import LAYOUT, DataDir, LogIdentity
-from clearhold.store.duck.writer import committed_offsets
+from clearhold.store.duck.database import committed_offsets
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.keys import IDENTITY, TENANTS, shard_key
+from clearhold.store.redis_log.offsets import IDENTITY, TENANTS, shard_key
 from clearhold.store.redis_log.reader import identity_in as identity_in_redis
 
 _TABLE: Final = "log_identity"

@@ -19,20 +19,18 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.store.data_dir import DataDir
-from clearhold.store.duck.database import open_to_read
+from clearhold.store.duck.database import committed_offsets, open_to_read
 from clearhold.store.duck.shown_rows import ShownRows
-from clearhold.store.duck.writer import committed_offsets
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.continuity import control_ends, sentence_of, shard_ends
 from clearhold.store.joining.identity import LogInRedis, check_database, check_redis, has_history_in
-from clearhold.store.joining.losses import AcceptedLosses
+from clearhold.store.joining.losses import AcceptedLosses, control_ends, sentence_of, shard_ends
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError
 from clearhold.store.record.chain import EMPTY, compare, stored_heads
 from clearhold.store.record.chain_file import ChainFile
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.verification import Verification
+from clearhold.store.record.checkpoints import CheckpointLog
+from clearhold.store.record.reading import Verification
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.offsets import log_time_of
 from clearhold.store.redis_log.reader import LogReader

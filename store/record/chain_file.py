@@ -1,4 +1,4 @@
-"""A chain in a file beside the database: a line a link, appended and fsynced, never changed.
+"""The record's rows, and a chain in a file beside the database: a line a link, appended and fsynced, never changed.
 
 DuckDB can be rebuilt from it: it has the order in which facts of many shards came into one chain, which the log does
 not have. A line is a link as ``line_of`` writes it; an incomplete last line of a crash is cut off before use.
@@ -15,9 +15,40 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from clearhold.features.core.canonical import Chain
+from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.store.durable_files import fsync_folder, make_durable_folder
 from clearhold.store.errors import StartupError
-from clearhold.store.record.rows import RecordChainRow
+
+FACT_TYPE: Final = ChainFactRow
+"""The one row type without a table: ``ChainWriter`` turns a fact into a stored ``RecordChainRow``."""
+
+
+class RecordChainRow(msgspec.Struct, frozen=True, gc=False):
+    """One link: a fact at its place in a chain of its tenant; ``seq`` counts from 0."""
+
+    tenant_id: str
+    chain: str
+    seq: int
+    id: str
+    program_id: str
+    shard: int
+    offset: int
+    body: str
+    prev_hash: str | None
+    hash: str
+    created_at: int
+
+
+class RecordCheckpointRow(msgspec.Struct, frozen=True, gc=False):
+    """A signed checkpoint: the root over the first ``size`` links of a chain, in base64, and the signed note."""
+
+    tenant_id: str
+    chain: str
+    size: int
+    root: str
+    note: str
+    created_at: int
+
 
 SUFFIX: Final = ".ndjson"
 _STEP_BYTES: Final = 64 * 1024

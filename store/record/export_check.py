@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 
 from clearhold.features.core.canonical import KIND_OF_CHAIN, Chain, LineKind, digest_of, link_hash, record_line
-from clearhold.store.record.merkle import TILE_LEAVES, MerkleTree
-from clearhold.store.record.notes import Checkpoint
+from clearhold.store.record.signed_trees import TILE_LEAVES, Checkpoint, MerkleTree
 
 _KEY_BYTES: Final = 32
 

@@ -18,15 +18,17 @@ from redis.exceptions import RedisError, ResponseError
 
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.store import timers
+from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.keys import (
+from clearhold.store.redis_log.offsets import (
+    SEQ_BITS,
+    SEQ_LIMIT,
     TENANTS,
     control_key,
+    offset_of,
     shard_key,
 )
-from clearhold.store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, offset_of
 from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error, xadd
 
 WRITE_WITHIN_S: Final = 1.5
@@ -222,7 +224,7 @@ class LogAppender:
         if self._writing_since is None:
             self._writing_since = loop.time()
         if self._late is None:
-            self._late = timers.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
+            self._late = clock.call_at(self._writing_since + WRITE_WITHIN_S, self._end_if_late)
         if self._pipeline is None:
             self._connection_begun()
             return
@@ -268,7 +270,7 @@ class LogAppender:
         if asyncio.get_running_loop().time() >= late_at:
             self._fail_all(TimeoutError())
         else:
-            self._late = timers.call_at(late_at, self._end_if_late)
+            self._late = clock.call_at(late_at, self._end_if_late)
 
     def _fail_all(self, cause: BaseException) -> None:
         """Also fail the queued appends: they have waited as long for the same Redis."""

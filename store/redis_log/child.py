@@ -20,7 +20,7 @@ import msgspec
 
 from clearhold.store.errors import StartupError
 from clearhold.store.redis_log import launch
-from clearhold.store.redis_log.memory import embedded_limit_bytes
+from clearhold.store.redis_log.connect import embedded_limit_bytes
 
 LEAST_VERSION: Final = (7, 2)
 """The oldest that is still maintained."""

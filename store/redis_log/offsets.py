@@ -1,4 +1,6 @@
-"""Offsets of the log: a Redis stream id ``ms-seq`` as the integer ``ms << 20 | seq``, which fits 63 bits until 2248.
+"""The log's names in Redis, and its offsets: a stream id ``ms-seq`` as the integer ``ms << 20 | seq``.
+
+An offset fits 63 bits until 2248. A body is stored unchanged, byte for byte.
 
 Errors  ``ValueError`` for an id that has no offset
 """
@@ -6,6 +8,30 @@ Errors  ``ValueError`` for an id that has no offset
 import asyncio
 from collections.abc import Callable
 from typing import Final
+
+IDENTITY: Final = "log:identity"
+TENANTS: Final = "log:tenants"
+TRIMMED: Final = "log:trimmed"
+"""A hash: the offset up to which each shard was trimmed, where its entries in Redis begin."""
+
+FIELD_KIND: Final = b"k"
+FIELD_PROGRAM: Final = b"p"
+FIELD_APPENDED_AT: Final = b"t"
+FIELD_BODY: Final = b"b"
+
+
+def shard_key(shard: int) -> str:
+    return f"log:{shard}"
+
+
+def owner_key(shard: int) -> str:
+    """A hash: the epoch of the shard's owner, and its address."""
+    return f"owner:{shard}"
+
+
+def control_key(tenant_id: str) -> str:
+    return f"log:tenant:{tenant_id}"
+
 
 SEQ_BITS: Final = 20
 SEQ_LIMIT: Final = 1 << SEQ_BITS

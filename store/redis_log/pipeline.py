@@ -20,15 +20,15 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from clearhold.store.data_dir import LogIdentity
-from clearhold.store.redis_log.keys import (
+from clearhold.store.redis_log.offsets import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
     FIELD_KIND,
     FIELD_PROGRAM,
     IDENTITY,
+    offset_of,
     shard_key,
 )
-from clearhold.store.redis_log.offsets import offset_of
 
 _CLOSED: Final = "Redis closed the connection."
 

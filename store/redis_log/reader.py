@@ -13,7 +13,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.data_dir import LogIdentity
-from clearhold.store.redis_log.keys import (
+from clearhold.store.redis_log.offsets import (
     FIELD_APPENDED_AT,
     FIELD_BODY,
     FIELD_KIND,
@@ -22,9 +22,10 @@ from clearhold.store.redis_log.keys import (
     TENANTS,
     TRIMMED,
     control_key,
+    offset_of,
     shard_key,
+    stream_id_of,
 )
-from clearhold.store.redis_log.offsets import offset_of, stream_id_of
 
 LATE_S: Final = 3.0
 MAX_BLOCK_MS: Final = 2_000

@@ -19,8 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
-from clearhold.store.record.merkle import root_of_path
-from clearhold.store.record.notes import Checkpoint, NoteError, opened_note
+from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note, root_of_path
 from clearhold.store.subjects.lines import END, FORMAT, MANIFEST
 
 _SAME_IN_DISPOSITION: Final = {

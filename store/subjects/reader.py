@@ -21,13 +21,13 @@ from clearhold.features.core.canonical import Chain, digest_of
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.principal import Principal
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
+from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
 from clearhold.store.record.checkpoints import RecordCheckpoints
-from clearhold.store.record.reader import Policies
-from clearhold.store.record.rows import RecordChainRow, RecordCheckpointRow
+from clearhold.store.record.reading import Policies
 from clearhold.store.redis_log.offsets import log_time_of
 from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, RowLines, line_of
-from clearhold.store.subjects.tables import (
+from clearhold.store.subjects.things import (
     BANK_OBJECTS,
     IN_DECISIONS,
     IN_MONEY,
@@ -38,9 +38,12 @@ from clearhold.store.subjects.tables import (
     POLICIES,
     RECORD_CHECKPOINTS,
     ROWID,
+    WITHIN,
     CoveredTable,
+    ExportSubject,
+    SubjectFacts,
+    look_up,
 )
-from clearhold.store.subjects.things import WITHIN, ExportSubject, SubjectFacts, look_up
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, listed
 

@@ -51,7 +51,7 @@ FAULTY_READS: Final = """
 import duckdb
 from clearhold.flows.running import supervision
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
-from clearhold.store.duck.agents import AgentImports
+from clearhold.store.duck.parties import AgentImports
 
 def failing_once(owner, name):
     original, failures = getattr(owner, name), [duckdb.IOException("The disk does not answer.")]

@@ -7,13 +7,11 @@ from bench.copies import multiply
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.store.duck.database import open_database
+from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
-from clearhold.store.duck.reports.scores import ReportScores, ReportSubject
-from clearhold.store.duck.reports.snapshots import ReportSnapshots
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.reports.scores import ReportScores, ReportSnapshots, ReportSubject
+from clearhold.store.tables.columns import row_tables
 from clearhold.store.tables.predicate import Span
-from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_score, a_snapshot, a_transfer, an_alert
 from tests.support.principals import an_operator
 

@@ -12,13 +12,12 @@ from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer.local import LocalScorer
-from clearhold.flows.stream.log_source import Reader
+from clearhold.flows.stream.dataflow import Reader
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.redis_log.keys import shard_key
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.offsets import LogProgress, shard_key
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.waiting import eventually

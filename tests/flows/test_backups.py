@@ -15,12 +15,10 @@ import duckdb
 import msgspec
 import pytest
 
-from clearhold.store.backup.restoring import unpacked
-from clearhold.store.backup.taking import Backup
+from clearhold.store.backup import Backup, unpacked
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import LAYOUT, DataDir, DataDirInUseError
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from clearhold.flows.running.supervision import end
-from clearhold.store.redis_log.connect import connect_async
-from clearhold.store.redis_log.memory import RedisMemory
+from clearhold.store.redis_log.connect import RedisMemory, connect_async
 from tests.support.redis_process import redis_of_its_own
 
 STEPS: Final = 16

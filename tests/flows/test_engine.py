@@ -14,14 +14,10 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.events import EventRow
 from clearhold.flows.commit.committer import Committer, Epochs
-from clearhold.flows.stream.log_source import LogPartition
-from clearhold.flows.stream.row_batch import batch_of
-from clearhold.flows.stream.shard_step import ShardChunk, ShardResults
+from clearhold.flows.stream.dataflow import LogSource, ShardChunk, ShardResults, batch_of
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.duck.database import BatchWriter, open_database
+from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
@@ -220,7 +216,8 @@ def test_given_a_log_out_of_reach_when_it_is_back_then_reading_goes_on_and_drain
     entry = LogEntry(shard=0, offset=7, kind="tick", program_id="", appended_at=1, body=b"")
     stopping, draining = Event(), Event()
     reader: Any = _GoneThenBack([entry])
-    partition = LogPartition(reader, {0: 0}, pause=lambda _: None, draining=draining, stopping=stopping)
+    source = LogSource(lambda _: reader, start={0: 0}, pause=lambda _: None, draining=draining, stopping=stopping)
+    partition = source.build("", 0, 1)
 
     assert list(partition.next_batch()) == []
     assert list(partition.next_batch()) == [ShardChunk(0, [entry])]

@@ -10,7 +10,7 @@ from clearhold.features.core.rows.record import no_rows
 from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.flows.scorer.local import NoQuestions
 from clearhold.flows.scorer.scoring import Scoring, newest_states
-from clearhold.flows.stream.row_batch import RowBatch
+from clearhold.flows.stream.dataflow import RowBatch
 from clearhold.flows.stream.snapshotting import framed, load_state
 from clearhold.store.state_snapshots import StateSnapshots
 from tests.support.bank_events import a_counterparty, an_event

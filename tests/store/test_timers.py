@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from clearhold.store import timers
+from clearhold.store import clock
 from tests.support.stalls import stand_still
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +14,7 @@ async def test_given_a_process_that_runs_when_the_time_is_over_then_the_timer_fi
     fired = asyncio.Event()
     at = asyncio.get_running_loop().time() + 0.01
 
-    timers.call_at(at, fired.set)
+    clock.call_at(at, fired.set)
     await fired.wait()
 
     assert asyncio.get_running_loop().time() >= at - 0.002  # which libuv rounds
@@ -24,9 +24,9 @@ async def test_given_a_process_that_stood_still_past_the_time_then_the_timer_lea
     fired = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    timers.call_at(loop.time() + 0.01, fired.set)
+    clock.call_at(loop.time() + 0.01, fired.set)
     stand_still(0.3)
     went_on_at = loop.time()
     await fired.wait()
 
-    assert loop.time() - went_on_at >= timers.READ_WITHIN_S * 0.9
+    assert loop.time() - went_on_at >= clock.READ_WITHIN_S * 0.9

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.store.traces import new_trace_id, trace_id_of, traceparent_of
+from clearhold.store.ids import new_trace_id, trace_id_of, traceparent_of
 
 TRACE: Final = "4bf92f3577b34da6a3ce929d0e0e4736"
 SPAN: Final = "00f067aa0ba902b7"

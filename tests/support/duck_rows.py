@@ -18,7 +18,7 @@ from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow, ShadowScoreRow
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.features.core.rules import rule_hash
-from clearhold.store.record.rows import RecordChainRow
+from clearhold.store.record.chain_file import RecordChainRow
 from tests.support.rules import a_rule
 
 TENANT: Final = "tnt_1"

@@ -8,10 +8,10 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.store.analysts.parts import Part
 from clearhold.store.analysts.writer import LEAD_US, LakeWriter
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.ids import new_id
 from clearhold.store.redis_log.offsets import SEQ_BITS
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.clock import FrozenClock
 
 TABLE = "label_versions"

@@ -5,8 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis

@@ -24,8 +24,8 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision, LabelSource, LabelValue
 from clearhold.features.shard.shard import ShardState
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.tables.columns import row_tables
 from tests.oracle.facts import Program
 from tests.oracle.oracle import _in_time, _taken_in
 from tests.oracle.random_streams import stream_of

@@ -15,8 +15,7 @@ from clearhold.features.shard.own_time import OwnTimes
 from clearhold.features.shard.questions import ReadArrivals
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
-from clearhold.flows.backfill.ordered_log import OrderedLog
-from clearhold.flows.backfill.replay import LogReplay
+from clearhold.flows.backfill.replay import LogReplay, OrderedLog
 
 
 class Streamed:

@@ -10,9 +10,9 @@ from clearhold.features.core.canonical import Chain, canonical, digest_of
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.rows.alerts import AlertBodyRow
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.clock import T0
 
 TENANT: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"

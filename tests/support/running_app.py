@@ -28,25 +28,20 @@ from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.scorer.local import LocalOwner
 from clearhold.flows.webhooks.service import Webhooks
-from clearhold.store.control.key_usage import KeyUsage
+from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
-from clearhold.store.duck.database import open_database
+from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.preflights import idempotent_ids
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import ControlCopy
+from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.connect import connect_async, connect_sync
-from clearhold.store.redis_log.keys import control_key, shard_key
-from clearhold.store.redis_log.memory import RedisMemory
-from clearhold.store.redis_log.offsets import LogProgress
+from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
+from clearhold.store.redis_log.offsets import LogProgress, control_key, shard_key
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.row_tables import RowTables, joined_by_type, row_tables
+from clearhold.store.tables.columns import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.error_answers import DeclaredErrors, error_of

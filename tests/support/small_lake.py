@@ -8,9 +8,9 @@ import duckdb
 import msgspec
 
 from clearhold.store.analysts.writer import LakeWriter
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.ids import new_id
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT
 

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from clearhold.store.control.version_kinds import VERSION_KINDS, VersionKind
+from clearhold.store.control.policies import VERSION_KINDS, VersionKind
 
 
 def limit_versions(patch: pytest.MonkeyPatch, prefix: str, *, most: int) -> None:

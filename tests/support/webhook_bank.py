@@ -17,9 +17,8 @@ from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.delivery import Attempt, answered, secret_of
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.flows.webhooks.collector import WebhookCounts
 from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
-from clearhold.flows.webhooks.outbox import WebhookOutbox
+from clearhold.flows.webhooks.outbox import WebhookCounts, WebhookOutbox
 from clearhold.store.control.entries import (
     ControlEntry,
     ControlKind,
@@ -31,13 +30,12 @@ from clearhold.store.control.entries import (
 )
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhooks import Endpoint
-from clearhold.store.duck.database import open_database
+from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async
-from clearhold.store.tables.row_tables import RowTables, row_tables
+from clearhold.store.tables.columns import RowTables, row_tables
 from tests.support.clock import FrozenClock, SequentialIds
 
 TENANT: Final = "00000000-0000-4000-8000-00000000a001"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from clearhold.api.cli.main import app
 from clearhold.features.core.canonical import link_hash
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.trust import check_decisions
+from clearhold.store.joining.joining import check_decisions
 from tests.api.actions.conftest import Served
 from tests.support.acting import CANCEL, FREEZE, Acting
 from tests.support.alerting import an_alert, decide

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from clearhold.api.cli.main import app
 from clearhold.api.http.auth import UNKNOWN_BEARER
 from clearhold.features.webhooks.delivery import secret_of
-from clearhold.store.control.programs import UNKNOWN_PROGRAM
+from clearhold.store.control.tenancy import UNKNOWN_PROGRAM
 from tests.support.alerting import ALERTING, outgoing
 from tests.support.running_bank import RunningBank
 from tests.support.running_service import COMMAND, RunningService, free_port, post_until_taken

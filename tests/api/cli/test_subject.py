@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.main import app
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
 from tests.support.raw_http import served
 from tests.support.running_app import RunningApp
 from tests.support.subjects import ADA, export, keep, live

@@ -9,7 +9,7 @@ from msgspec import json
 
 from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.principal import Principal
-from clearhold.store.duck.reports.snapshots import KriSnapshots
+from clearhold.store.duck.reports.scores import KriSnapshots
 from tests.support.alerting import alerts_of, appeal, decide, deliver, outgoing, read
 from tests.support.principals import an_operator
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused

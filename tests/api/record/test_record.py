@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from clearhold.api.cli.main import app
 from clearhold.features.core.canonical import link_hash
 from clearhold.features.core.instants import MINUTE_US
-from clearhold.store.record.merkle import root_of_path
-from clearhold.store.record.notes import Checkpoint, opened_note
+from clearhold.store.record.signed_trees import Checkpoint, opened_note, root_of_path
 from tests.support.principals import an_operator
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped
 

@@ -13,7 +13,7 @@ from clearhold.api.reports.weekly_summary import weekly_paragraphs
 from clearhold.features.core.instants import week_of
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.vocabulary import Route
-from clearhold.store.duck.reports.snapshots import ScorePoint
+from clearhold.store.duck.reports.scores import ScorePoint
 from tests.support.reported_bank import ReportedBank
 from tests.support.reports import WEEK, a_kri, an_empty_week, statuses, transfers
 

@@ -10,11 +10,10 @@ from msgspec import json
 from clearhold.api.subjects import service
 from clearhold.features.core.entries.commands import LossEntry
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.export_check import public_keys_of
 from clearhold.store.subjects.check import LOG_LOSS, SubjectCheck
-from clearhold.store.subjects.tables import BANK_OBJECTS, LEFT_OUT, ORDER
-from clearhold.store.subjects.things import SubjectKind
+from clearhold.store.subjects.things import BANK_OBJECTS, LEFT_OUT, ORDER, SubjectKind
 from tests.support.alerting import deliver, outgoing, party, read
 from tests.support.principals import an_operator
 from tests.support.raw_http import RawClient, served

@@ -21,7 +21,7 @@ from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.duck.database import open_database
-from clearhold.store.duck.reports.snapshots import NewestSnapshots
+from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
 from tests.support.clock import T0, FrozenClock
 

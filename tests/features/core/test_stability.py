@@ -9,7 +9,7 @@ import pytest
 from clearhold.calibrate.evaluation import psi
 from clearhold.features.core.scorecards import SCORE_CLASSES, score_class, stability_index
 from clearhold.features.policy.comparison import PairCount, to_comparison
-from clearhold.store.duck.scorings.shadow_scores import score_class_sql, share_sql
+from clearhold.store.duck.scorings.labelled import score_class_sql, share_sql
 
 BEFORE, AFTER = (90, 0, 4, 0, 0, 0, 0, 0, 0, 6, 0), (80, 6, 0, 0, 0, 0, 0, 0, 0, 14, 0)
 

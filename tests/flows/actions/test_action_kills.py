@@ -25,7 +25,7 @@ import os
 from pathlib import Path
 from clearhold.api.actions.service import ActionService
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.flows.actions.bank_actions import BankActions
+from clearhold.flows.actions.outcomes import BankActions
 from clearhold.flows.actions.executor import ActionExecutor
 from clearhold.store.redis_log.appender import LogAppender
 

@@ -12,9 +12,9 @@ from clearhold.api.actions import service
 from clearhold.demo.bank_api import TEST_KEY
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.flows.actions import bank_actions, executor
-from clearhold.flows.actions.bank_actions import MAX_RECORDED_BYTES
-from clearhold.store.traces import trace_id_of
+from clearhold.flows.actions import executor, outcomes
+from clearhold.flows.actions.outcomes import MAX_RECORDED_BYTES
+from clearhold.store.ids import trace_id_of
 from tests.support.acting import CANCEL, FREEZE, Acting
 from tests.support.running_app import assert_refused
 from tests.support.waiting import eventually
@@ -66,7 +66,7 @@ def test_given_a_bank_in_trouble_when_it_recovers_then_the_same_request_was_sent
 def test_given_an_answer_that_is_lost_when_sent_again_then_the_bank_sees_the_same_key(
     acting: Acting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bank_actions, "ANSWER_WITHIN_S", 0.2)
+    monkeypatch.setattr(outcomes, "ANSWER_WITHIN_S", 0.2)
     acting.bank.hang_next(method="POST")
 
     action = acting.request()
@@ -170,7 +170,7 @@ def test_given_a_bank_that_hangs_when_the_caller_has_waited_then_it_hears_503_an
     acting: Acting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "CONCLUDED_WITHIN_S", 0.05)
-    monkeypatch.setattr(bank_actions, "ANSWER_WITHIN_S", 0.4)
+    monkeypatch.setattr(outcomes, "ANSWER_WITHIN_S", 0.4)
     acting.bank.hang_next(method="POST")
     headers = acting.api.operator(acting.tenant) | {"Idempotency-Key": "k-1"}
 

@@ -150,7 +150,7 @@ def test_given_transfers_that_another_card_scored_higher_when_all_is_rescored_th
 def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_where_it_was(
     room: BackfillRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clearhold.flows.backfill.actors.STEP_SUBJECTS", 5)
+    monkeypatch.setattr("clearhold.flows.backfill.rescoring.STEP_SUBJECTS", 5)
 
     async def cut_off(backfills: BackfillService) -> None:
         asking = asyncio.create_task(backfills.rescore_actors(TENANT, PROGRAM, None))

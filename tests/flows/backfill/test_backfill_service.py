@@ -20,7 +20,7 @@ from clearhold.features.core.entries.backfill import BackfillStep
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.keys import shard_key
+from clearhold.store.redis_log.offsets import shard_key
 from tests.support.running_service import (
     RunningService,
     post_in_batches,
@@ -38,7 +38,7 @@ WRONG: Final = "UPDATE transfer_features SET score = 1, confidence = 0.01, reaso
 OLD: Final = "UPDATE transfer_features SET feature_version = 'features-v0', score = NULL, band = 'unscored'"
 IN_SMALL_STEPS: Final = """
 import asyncio, os
-import clearhold.flows.backfill.transfers as transfers
+import clearhold.flows.backfill.rescoring as transfers
 from clearhold.api.cli.start import main
 
 transfers.STEP_TRANSFERS, transfers.PAGE_TRANSFERS = 1, 5

@@ -8,12 +8,11 @@ import redis
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import shard_of
+from clearhold.flows.backfill.rescoring import TransferBackfill
 from clearhold.flows.backfill.service import BackfillService
-from clearhold.flows.backfill.transfers import TransferBackfill
 from clearhold.flows.engine import Engine
-from clearhold.store.duck.backfills import BackfillRows
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import Segmenter
+from clearhold.store.duck.scorings.backfills import BackfillRows
+from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.redis_log.reader import LogReader
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom, until
 from tests.flows.engine_room import SHARDS, shards_of
@@ -76,7 +75,7 @@ def test_given_scores_of_the_present_scorer_when_given_again_then_all_are_counte
 def test_given_stored_scores_of_another_scorer_when_given_again_then_record_and_memory_have_the_present_ones(
     room: BackfillRoom, monkeypatch: pytest.MonkeyPatch, processes_from: int
 ) -> None:
-    monkeypatch.setattr("clearhold.flows.backfill.transfers.PROCESSES_FROM_TRANSFERS", processes_from)
+    monkeypatch.setattr("clearhold.flows.backfill.rescoring.PROCESSES_FROM_TRANSFERS", processes_from)
     right = [room.room.rows(query) for query in (NEWEST, TRANSFERS)]
     with room.room.running() as engine:
         in_memory = scores_in_memory(engine)
@@ -132,8 +131,8 @@ def test_given_a_backfill_cut_off_when_the_next_process_starts_then_it_goes_on_a
     ((versions,),) = room.room.rows("SELECT count(*) FROM transfer_features")
     room.room.change(f"{OLD} WHERE hash(transfer_id) % 2 = 0")
     room.room.change(f"{WRONG} WHERE hash(transfer_id) % 2 = 1")
-    monkeypatch.setattr("clearhold.flows.backfill.transfers.PAGE_TRANSFERS", 40)
-    monkeypatch.setattr("clearhold.flows.backfill.transfers.STEP_TRANSFERS", 15)
+    monkeypatch.setattr("clearhold.flows.backfill.rescoring.PAGE_TRANSFERS", 40)
+    monkeypatch.setattr("clearhold.flows.backfill.rescoring.STEP_TRANSFERS", 15)
 
     async def cut_off(backfills: BackfillService) -> None:
         await backfills.resume()

@@ -8,8 +8,8 @@ import pytest
 import redis
 
 from clearhold.features.core.log_entry import EntryKind
+from clearhold.flows.backfill.rescoring import TransferBackfill
 from clearhold.flows.backfill.service import BackfillService
-from clearhold.flows.backfill.transfers import TransferBackfill
 from clearhold.flows.engine import Engine
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
@@ -78,7 +78,7 @@ def test_given_a_backfill_cut_off_several_times_when_resumed_then_the_tables_are
     ordered: tuple[Rows, Rows], late: BackfillRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ((before,),) = late.room.rows("SELECT count(*) FROM transfer_features")
-    monkeypatch.setattr("clearhold.flows.backfill.transfers.STEP_TRANSFERS", 10)
+    monkeypatch.setattr("clearhold.flows.backfill.rescoring.STEP_TRANSFERS", 10)
 
     async def cut_off(backfills: BackfillService) -> None:
         await backfills.resume()

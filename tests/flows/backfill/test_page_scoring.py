@@ -16,7 +16,7 @@ from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import EndedError, PageScoring, ScoringProcess
 from clearhold.flows.backfill.replay import LONGEST_REST_S, Throttle
-from clearhold.flows.running.workers import Workers
+from clearhold.flows.running.supervision import Workers
 from clearhold.store.tables.columns import arrow_table, columns_of
 from tests.support.builders import a_vector
 from tests.support.duck_rows import some_features

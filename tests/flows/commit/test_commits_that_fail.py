@@ -11,7 +11,7 @@ from tests.support.waiting import eventually
 
 FAULTY: Final = """
 from pathlib import Path
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter
 
 commit = BatchWriter.commit
 def committed(self, *args, **kwargs):

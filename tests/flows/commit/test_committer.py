@@ -8,11 +8,9 @@ import duckdb
 import pytest
 
 from clearhold.flows.commit.committer import Committer, Epochs
-from clearhold.flows.stream.row_batch import RowBatch, batch_of
-from clearhold.flows.stream.shard_step import ShardResults
+from clearhold.flows.stream.dataflow import RowBatch, ShardResults, batch_of
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import BatchWriter, committed_epochs, committed_offsets
+from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, open_database
 from clearhold.store.redis_log.offsets import LogProgress
 from tests.support.duck_rows import an_event
 

@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from clearhold.flows.commit.collector import EVERY_US, EventTally
+from clearhold.flows.commit.committer import EVERY_US, EventTally
 from clearhold.flows.running.counts import FlowCounts
 from tests.support.clock import FrozenClock
 

@@ -14,11 +14,10 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.flows.directory.bank_client import BankClient
 from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryCounts, DirectoryFetcher
-from clearhold.flows.directory.first_seen import FirstSeen
+from clearhold.flows.directory.waiting import FirstSeen
 from clearhold.flows.running.bank_http import http_client
-from clearhold.store.duck.directory import DirectoryTable
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.duck.parties import DirectoryTable
+from clearhold.store.tables.columns import row_builder, row_tables, select_list
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.running_app import SHARDS, RunningApp

@@ -15,7 +15,7 @@ from clearhold.features.core.instants import SECOND_US
 from clearhold.flows.directory import bank_client
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
 from clearhold.flows.running.bank_http import MAX_BODY_BYTES, http_client
-from clearhold.store.traces import trace_id_of
+from clearhold.store.ids import trace_id_of
 from tests.support.clock import FrozenClock
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.sandbox.scenarios import tag_of
 from clearhold.flows.directory.waiting import PAUSE_US
-from clearhold.store.traces import trace_id_of
+from clearhold.store.ids import trace_id_of
 from tests.flows.directory.fetching import Fetching
 from tests.flows.directory.served_directory import ACCOUNT, COUNTERPARTY, ENTITY
 from tests.support.clock import T0

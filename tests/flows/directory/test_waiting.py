@@ -3,9 +3,15 @@
 from clearhold.features.core.entries.directory import DirectoryKind, PartyKey
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from clearhold.flows.directory.first_seen import MAX_CANDIDATES, FirstSeen
-from clearhold.flows.directory.waiting import FIRST_RETRY_US, MAX_RETRY_US, MAX_WAITING, WaitingParties
-from clearhold.store.tables.row_tables import Rows, row_tables
+from clearhold.flows.directory.waiting import (
+    FIRST_RETRY_US,
+    MAX_CANDIDATES,
+    MAX_RETRY_US,
+    MAX_WAITING,
+    FirstSeen,
+    WaitingParties,
+)
+from clearhold.store.tables.columns import Rows, row_tables
 from tests.support.clock import T0
 
 A, B = "tenant a", "tenant b"

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.flows.lake.collector import LakeCollector
-from clearhold.flows.lake.copying import LakeCopying
+from clearhold.flows.lake.copying import LakeCollector, LakeCopying
 from clearhold.store.analysts.writer import KEPT_US, LEAD_US
 from clearhold.store.duck.database import open_database
 from tests.support.clock import FrozenClock

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.flows.running.workers import Workers
+from clearhold.flows.running.supervision import Workers
 
 
 def test_given_a_caller_that_leaves_then_its_work_is_interrupted_and_awaited_and_its_failure_is_no_news() -> None:

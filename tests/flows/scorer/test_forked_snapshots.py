@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.shard import Shards
-from clearhold.flows.scorer import forked_snapshots
+from clearhold.flows.scorer import process
 from clearhold.flows.scorer.endpoint import ScorerEndpoint
-from clearhold.flows.scorer.forked_snapshots import ForkedSnapshots
+from clearhold.flows.scorer.process import ForkedSnapshots
 from clearhold.flows.stream.snapshotting import load_state
 from clearhold.store.state_snapshots import StateSnapshots
 from clearhold.store.time_slice import GIVING_WAY
@@ -52,7 +52,7 @@ class Room(NamedTuple):
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Room]:
     """Due after four entries in all."""
-    monkeypatch.setattr(forked_snapshots, "DUE_ENTRIES", 4)
+    monkeypatch.setattr(process, "DUE_ENTRIES", 4)
     rows, questions = socket.socketpair(), socket.socketpair()
     flag = os.memfd_create("flag")
     os.ftruncate(flag, 1)

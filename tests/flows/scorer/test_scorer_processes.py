@@ -26,7 +26,7 @@ from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcess
 from clearhold.store.duck.schema import TABLES
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.keys import owner_key
+from clearhold.store.redis_log.offsets import owner_key
 from clearhold.store.redis_log.server import EmbeddedRedis
 from clearhold.store.time_slice import GIVING_WAY
 from tests.flows.engine_room import SHARDS, EngineRoom, append

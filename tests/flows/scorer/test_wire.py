@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.flows.scorer.wire import FRAME_LIMIT, HEADER_BYTES, FrameError, FrameKind, Frames, frame
-from clearhold.flows.stream.row_batch import batch_of, decoded, encoded
-from clearhold.flows.stream.shard_step import ShardResults
+from clearhold.flows.stream.dataflow import ShardResults, batch_of, decoded, encoded
 from tests.support.duck_rows import a_transfer, an_event, some_features
 
 KINDS = st.sampled_from(FrameKind)

@@ -15,8 +15,8 @@ from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_
 from clearhold.features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
 from clearhold.features.webhooks.urls import LISTENED_URL
 from clearhold.flows.webhooks import queue as queues
-from clearhold.flows.webhooks.collector import WebhookCollector, WebhookCounts
 from clearhold.flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
+from clearhold.flows.webhooks.outbox import WebhookCollector, WebhookCounts
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from tests.support.clock import FrozenClock

@@ -9,9 +9,8 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.webhooks.delivery import Attempt, AttemptError
-from clearhold.flows.webhooks import network, sender
-from clearhold.flows.webhooks.network import GuardedNetwork, Resolver, Stream, UnresolvedError
-from clearhold.flows.webhooks.sender import Sender
+from clearhold.flows.webhooks import sender
+from clearhold.flows.webhooks.sender import GuardedNetwork, Resolver, Sender, Stream, UnresolvedError
 from tests.support.raw_receiver import Answer, certificate, raw_receiver, saying
 
 NAME: Final = "hooks.bank.example"
@@ -138,7 +137,7 @@ def test_given_a_status_at_the_last_moment_then_it_counts_however_the_rest_drips
 def test_given_headers_that_drip_when_attempted_then_the_time_of_the_whole_attempt_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert (sender.ATTEMPT_WITHIN_S, network.CONNECT_WITHIN_S) == (15, 5)
+    assert (sender.ATTEMPT_WITHIN_S, sender.CONNECT_WITHIN_S) == (15, 5)
     monkeypatch.setattr(sender, "ATTEMPT_WITHIN_S", 0.3)
 
     async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -152,7 +151,7 @@ def test_given_headers_that_drip_when_attempted_then_the_time_of_the_whole_attem
 
 
 def test_given_a_name_server_that_hangs_when_attempted_then_it_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "CONNECT_WITHIN_S", 0.05)
+    monkeypatch.setattr(sender, "CONNECT_WITHIN_S", 0.05)
 
     async def hang(_host: str, _port: int) -> Sequence[str]:
         await asyncio.sleep(HOUR_S)

@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
-from clearhold.store.analysts.analyst_file import FILE as ANALYST_FILE
 from clearhold.store.analysts.control_rows import TenantRow
 from clearhold.store.analysts.parts import FAN_IN, read_parts, write_parts
 from clearhold.store.analysts.tables import LEFT_OUT, WRITTEN_FREELY, lake_tables
+from clearhold.store.analysts.views import ANALYST_FILE
 from clearhold.store.analysts.writer import KEPT_US, LEAD_US, LakeWriter
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.schema import TABLES

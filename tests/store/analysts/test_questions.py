@@ -15,8 +15,8 @@ import pytest
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.measured import wilson_interval
 from clearhold.features.core.reason import band_word
-from clearhold.store.analysts.analyst_file import STATEMENTS
 from clearhold.store.analysts.questions import QUESTIONS
+from clearhold.store.analysts.views import STATEMENTS
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_label, a_scoring, an_alert, an_event
 from tests.support.small_lake import Row, SmallLake

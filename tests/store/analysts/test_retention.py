@@ -16,7 +16,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.policy.retention import FLOORS
 from clearhold.store.analysts.control_rows import control_tables
 from clearhold.store.analysts.parts import FILE, end_of_day, read_parts, write_parts
-from clearhold.store.analysts.status import TableStatus, lake_status
+from clearhold.store.analysts.session import TableStatus, lake_status
 from clearhold.store.analysts.tables import lake_tables
 from clearhold.store.analysts.writer import KEPT_US, LEAD_US
 from clearhold.store.duck.database import open_database

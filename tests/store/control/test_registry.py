@@ -19,7 +19,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async
-from clearhold.store.redis_log.keys import control_key
+from clearhold.store.redis_log.offsets import control_key
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.support.clock import FrozenClock, SequentialIds

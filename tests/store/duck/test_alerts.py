@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, AlertTransferRow
-from clearhold.store.duck import timeline
+from clearhold.store.duck import committed_rows
 from clearhold.store.duck.alerts import AlertFilter, Alerts
-from clearhold.store.duck.timeline import Place
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.duck.committed_rows import Place
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert
 from tests.support.principals import a_key, an_operator
 
@@ -201,7 +201,7 @@ def test_given_any_versions_when_paged_then_each_alert_comes_once_in_order_if_it
     limit: int,
     wanted: tuple[str, ...] | None,
 ) -> None:
-    monkeypatch.setattr(timeline, "LEAST_CANDIDATES", 1)
+    monkeypatch.setattr(committed_rows, "LEAST_CANDIDATES", 1)
     database.execute("DELETE FROM alerts")
     rows = [
         an_alert(

@@ -8,12 +8,10 @@ import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.alerts import RuleMatchRow
-from clearhold.store.duck.database import RENAMED_COLUMNS, open_database, open_to_read
-from clearhold.store.duck.scorings.newest import newest_of
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import RENAMED_COLUMNS, BatchWriter, open_database, open_to_read
+from clearhold.store.duck.scorings.backfills import newest_of
 from clearhold.store.errors import StartupError
-from clearhold.store.tables.columns import columns_of
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import columns_of, row_tables
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, a_rule_match, some_features
 

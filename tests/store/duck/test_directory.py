@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.entries.directory import DirectoryKind, PartyKey, kind_of_counterparty
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.directory import DirectoryTable, DueParty
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.duck.database import BatchWriter, open_database
+from clearhold.store.duck.parties import DirectoryTable, DueParty
+from clearhold.store.tables.columns import row_tables
 from tests.support.clock import T0
 
 A, B = "tnt_a", "tnt_b"

@@ -5,9 +5,9 @@ import pytest
 
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import EventRow
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.events import Events
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, an_alert, an_event
 from tests.support.principals import an_operator
 

@@ -4,8 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import committed_offsets
+from clearhold.store.duck.database import committed_offsets, open_database
 
 ROWS_A_COMMIT = 100
 COMMITS_A_LIFE = (1, 25, 40)
@@ -17,8 +16,8 @@ from threading import Thread
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import fold_wal, open_database
-from clearhold.store.duck.writer import BatchWriter, committed_offsets
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.duck.database import BatchWriter, committed_offsets
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, a_transfer, an_event
 
 database = open_database(Path(sys.argv[1]))

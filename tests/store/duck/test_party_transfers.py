@@ -9,10 +9,10 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.state.score_memory import StrongestTransfers
-from clearhold.flows.backfill.actors import FADING
-from clearhold.store.duck.party_transfers import PartyTransfers
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.flows.backfill.rescoring import FADING
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.duck.scorings.backfills import PartyTransfers
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer
 
 

@@ -7,10 +7,10 @@ from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow
 from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.preflights import Preflights, idempotent_ids
-from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.ids import new_id
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
 from tests.support.principals import an_operator
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck import transfers as transfers_module
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.transfers import Place, TransferFilter, Transfers
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, TENANT, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.store.duck.database import fold_wal, open_database
+from clearhold.store.duck.database import BatchWriter, committed_offsets, fold_wal, open_database
 from clearhold.store.duck.schema import TABLES, LogOffsetRow
-from clearhold.store.duck.writer import BatchWriter, committed_offsets
-from clearhold.store.tables.columns import Row, arrow_table, columns_of, row_builder, select_list
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import Row, arrow_table, columns_of, row_builder, row_tables, select_list
 from tests.support.duck_rows import AT, a_transfer, an_event
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)

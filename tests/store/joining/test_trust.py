@@ -9,12 +9,10 @@ import pytest
 from clearhold.features.core.canonical import Chain
 from clearhold.store.data_dir import DataDir
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.trust import open_signing_keys
-from clearhold.store.keys.key_schedule import ANNOUNCED_FOR_US, KeyPurpose, KeyState
+from clearhold.store.joining.joining import open_signing_keys
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import RecordCheckpoints
+from clearhold.store.keys.signing_keys import ANNOUNCED_FOR_US, KeyPurpose, KeyState, SigningKeys
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from tests.support.clock import FrozenClock
 from tests.support.principals import an_operator
 from tests.support.record import TENANT, a_fact, record

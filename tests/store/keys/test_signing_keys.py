@@ -14,9 +14,8 @@ from msgspec import json
 from clearhold.features.core.errors import ConflictError, NotFoundError
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.store.errors import StartupError
-from clearhold.store.keys.key_schedule import KeyPurpose, KeyState
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys, thumbprint
+from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKeys, thumbprint
 from tests.support.clock import FrozenClock
 
 BOX = SecretBox(bytes(32))

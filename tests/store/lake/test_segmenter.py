@@ -6,10 +6,8 @@ import pytest
 from redis import Redis
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.store.lake.log_segments import LogSegments
-from clearhold.store.lake.segmenter import Segmenter
-from clearhold.store.redis_log.keys import shard_key
-from clearhold.store.redis_log.offsets import SEQ_BITS
+from clearhold.store.lake.log_segments import LogSegments, Segmenter
+from clearhold.store.redis_log.offsets import SEQ_BITS, shard_key
 from clearhold.store.redis_log.reader import LogReader
 from tests.support.duck_rows import AT
 

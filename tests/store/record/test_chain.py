@@ -11,12 +11,12 @@ import pytest
 
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.rows.record import ChainFactRow
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.errors import StartupError
 from clearhold.store.record import chain_file
 from clearhold.store.record.chain import links_of
-from clearhold.store.record.rows import RecordChainRow
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.record.chain_file import RecordChainRow
+from clearhold.store.tables.columns import row_tables
 from tests.support.clock import T0
 from tests.support.record import TENANT, a_fact, chains_of, record
 

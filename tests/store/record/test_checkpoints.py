@@ -11,15 +11,12 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.errors import ForbiddenError, NotFoundError
 from clearhold.features.core.instants import HOUR_US
 from clearhold.store.errors import StartupError
-from clearhold.store.keys.key_schedule import KeyPurpose
 from clearhold.store.keys.secrets import SecretBox
-from clearhold.store.keys.signing_keys import SigningKeys
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.checkpoints import InconsistentChainError, RecordCheckpoints
-from clearhold.store.record.merkle import EMPTY_ROOT, MerkleTree, root_of_path
-from clearhold.store.record.notes import opened_note
-from clearhold.store.record.rows import RecordCheckpointRow
-from clearhold.store.record.verification import Verification
+from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.store.record.chain_file import RecordCheckpointRow
+from clearhold.store.record.checkpoints import CheckpointLog, InconsistentChainError, RecordCheckpoints
+from clearhold.store.record.reading import Verification
+from clearhold.store.record.signed_trees import EMPTY_ROOT, MerkleTree, opened_note, root_of_path
 from tests.support.clock import FrozenClock
 from tests.support.principals import a_key, an_operator
 from tests.support.record import PROGRAM, TENANT, a_fact, record

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhold.store.record.merkle import EMPTY_ROOT, TILE_LEAVES, MerkleTree, root_of_path
+from clearhold.store.record.signed_trees import EMPTY_ROOT, TILE_LEAVES, MerkleTree, root_of_path
 
 LONGEST: Final = 3 * TILE_LEAVES + 5
 HASHES: Final = [sha256(bytes([number % 256, number // 256])).digest() for number in range(LONGEST)]

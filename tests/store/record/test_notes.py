@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from clearhold.store.record.notes import Checkpoint, NoteError, opened_note, signed_note
+from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note, signed_note
 
 KEY: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))

@@ -9,9 +9,9 @@ import pytest
 from clearhold.features.core.canonical import Chain, link_hash
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.record.checkpoint_log import CheckpointLog
-from clearhold.store.record.rows import RecordCheckpointRow
-from clearhold.store.record.verification import ChainCheck, Verification
+from clearhold.store.record.chain_file import RecordCheckpointRow
+from clearhold.store.record.checkpoints import CheckpointLog
+from clearhold.store.record.reading import ChainCheck, Verification
 from tests.store.record.test_checkpoints import Office
 from tests.support.clock import T0, FrozenClock
 from tests.support.principals import a_key, an_operator
@@ -32,7 +32,7 @@ def office(database: duckdb.DuckDBPyConnection, tmp_path: Path, clock: FrozenClo
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clearhold.store.record.chain.BARE_PAGE_LINKS", 5)
-    monkeypatch.setattr("clearhold.store.record.verification.AT_ONCE", 2)
+    monkeypatch.setattr("clearhold.store.record.reading.AT_ONCE", 2)
 
 
 def check(office: Office, chain: Chain = Chain.DISPOSITIONS) -> ChainCheck:

@@ -11,8 +11,7 @@ import httpx
 import pytest
 from redis import Redis
 
-from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.memory import LEAST_BYTES, embedded_limit_bytes
+from clearhold.store.redis_log.connect import LEAST_BYTES, connect_sync, embedded_limit_bytes
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.running_service import RunningService, free_port
 from tests.support.waiting import eventually

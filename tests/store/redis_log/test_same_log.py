@@ -14,7 +14,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async, connect_sync
-from clearhold.store.redis_log.keys import IDENTITY
+from clearhold.store.redis_log.offsets import IDENTITY
 from clearhold.store.redis_log.pipeline import SameLog
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis

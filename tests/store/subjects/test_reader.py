@@ -13,13 +13,12 @@ from msgspec import json
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.parties import AccountRow
 from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.lake.raw_events import RawEvents
+from clearhold.store.duck.database import BatchWriter, open_database
+from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.subjects.reader import SubjectReader
 from clearhold.store.subjects.things import ExportSubject, SubjectKind
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.principals import an_operator
 

@@ -2,7 +2,7 @@
 
 from clearhold.store.duck.schema import TABLES
 from clearhold.store.subjects.lines import END, MANIFEST
-from clearhold.store.subjects.tables import (
+from clearhold.store.subjects.things import (
     BANK_OBJECTS,
     IN_DECISIONS,
     IN_MONEY,

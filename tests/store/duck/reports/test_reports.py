@@ -11,11 +11,11 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.duck.reports.alerts import ReportedActor, ReportTransfers
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
-from clearhold.store.duck.reports.transfers import ReportedActor, ReportTransfers
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.columns import row_tables
 from clearhold.store.tables.predicate import Span
-from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 

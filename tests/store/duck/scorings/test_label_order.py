@@ -10,10 +10,10 @@ import pytest
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.store.analysts.writer import LakeWriter
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.labelled import LabelledScorings
-from clearhold.store.duck.writer import BatchWriter
 from clearhold.store.ids import new_id
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.tables.columns import row_tables
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_scoring
 

@@ -13,10 +13,10 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, BackfillRow, LabelRow, RuleMatchRow
 from clearhold.features.core.rules import Rule, RuleMode, ShadowDay, ShadowReport
 from clearhold.features.rules.backtest import not_in_shadow, to_shadow_report
+from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.rule_backtests import RuleShadow
-from clearhold.store.duck.writer import BatchWriter
+from clearhold.store.tables.columns import row_tables
 from clearhold.store.tables.predicate import Span
-from clearhold.store.tables.row_tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_rule_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_rule

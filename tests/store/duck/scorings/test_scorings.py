@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from clearhold.store.duck.scorings.newest import NewestScorings, newest_of
-from clearhold.store.duck.writer import BatchWriter
-from clearhold.store.tables.row_tables import row_tables
+from clearhold.store.duck.database import BatchWriter
+from clearhold.store.duck.scorings.backfills import NewestScorings, newest_of
+from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, some_features
 from tests.support.vectors import VECTORS
 

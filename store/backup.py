@@ -1,36 +1,99 @@
-"""Takes a backup while the service writes, or after it has stopped.
+"""Backups: taken while the service writes or after it has stopped, checked, and put into a new data directory.
 
 Only data that cannot be derived are copied: the whole log, the chains' files with their checkpoints, and the keys.
-Tables and snapshots follow from those.
+Tables and snapshots follow from those: the database is made from a restored backup as by ``clearhold rebuild``. The new
+directory gets a new log id: from there on its log is separate from that of the original service.
 
 Order   keys ─▶ checkpoints ─▶ chain files ─▶ control streams ─▶ shards: each step may refer to later ones, never to
         earlier ones. A checkpoint covers links, a link comes from an entry, an entry from a program
-Errors  ``StartupError`` when the place is taken or the log has a hole; ``DamagedSegmentError``; built-in
-        ``ConnectionError``
+File    ``backup.json`` in the folder of the backup: every file with its digest. It is written last, so a backup without
+        one is incomplete
+Errors  ``StartupError`` when the place is taken, the log has a hole, or a backup is incomplete, changed, or of another
+        master key; ``DamagedSegmentError``; built-in ``ConnectionError``
 """
 
+import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import msgspec
+import redis
+
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.store.backup.manifest import VERSION, Manifest, digests_of, write_manifest
 from clearhold.store.clock import Clock
-from clearhold.store.data_dir import LAYOUT, MASTER_KEY, DataDir
+from clearhold.store.data_dir import (
+    LAYOUT,
+    MASTER_KEY,
+    DataDir,
+    DataDirInUseError,
+    read_layout,
+    read_master_key,
+    write_layout,
+)
 from clearhold.store.durable_files import durable_file
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.continuity import sentence_of, shard_ends
+from clearhold.store.ids import new_id
 from clearhold.store.joining.losses import FILE as LOSSES
-from clearhold.store.joining.losses import AcceptedLosses
-from clearhold.store.lake.log_segments import LogSegments, shard_name
+from clearhold.store.joining.losses import AcceptedLosses, sentence_of, shard_ends
+from clearhold.store.lake.log_segments import ControlCopy, LogSegments, shard_name
 from clearhold.store.lake.segment_files import SegmentFiles
-from clearhold.store.lake.segmenter import ControlCopy
 from clearhold.store.record.chain_file import SUFFIX, cut_torn_line
-from clearhold.store.record.checkpoint_log import FILE as CHECKPOINTS
+from clearhold.store.record.checkpoints import FILE as CHECKPOINTS
 from clearhold.store.redis_log.reader import LogReader
+
+FILE: Final = "backup.json"
+VERSION: Final = 1
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``entries`` is the number of log entries, ``until`` the offset of each shard's last one."""
+
+    version: int
+    log_id: str
+    shards: int
+    taken_at: str
+    entries: int
+    until: dict[str, int]
+    files: dict[str, str]
+
+
+def digests_of(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file below ``folder``, by its path there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != FILE)
+    return {str(path.relative_to(folder)): _sha256(path) for path in files}
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    with durable_file(folder / FILE) as file:
+        file.write(msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
+
+
+def checked_manifest(folder: Path) -> Manifest:
+    """The manifest of a backup whose files are all unchanged."""
+    try:
+        manifest = msgspec.json.decode((folder / FILE).read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise StartupError(f"{folder} is no backup, or one that was not finished: it has no {FILE}.") from None
+    except msgspec.MsgspecError as error:
+        raise StartupError(f"{folder / FILE} is damaged: {error}.") from error
+    if manifest.version != VERSION:
+        raise StartupError(f"{folder} was made by another version of Clearhold.")
+    for name, digest in manifest.files.items():
+        path = folder / name
+        if not path.is_file() or _sha256(path) != digest:
+            raise StartupError(f"{path} is missing from the backup, or was changed. Use another backup.")
+    return manifest
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 PAGE_ENTRIES: Final = 5_000
 ATTEMPTS: Final = 3
@@ -125,3 +188,50 @@ class Backup:
         with source.open("rb") as bytes_of, durable_file(target) as file:
             shutil.copyfileobj(bytes_of, file)
         target.chmod(0o600)
+
+
+@contextmanager
+def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere: bool) -> Iterator[Manifest]:
+    """Check backup and key, then copy the files; a later failure empties the folder again, unless another process has
+    taken it meanwhile.
+
+    The layout comes last, so that an interrupted copy is no directory. ``is_elsewhere`` for a master key outside of
+    the directory.
+    """
+    manifest, layout = checked_manifest(backup), read_layout(backup)
+    if data.exists() and any(data.iterdir()):
+        raise StartupError(f"{data} is not empty. A backup is restored into a new or an empty folder.")
+    if master_key is not None:
+        read_master_key(master_key, layout.master_key_sha256, of=backup)
+    elif MASTER_KEY not in manifest.files and not is_elsewhere:
+        raise StartupError(f"{backup} was taken without {MASTER_KEY}: name your copy of it with --master-key.")
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        for name in manifest.files:
+            if name != LAYOUT:
+                _copied_file(backup / name, data / name)
+        if master_key is not None and not (data / MASTER_KEY).exists():
+            _copied_file(master_key, data / MASTER_KEY)
+        write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
+        yield manifest
+    except DataDirInUseError:
+        raise  # another process was faster and uses the folder
+    except BaseException:
+        for each in data.iterdir():
+            shutil.rmtree(each) if each.is_dir() else each.unlink()
+        raise
+
+
+def require_empty(client: redis.Redis) -> None:
+    """Refuse a named Redis that is not empty: its data belong to another log or another user."""
+    if client.dbsize():
+        raise StartupError(
+            "The Redis at CLEARHOLD_REDIS_URL is not empty. A backup is restored beside an empty one: name another, or "
+            "unset the variable for the directory's own."
+        )
+
+
+def _copied_file(source: Path, target: Path) -> None:
+    with source.open("rb") as bytes_of, durable_file(target) as file:
+        shutil.copyfileobj(bytes_of, file)
+    target.chmod(0o600)
