@@ -19,8 +19,7 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run, percentile
 from bench.stream_events import Traffic
-from clearhold.features.catalogue.rule_fields import RULE_FIELDS
-from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import RULE_FIELDS, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rules import Rule, RuleAction, RuleCondition, RuleOp, RuleStatus
 from clearhold.features.core.vocabulary import Severity

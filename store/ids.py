@@ -2,7 +2,7 @@
 
     00-<32 hex digits: trace id>-<16: span id of the caller>-<2: flags>
 
-Derived ids are made in ``features/core/ids.py``. No spans are stored: a trace id only joins lines in the logs of
+Derived ids are made in ``features/core/canonical.py``. No spans are stored: a trace id only joins lines in the logs of
 several programs. An invalid header counts as absent.
 """
 

@@ -20,8 +20,7 @@ from clearhold.api.cli.exits import fail
 from clearhold.api.cli.options import Operator, OptionalUrl, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
-from clearhold.features.catalogue.features import FEATURES
-from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.money import money
 from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.measurement.assessment import rescored

@@ -29,8 +29,7 @@ from clearhold.api.transfers.schemas import (
     to_summary,
 )
 from clearhold.features.bank.masking import masked_raw
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.errors import ErrorCode, NotFoundError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from bench.detection.data import Answer, Known
 from bench.detection.learned import Learned
 from bench.detection.stream import Scored
-from clearhold.features.catalogue.features import FEATURES
-from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from clearhold.features.catalogue.features import NAME_OF
+from clearhold.features.catalogue.vector import NAME_OF
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.vocabulary import Severity
 from clearhold.features.detectors.amount import micro_program_subject, micro_sender_subject, structurer_subject

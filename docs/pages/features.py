@@ -1,6 +1,6 @@
 """The feature catalogue as a page, ``docs/features.md``."""
 
-from clearhold.features.catalogue.features import FEATURES
+from clearhold.features.catalogue.vector import FEATURES
 
 
 def markdown() -> str:

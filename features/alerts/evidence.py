@@ -22,8 +22,7 @@ from clearhold.features.alerts.evidence_bodies import (
     ProgramEvidence,
     rule_evidence,
 )
-from clearhold.features.catalogue.features import FEATURES, NAME_OF
-from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, NAME_OF, FeatureVector
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
 from clearhold.features.core.reason import Reason

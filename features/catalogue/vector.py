@@ -1,134 +1,78 @@
 """The feature vector: everything that a scorer may read, as of the transfer's own time.
 
-``features/catalogue/`` says what each field means. Field order is column order in ``transfer_features``.
+The groups declare the features, each with what it means. Their order is the order of the vector's fields, of columns
+in ``transfer_features``, of names in ``scoreInputs`` and of the page ``docs/features.md``.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final, get_type_hints
 
 import msgspec
 
+from clearhold.features.catalogue.amounts import (
+    Activity,
+    Amounts,
+    Facts,
+    History,
+    Identity,
+    Passing,
+    ProgramFigures,
+    Relationship,
+    Typologies,
+)
+from clearhold.features.catalogue.feature import Group, features_of
+from clearhold.features.catalogue.flows import (
+    AchEntries,
+    Cards,
+    Flow,
+    MeasuredInForce,
+    Novelties,
+    Returns,
+    Rhythm,
+    Standing,
+)
 from clearhold.features.core.money import money_leaves
 
 FEATURE_VERSION: Final = "features-v6"
 RARE_AT_MOST: Final = 3
 
 
-class FeatureVector(msgspec.Struct, frozen=True, gc=False):
-    """None means not measured; it is never 0 or False."""
+GROUPS: Final[tuple[type[Group], ...]] = (
+    *(Facts, Identity, Activity, Relationship, ProgramFigures, Typologies, History, Amounts, Passing),
+    *(Flow, Returns, AchEntries, Cards, Novelties, Standing, MeasuredInForce, Rhythm),
+)
+"""All groups, in the order of the vector."""
 
-    amount_cents: int | None
-    rail: str
-    direction: str
-    type: str | None
-    status: str | None
-    counterparty_country: str | None
-    card_decision_reason: str | None
-    entity_verification_status: str | None
-    entity_pep_status: str | None
-    entity_is_high_risk: bool | None
-    entity_requires_screening: bool | None
-    entity_screening_age_days: int | None
-    entity_count_30d: int
-    velocity_24h_count: int
-    velocity_24h_sum_cents: int
-    entity_prior_transfers: int
-    entity_prior_returns: int
-    entity_ach_debits_60d: int
-    entity_unauthorized_returns_60d: int
-    structuring_window_count: int
-    counterparty_first_time: bool | None
-    counterparty_n: int
-    counterparty_prior_returns: int
-    counterparty_prior_unauthorized_returns: int
-    program_n_90d: int | None
-    program_median_cents: int | None
-    program_p95_cents: int | None
-    program_daily_avg_cents_30d: int | None
-    program_declared_monthly_volume_cents: int | None
-    program_unauthorized_return_rate_60d: float | None
-    declared_countries: str
-    typology_round_trip: bool | None
-    typology_layering_hops: int | None
-    typology_dormant_days: int | None
-    typology_just_below_threshold: bool | None
-    declared_rails: str
-    entity_sum_cents_30d: int
-    entity_n_90d: int
-    entity_sum_cents_90d: int
-    structuring_count_24h: int
-    counterparty_account_changed: bool
-    entity_returns_30d: int
-    entity_ach_debits_30d: int
-    entity_age_days: int | None
-    entity_median_cents_90d: int | None
-    repeated_amount_count_24h: int
-    round_amount_count_30d: int
-    entity_in_cents_48h: int
-    entity_out_cents_48h: int
-    entity_busiest_day_count_35d: int | None
-    entity_busiest_day_cents_35d: int | None
-    entity_peak_cents_48h: int | None
-    entity_left_cents_48h: int | None
-    entity_new_money_cents_48h: int | None
-    fan_in_count_24h: int
-    fan_in_count_7d: int
-    fan_in_usual_week: int | None
-    fan_out_count_8h: int
-    fan_out_count_24h: int
-    fan_out_count_7d: int
-    fan_out_usual_week: int | None
-    fan_out_new_count_24h: int | None
-    gathered_count_24h: int
-    gathered_count_7d: int
-    gathered_usual_week: int | None
-    scatter_gather_middles: int
-    layering_least_cents: int | None
-    entity_new_counterparties_24h: int
-    counterparty_shared_entities_30d: int
-    entity_probing_returns_30d: int
-    counterparty_stop_return_days: int | None
-    entity_ach_debits_all: int
-    entity_pulled_cents_2bd: int
-    entity_fast_out_cents_2bd: int
-    entity_micro_entries_24h: int
-    program_micro_entries_24h: int
-    entity_forward_debits_24h: int
-    card_declines_1h: int | None
-    card_small_count_1h: int | None
-    program_card_attempts_1h: int
-    program_card_declines_1h: int
-    program_card_small_count_1h: int
-    program_card_attempts_24h: int
-    program_card_fraud_declines_24h: int
-    program_card_attempts_30d: int
-    program_card_fraud_declines_30d: int
-    entity_fraud_risk: bool | None
-    entity_rescreen_days: int | None
-    pair_first_time: bool | None
-    payer_new_payees_90d: int | None
-    payee_new_payers_90d: int | None
-    program_rare_pairs_90d: int
-    program_transfers_90d: int
-    moved: bool | None  # None in vectors stored before it was measured, which count as moved
-    counterparty_unauthorized_returns_60d: int
-    counterparty_frozen_returns: int
-    pair_regular: bool | None
-    program_paired_count_90d: int | None
-    counterparty_country_lists: str | None
-    structuring_thresholds: str
-    thresholds_version: str
-    ladder_version: str
-    # From here on None in vectors stored before they were measured
-    entity_p90_cents_90d: int | None
-    velocity_count_1h: int | None
-    velocity_count_6h: int | None
-    entity_received_count_6h: int | None
-    entity_paid_count_6h: int | None
-    entity_received_cents_2h: int | None
-    entity_new_parties_6h: int | None
-    entity_usual_hour_percent: int | None
-    pair_other_way_cents_24h: int | None
-    quick_hops_2h: int | None
+if TYPE_CHECKING:
+
+    class _OfAmounts(
+        Passing, Amounts, History, Typologies, ProgramFigures, Relationship, Activity, Identity, Facts, frozen=True
+    ): ...
+
+    class FeatureVector(
+        Rhythm, MeasuredInForce, Standing, Novelties, Cards, AchEntries, Returns, Flow, _OfAmounts, frozen=True
+    ): ...
+
+else:
+    # A Struct has one base with fields, so the fields of all groups are put together here.
+    FeatureVector = msgspec.defstruct(
+        "FeatureVector",
+        [field for group in GROUPS for field in get_type_hints(group).items()],
+        namespace={"__doc__": "The fields of all groups. None means not measured; it is never 0 or False."},
+        module=__name__,
+        frozen=True,
+        gc=False,
+    )
+
+FEATURES: Final = tuple(feature for group in GROUPS for feature in features_of(group))
+RULE_FIELDS: Final = FEATURES[: FeatureVector.__struct_fields__.index("declared_rails")]
+"""The features that a bank may write rules on: the rule fields of the interface, which are the first of the vector."""
+
+NAME_OF: Final = {feature.column: feature.name for feature in FEATURES}
+
+
+def values_by_name(vector: FeatureVector) -> dict[str, str | int | float | bool | None]:
+    """A vector under the names of the interface."""
+    return {feature.name: getattr(vector, feature.column) for feature in FEATURES}
 
 
 class PathOffsets(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):

@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from clearhold.features.catalogue.amounts import Amounts
+from clearhold.features.catalogue.flows import AchEntries, Cards, Returns
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90, HOUR_US, two_banking_days_before
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.measurement.groups import AchEntries, Amounts, Cards, Returns
 from clearhold.features.measurement.subject import Before, Subject
 from clearhold.features.state.program_series import ProgramSeries
 from clearhold.features.windows.edges import NOBODY

@@ -10,9 +10,9 @@ from collections import Counter
 from typing import Final
 
 from clearhold.features.agents.reading import address_of, cents_of
+from clearhold.features.catalogue.amounts import Identity
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.measurement.groups import Identity
 from clearhold.features.scorers.ars_v1 import AgentInputs
 from clearhold.features.scorers.trs_v1 import identity as rules
 from clearhold.features.state.agent_book import AgentFacts

@@ -14,9 +14,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from clearhold.features.catalogue.flows import Flow
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_90
-from clearhold.features.measurement.groups import Flow
 from clearhold.features.measurement.subject import Subject, Surroundings
 from clearhold.features.state.parties import KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries

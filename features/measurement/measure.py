@@ -8,6 +8,8 @@ from typing import Final
 
 from msgspec.structs import astuple
 
+from clearhold.features.catalogue.amounts import Activity, Facts, History, ProgramFigures, Relationship, Typologies
+from clearhold.features.catalogue.flows import MeasuredInForce, Novelties, Standing
 from clearhold.features.catalogue.thresholds import Lines, Thresholds
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.instants import DAY_US, DAYS_7, DAYS_30, DAYS_60, DAYS_90
@@ -15,17 +17,6 @@ from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.activity import ach_entries, amounts_of, card_attempts, returns_of
 from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.flow import flow_of, follow, is_asked, is_regular, novelty_of
-from clearhold.features.measurement.groups import (
-    Activity,
-    Facts,
-    History,
-    MeasuredInForce,
-    Novelties,
-    ProgramFigures,
-    Relationship,
-    Standing,
-    Typologies,
-)
 from clearhold.features.measurement.rhythm import passing_of, rhythm_of
 from clearhold.features.measurement.subject import Before, OwnContribution, Subject, before_of, surroundings_of
 from clearhold.features.policy.bodies import LADDER

@@ -15,9 +15,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from clearhold.features.catalogue.amounts import Activity, Amounts, Passing
+from clearhold.features.catalogue.flows import Rhythm
 from clearhold.features.core.instants import DAY_US, DAYS_60, DAYS_90, HOUR_US, HOURS_48
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.measurement.groups import Activity, Amounts, Passing, Rhythm
 from clearhold.features.measurement.subject import Subject, Surroundings
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program_series import ProgramSeries

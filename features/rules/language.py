@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from clearhold.features.catalogue.feature import Feature
-from clearhold.features.catalogue.rule_fields import RULE_FIELDS
+from clearhold.features.catalogue.vector import RULE_FIELDS
 from clearhold.features.core.canonical import DECIMALS, MAX_INTEGER
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.money import MAX_CENTS, parse_cents

@@ -7,7 +7,7 @@ view has a meaning.
 from collections.abc import Mapping
 from typing import Final
 
-from clearhold.features.catalogue.features import FEATURES
+from clearhold.features.catalogue.vector import FEATURES
 
 MEANINGS: Final[Mapping[str, str]] = {
     # Where a row comes from

@@ -9,8 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.bank.masking import masked_raw
-from clearhold.features.catalogue.features import NAME_OF
-from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import NAME_OF, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import format_instant
 from clearhold.store.tables.columns import Column, columns_of
 

@@ -46,7 +46,7 @@ from bench.detection.report import findings_of, markdown
 from bench.detection.stream import from_states
 from bench.detection.worlds import AMLSIM, WORLDS, World
 from bench.harness import Asked, Run
-from clearhold.features.catalogue.features import FEATURES
+from clearhold.features.catalogue.vector import FEATURES
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD
 

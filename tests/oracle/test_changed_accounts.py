@@ -2,8 +2,7 @@
 
 from random import Random
 
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.effort import STREAMS

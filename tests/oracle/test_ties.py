@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.transfers import TransferRow

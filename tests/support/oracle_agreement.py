@@ -4,8 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.catalogue.features import FEATURES, values_by_name
-from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import FEATURES, FeatureVector, TransferFeaturesRow, values_by_name
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1

@@ -6,8 +6,7 @@ from typing import Final
 
 import duckdb
 
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow, values_by_name
 from clearhold.features.core.rules import Rule
 from clearhold.features.rules.language import faults_of
 from clearhold.features.rules.predicate import compiled, sql_of

@@ -11,8 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from clearhold.api.cli.explain import explain
-from clearhold.features.catalogue.features import FEATURES
-from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.rows.alerts import PolicyRow
 from clearhold.features.core.scorecards import scorecard_sha256

@@ -7,8 +7,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, RuleMatchRow

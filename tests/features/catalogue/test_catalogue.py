@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from clearhold.features.catalogue.features import FEATURES
-from clearhold.features.catalogue.vector import FeatureVector
+from clearhold.features.catalogue.vector import FEATURES, FeatureVector
 from docs.pages.features import markdown
 
 RULE_FIELDS = """amountCents rail direction type status counterpartyCountry cardDecisionReason entity.verificationStatus

@@ -6,8 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.catalogue.features import NAME_OF
-from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
+from clearhold.features.catalogue.vector import NAME_OF, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.vocabulary import Direction, Rail

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.comparing import differences

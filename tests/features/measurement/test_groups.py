@@ -4,8 +4,7 @@ from typing import get_type_hints
 
 import msgspec
 
-from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.measurement.groups import GROUPS
+from clearhold.features.catalogue.vector import GROUPS, FeatureVector
 
 
 def test_given_all_groups_when_their_fields_are_put_together_then_they_are_the_vectors_in_its_order() -> None:

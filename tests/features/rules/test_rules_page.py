@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.catalogue.features import FEATURES, values_by_name
+from clearhold.features.catalogue.vector import FEATURES, values_by_name
 from clearhold.features.core.rules import Rule
 from clearhold.features.rules.examples import EXAMPLES, RuleExample
 from clearhold.features.rules.language import faults_of

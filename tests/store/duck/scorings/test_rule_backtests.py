@@ -8,8 +8,7 @@ import duckdb
 import msgspec
 import pytest
 
-from clearhold.features.catalogue.features import values_by_name
-from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.principal import Principal
