@@ -14,9 +14,9 @@ from clearhold.features.bank.event_fields import (
 )
 from clearhold.features.bank.event_schema import EXAMPLES
 from clearhold.features.bank.event_types import STATES, TRANSFER_ID_PREFIXES, event_type
-from clearhold.features.bank.signing_snippets import SNIPPETS
 from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT
+from docs.pages.signing_snippets import SNIPPETS
 from docs.pages.wrapping import paragraph
 
 _HEAD: Final = """# Bank events

@@ -10,7 +10,6 @@ import msgspec
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.rules import Rule, RuleStatus
-from clearhold.features.rules.examples import EXAMPLES, Features, RuleExample
 from clearhold.features.rules.language import (
     MAX_CONDITIONS,
     MAX_ID_LENGTH,
@@ -25,6 +24,7 @@ from clearhold.features.rules.language import (
     words_of,
 )
 from clearhold.features.rules.predicate import sentence_of
+from docs.pages.rule_examples import EXAMPLES, Features, RuleExample
 from docs.pages.wrapping import paragraph
 
 _HEAD: Final = f"""# Rules

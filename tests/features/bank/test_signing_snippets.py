@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.features.bank.signing_snippets import SNIPPETS
+from docs.pages.signing_snippets import SNIPPETS
 from tests.support import bank_events as bank
 from tests.support.fake_service import PROGRAM, SECRET, FakeService, fake_service
 

@@ -11,9 +11,9 @@ import pytest
 
 from clearhold.features.catalogue.vector import FEATURES, values_by_name
 from clearhold.features.core.rules import Rule
-from clearhold.features.rules.examples import EXAMPLES, RuleExample
 from clearhold.features.rules.language import faults_of
 from clearhold.features.rules.predicate import compiled
+from docs.pages.rule_examples import EXAMPLES, RuleExample
 from docs.pages.rules import markdown
 from tests.support.builders import a_vector
 from tests.support.rule_agreement import disagreements
