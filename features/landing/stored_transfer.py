@@ -23,7 +23,7 @@ from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.landing.movement import CardAttempt, Movement, ReturnedTransfer
 from clearhold.features.measurement.assessment import Assessment
-from clearhold.features.state.card_table import card_key
+from clearhold.features.state.account_book import card_key
 from clearhold.features.state.day_tallies import DayContribution
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.parties import Actor, KnownCounterparty

@@ -9,9 +9,9 @@ from clearhold.features.landing.stored_transfer import StoredTransfer, payer_and
 from clearhold.features.landing.transfer_records import has_moved
 from clearhold.features.measurement.actor_evaluation import rescreen_days
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
-from clearhold.features.state.card_table import card_key
-from clearhold.features.state.known_accounts import KnownAccount, place_of, with_use
+from clearhold.features.state.account_book import card_key
 from clearhold.features.state.parties import Actor, KnownCounterparty, PartyDetails
+from clearhold.features.state.party_details import KnownAccount, place_of, with_use
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 from clearhold.features.windows.series_kinds import kinds_of

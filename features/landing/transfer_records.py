@@ -19,8 +19,7 @@ from clearhold.features.policy.in_force import usd_rate
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import NO_INSTANT, UNMEASURED, UNPRICED, UNSCORED, TransferRecord, priced
-from clearhold.features.windows.baseline import BaselineValues
-from clearhold.features.windows.histogram import bucket_of, middle_of
+from clearhold.features.windows.baseline import BaselineValues, bucket_of, middle_of
 
 
 def first_record(

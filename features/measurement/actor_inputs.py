@@ -16,8 +16,8 @@ from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
 from clearhold.features.scorers.ars_v1 import AgentInputs
 from clearhold.features.scorers.trs_v1 import identity as rules
 from clearhold.features.state.agent_book import AgentFacts
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.parties import Actor
+from clearhold.features.state.party_details import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near

@@ -21,7 +21,7 @@ from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.measure import measure
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE
+from clearhold.features.state.party_details import UNKNOWN_PROFILE
 from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.windows.baseline import BaselineValues
 

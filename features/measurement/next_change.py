@@ -22,9 +22,9 @@ from clearhold.features.scorers import crs_v1, ers_v1
 from clearhold.features.scorers.ars_v1 import OWNER_CHANGE_DAYS, YOUNG_DAYS, AgentInputs
 from clearhold.features.scorers.crs_v1 import CounterpartyInputs
 from clearhold.features.scorers.ers_v1 import DAY, LIVES, EntityInputs, decayed
-from clearhold.features.state.band_changes import AT_ONCE, FOREVER
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
+from clearhold.features.state.score_memory import AT_ONCE, FOREVER
 from clearhold.features.windows.edges import node_of_actor
 from clearhold.features.windows.series import Series
 from clearhold.features.windows.series_kinds import SeriesKind

@@ -37,10 +37,9 @@ from clearhold.features.policy.in_force import thresholds_of
 from clearhold.features.scorers import crs_v1, ers_v1
 from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
-from clearhold.features.state.band_changes import AT_ONCE, FOREVER
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.score_memory import packed_shares
+from clearhold.features.state.score_memory import AT_ONCE, FOREVER, packed_shares
 from clearhold.features.windows.series import ALWAYS
 
 MOST_A_TICK: Final = 5_000

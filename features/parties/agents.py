@@ -20,8 +20,8 @@ from clearhold.features.core.vocabulary import EntityType, VerificationStatus
 from clearhold.features.parties.actor_scores import emit_entity_score
 from clearhold.features.parties.party_rows import counterparty_row, entity_row, note_outcomes
 from clearhold.features.state.agent_book import ALWAYS_HELD, HIT, AgentFacts, Screened
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, stated_by
 from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.state.party_details import UNKNOWN_PROFILE, stated_by
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY
 

@@ -27,11 +27,10 @@ from clearhold.features.measurement.actor_inputs import outcomes_of
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score
 from clearhold.features.scorers.trs_v1.identity import HIGH_RISK
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.owner_merge import OwnerLearnt, set_first_owner
 from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.state.party_details import UNKNOWN_PROFILE, EntityProfile, SnapshotOrder
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.windows.series import ALWAYS
 
 Data = dict[str, Any]

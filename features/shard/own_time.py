@@ -7,7 +7,7 @@ daily rates         known from the beginning: each entry takes those in force wh
 first owner         known from the beginning: an account's history belongs to its owner
 others              no own time: they stay behind the newest fact before them, since their effects have own times inside
 
-A log that is in this order leads to the same state when it is replayed in it: ``features/state/arrivals.py``.
+A log that is in this order leads to the same state when it is replayed in it: ``features/state/program_series.py``.
 
 Entries of one own time are in the order of their objects' lives. Of two snapshots of one instant the one with the later
 state is the newer one, whichever was delivered first (``features/bank/statuses.py``). So the one with the earlier
@@ -42,8 +42,8 @@ from clearhold.features.core.log_entry import EntryKind, LogEntry, event_time
 from clearhold.features.core.money import class_of
 from clearhold.features.policy.bodies import FX, prefix_of
 from clearhold.features.policy.card_book import CARD_PREFIXES
+from clearhold.features.state.party_details import NEVER_STATED, SnapshotOrder
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.series import ALWAYS
 

@@ -208,7 +208,7 @@ class Arrived(msgspec.Struct, frozen=True):
 
 
 class ReadArrivals(msgspec.Struct, frozen=True, tag=True):
-    """The order in which the program's facts arrived; see ``features/state/arrivals.py``."""
+    """The order in which the program's facts arrived; see ``features/state/program_series.py``."""
 
     def answer(self, program: ProgramState) -> Arrived:
         arrivals = program.arrivals

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.in_memory import InMemory
-from clearhold.features.windows.id_index import IdIndex, key_of
-from clearhold.features.windows.slices import in_slices
+from clearhold.features.windows.id_index import IdIndex, in_slices, key_of
 
 ALWAYS_HELD: Final = -(2**63)
 STILL_HELD: Final = 2**63 - 1

@@ -18,11 +18,8 @@ import msgspec
 
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
 from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts
-from clearhold.features.state.alert_windows import AlertWindows
-from clearhold.features.state.resting_alerts import RestingAlerts
-from clearhold.features.state.text_packer import TextPacker
-from clearhold.features.windows.id_index import IdIndex, key_of
-from clearhold.features.windows.slices import in_slices
+from clearhold.features.state.alert_storage import AlertWindows, RestingAlerts, TextPacker
+from clearhold.features.windows.id_index import IdIndex, in_slices, key_of
 
 TALLIED: Final = 16
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed

@@ -22,6 +22,8 @@ Texts = tuple[str, str, str | None]
 
 _IDS_DECODER: Final = msgspec.msgpack.Decoder(tuple[str, ...])
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
+_REVIEW, _HOLD = 1, 2
+_PERCENT: Final = 90
 
 
 class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
@@ -109,10 +111,6 @@ def packed_ids(ids: tuple[str, ...]) -> bytes:
 
 
 NO_IDS: Final = packed_ids(())
-
-
-_REVIEW, _HOLD = 1, 2
-_PERCENT: Final = 90
 
 
 class WaitingAlerts:

@@ -19,8 +19,7 @@ import msgspec
 from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.core.instants import DAYS_30, DAYS_60
 from clearhold.features.core.vocabulary import LabelValue
-from clearhold.features.windows.id_index import IdIndex, key_of
-from clearhold.features.windows.slices import in_slices
+from clearhold.features.windows.id_index import IdIndex, in_slices, key_of
 
 MATURES_AFTER_US: Final = DAYS_60
 RECENT_US: Final = DAYS_30

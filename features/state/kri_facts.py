@@ -6,6 +6,10 @@ Unit    instants in microseconds; 16 bytes an entity, 40 an account with a balan
 
 A breach lasts as long as less than a day lies between two findings of its detector. An indicator that goes back and
 forth over its line is therefore in one breach, and 180 days hold no more than 180 of them.
+
+History are the events of days before the program was declared; each of its days gets one snapshot as of its end. It
+begins with the program's first event and is over with the first event of a later day; a program that begins with live
+events has none.
 """
 
 from array import array
@@ -16,9 +20,8 @@ import numpy as np
 from clearhold.features.core.instants import DAY_US, DAYS_30
 from clearhold.features.core.reason import band_word
 from clearhold.features.policy.bodies import RescreenDays
-from clearhold.features.state.entity_profile import EntityProfile
+from clearhold.features.state.party_details import EntityProfile, SnapshotOrder
 from clearhold.features.state.score_memory import LastScores
-from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.windows.id_index import IdIndex, key_of
 from clearhold.features.windows.series import ALWAYS
 
@@ -26,6 +29,7 @@ _NO_CADENCE: Final = -(2**63)
 _UNDECIDED: Final = -(2**63)
 _MAX_SCORE: Final = 100
 _NEVER: Final = _NO_CADENCE + 1
+REMEMBERED_US: Final = 180 * DAY_US
 
 
 class Balances:
@@ -175,9 +179,6 @@ def _since(now: int) -> int:
     return 2 * (now - DAYS_30 + 1)
 
 
-REMEMBERED_US: Final = 180 * DAY_US
-
-
 class Breach(NamedTuple):
     """The present breach: whether it has just begun, and the starts of earlier ones in 180 days, oldest first."""
 
@@ -221,3 +222,27 @@ class KriMemory:
         breaches, requested, self.quarter = dumped
         self._breaches = {detector: (last, began, tuple(earlier)) for detector, (last, began, earlier) in breaches}
         self._requested.load(requested)
+
+
+class KriHistory:
+    """Days are UTC, counted since the epoch."""
+
+    __slots__ = ("day", "has_events", "is_over", "is_quiet", "live_from")
+
+    def __init__(self) -> None:
+        self.live_from: int | None = None  # the day of the program's first declaration
+        self.day: int | None = None  # the first one without a snapshot; None before the first event
+        self.has_events = False  # of that day or later
+        self.is_quiet = False  # no event since the last tick
+        self.is_over = False
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether past days are being loaded: bands are then of the day that the history has reached."""
+        return self.day is not None and not self.is_over and (self.has_events or not self.is_quiet)
+
+    def dump(self) -> Any:
+        return (self.live_from, self.day, self.has_events, self.is_quiet, self.is_over)
+
+    def load(self, dumped: Any) -> None:
+        self.live_from, self.day, self.has_events, self.is_quiet, self.is_over = dumped

@@ -32,9 +32,9 @@ from clearhold.features.core.reason import HOLD_FROM
 from clearhold.features.core.vocabulary import Direction
 from clearhold.features.state.program_series import Declared
 from clearhold.features.state.transfer_table import UNSCORED, TransferBrief, TransferRecord, TransferTable
+from clearhold.features.windows.id_index import StringTable
 from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
-from clearhold.features.windows.string_table import StringTable
 
 RCK: Final = "RCK"  # a returned check, presented again as a debit
 

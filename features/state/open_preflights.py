@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.core.instants import HOUR_US, SECOND_US
 from clearhold.features.core.plain_text import name_key
-from clearhold.features.state.known_accounts import accounts_differ
+from clearhold.features.state.party_details import accounts_differ
 
 MATCH_WINDOW_US: Final = 24 * HOUR_US
 EARLY_US: Final = 5 * SECOND_US

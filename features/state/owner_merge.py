@@ -10,8 +10,8 @@ Cost  once, of the account's own history; stored transfers are not rewritten but
 from typing import Any, Final, NamedTuple
 
 from clearhold.features.state.parties import Actor
+from clearhold.features.state.party_details import SnapshotOrder
 from clearhold.features.state.program import ProgramState
-from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import Edges, node_of_actor
 from clearhold.features.windows.series import EventTimes

@@ -6,15 +6,17 @@ from typing import Any, Final, NamedTuple
 
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.in_memory import InMemory, shared
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
-from clearhold.features.state.known_accounts import (
+from clearhold.features.state.party_details import (
     ACCOUNTS_LIMIT,
+    NEVER_STATED,
+    UNKNOWN_PROFILE,
+    EntityProfile,
     KnownAccount,
     KnownAccounts,
+    SnapshotOrder,
     accounts_differ,
     place_of,
 )
-from clearhold.features.state.snapshot_order import NEVER_STATED, SnapshotOrder
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
 from clearhold.features.windows.series import EventTimes
@@ -22,6 +24,7 @@ from clearhold.features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind
 
 EVER: Final = 1 << 62
 UNLISTED: Final = "\x00"  # starts the internal id of a counterparty that the bank named without giving it an id
+_KINDS: Final = ("returns", "unauthorized")
 
 
 class Actor(InMemory):
@@ -236,9 +239,6 @@ def probes_of(actor: Actor) -> Edges:
     if actor.probes is None:
         actor.probes = Edges()
     return actor.probes
-
-
-_KINDS: Final = ("returns", "unauthorized")
 
 
 def dump_times(party: Actor | KnownCounterparty) -> tuple[Any, ...] | None:

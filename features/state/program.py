@@ -14,38 +14,31 @@ from clearhold.features.core.program import Program
 from clearhold.features.policy.autonomy import AutonomyBook
 from clearhold.features.policy.card_book import CardBook
 from clearhold.features.policy.in_force import PolicyBook
-from clearhold.features.state.account_book import AccountBook
-from clearhold.features.state.action_book import ActionBook
+from clearhold.features.state.account_book import AccountBook, CardTable
+from clearhold.features.state.action_book import ActionBook, ProgramCaps
 from clearhold.features.state.agent_book import AgentBook
 from clearhold.features.state.alert_book import AlertBook
-from clearhold.features.state.arrivals import Arrivals
-from clearhold.features.state.card_table import CardTable
 from clearhold.features.state.clearings import Clearings
 from clearhold.features.state.closing_evidence import ClosingEvidence
-from clearhold.features.state.counted_lines import CountedLines
 from clearhold.features.state.counterparty_book import CounterpartyBook
 from clearhold.features.state.day_tallies import DayTallies
-from clearhold.features.state.kri_facts import KriFacts, KriMemory
-from clearhold.features.state.kri_history import KriHistory
+from clearhold.features.state.kri_facts import KriFacts, KriHistory, KriMemory
 from clearhold.features.state.kri_windows import KriWindows
 from clearhold.features.state.open_preflights import OpenPreflights
 from clearhold.features.state.parties import Actor, KnownCounterparty
-from clearhold.features.state.program_caps import ProgramCaps
-from clearhold.features.state.program_series import Declared, ProgramSeries
+from clearhold.features.state.party_details import SnapshotOrder
+from clearhold.features.state.program_series import Arrivals, CountedLines, Declared, ProgramSeries
 from clearhold.features.state.rule_matches import RuleMatches
 from clearhold.features.state.score_memory import ScoreMemory
-from clearhold.features.state.snapshot_order import SnapshotOrder
 from clearhold.features.state.transfer_table import Counted, ReturnState, TransferTable, counted_of, return_of
 from clearhold.features.windows.acquaintances import Acquaintances
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import Baseline
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.graph import Graph
-from clearhold.features.windows.id_index import IdIndex
+from clearhold.features.windows.id_index import IdIndex, StringTable, in_slices
 from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, dump_series, load_series
-from clearhold.features.windows.slices import in_slices
-from clearhold.features.windows.string_table import StringTable
 
 AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")

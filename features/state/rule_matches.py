@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from clearhold.features.core.rules import RuleMode
-from clearhold.features.windows.slices import in_slices
+from clearhold.features.windows.id_index import in_slices
 
 _ROWS_AT_ONCE: Final = 16_384
 

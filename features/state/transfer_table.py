@@ -20,6 +20,20 @@ UNMEASURED: Final = -1
 UNSCORED: Final = -1
 UNPRICED: Final = -1
 _HOURS_KEPT: Final = 32  # more than a day of them
+# Columns of the table. Instants and offsets are distances from each other, so that they take few bytes.
+_CENTS: Final = 0
+_AT: Final = 1
+_KIND: Final = 2
+_COUNTERPARTY: Final = 3
+_SCORE: Final = 4
+_AT_A_GLANCE: Final = 5  # the columns so far
+_ACTOR: Final = 5
+_RAW_OFFSET: Final = 6
+_WIDTH: Final = 20
+_NO_DAY: Final = 0
+_NO_DAY_AT_ALL: Final = -1  # an instant within a day, stored beside the table
+Kind = tuple[int, int, int, int, int, int, int, bool]
+"""Status, country, SEC code, currency, card reason, class, ACH type, and whether it moved, each with few values."""
 
 
 class TransferRecord(NamedTuple):
@@ -112,23 +126,6 @@ def counted_of(dumped: Any) -> Counted:
     *fields, attempts, state = dumped
     kinds = tuple(SeriesKind(kind) for kind in attempts)
     return Counted._make((*fields, kinds, None if state is None else return_of(state)))
-
-
-# Columns of the table. Instants and offsets are distances from each other, so that they take few bytes.
-_CENTS: Final = 0
-_AT: Final = 1
-_KIND: Final = 2
-_COUNTERPARTY: Final = 3
-_SCORE: Final = 4
-_AT_A_GLANCE: Final = 5  # the columns so far
-_ACTOR: Final = 5
-_RAW_OFFSET: Final = 6
-_WIDTH: Final = 20
-_NO_DAY: Final = 0
-_NO_DAY_AT_ALL: Final = -1  # an instant within a day, stored beside the table
-
-Kind = tuple[int, int, int, int, int, int, int, bool]
-"""Status, country, SEC code, currency, card reason, class, ACH type, and whether it moved, each with few values."""
 
 
 class MovedColumns(NamedTuple):

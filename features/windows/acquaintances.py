@@ -16,8 +16,16 @@ import msgspec
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.id_index import IdIndex
-from clearhold.features.windows.slices import Slice
+from clearhold.features.windows.id_index import IdIndex, Slice
+
+WINDOW_US: Final = 90 * DAY_US
+_NEVER: Final = -(2**63)
+_SEVERAL: Final = _NEVER + 1
+_FORGOTTEN: Final = -1
+_SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
+_PAIRS: Final = 2**64
+_HALF: Final = 32
+_KEY_BYTES: Final = 8
 
 
 class Novelty(msgspec.Struct, frozen=True, gc=False):
@@ -33,16 +41,6 @@ class Novelty(msgspec.Struct, frozen=True, gc=False):
 
 
 UNKNOWN: Final = Novelty(None, None, None)
-
-
-WINDOW_US: Final = 90 * DAY_US
-_NEVER: Final = -(2**63)
-_SEVERAL: Final = _NEVER + 1
-_FORGOTTEN: Final = -1
-_SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
-_PAIRS: Final = 2**64
-_HALF: Final = 32
-_KEY_BYTES: Final = 8
 
 
 class Acquaintances:

@@ -12,10 +12,12 @@ from itertools import accumulate, pairwise
 from operator import sub
 from typing import Any
 
-from clearhold.features.windows.fact_columns import (
+from clearhold.features.windows.series import (
+    ALWAYS,
     INSTANTS,
     NO_FACTS,
     WRAP,
+    Series,
     amount_at,
     columns_of,
     enter,
@@ -26,7 +28,6 @@ from clearhold.features.windows.fact_columns import (
     with_fact,
     with_room,
 )
-from clearhold.features.windows.series import ALWAYS, Series
 
 
 class AmountSeries(Series):

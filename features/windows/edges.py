@@ -18,8 +18,15 @@ import msgspec
 import numpy as np
 
 from clearhold.features.core.instants import DAY_US, DAYS_7
-from clearhold.features.windows.edge_lookups import EdgeLookups
-from clearhold.features.windows.recency import Recency, median_of, start_of, usual_of_few, week_of, weeks_before
+from clearhold.features.windows.recency import (
+    EdgeLookups,
+    Recency,
+    median_of,
+    start_of,
+    usual_of_few,
+    week_of,
+    weeks_before,
+)
 from clearhold.features.windows.series import ALWAYS, NONE_NEAR, EventTimes, Near
 
 EDGES_A_NODE: Final = 64

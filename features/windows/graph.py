@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.slices import Slice, in_slices
+from clearhold.features.windows.id_index import Slice, in_slices
 
 
 class EdgesByNode:

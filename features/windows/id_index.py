@@ -1,23 +1,31 @@
-"""A map from keys of 80 bits to small integers that keeps every key for good in about 15 bytes.
+"""Texts by key or number: an index of ids, the short words of a program, and dumps in slices.
 
-Linear hashing: keys lie in buckets by their leading bits, a bucket is one string of bytes that is searched whole, and
-when the keys exceed the capacity of the buckets, the next bucket is split in two. So every insertion costs about the
-same, and a search costs the same among a thousand keys and among ten million, except for the machine's caches. A
-bucket's keys are stored without the leading bytes that all of them share.
+``IdIndex`` maps keys of 80 bits to small integers and keeps every key for good in about 15 bytes. Linear hashing: keys
+lie in buckets by their leading bits, a bucket is one string of bytes that is searched whole, and when the keys exceed
+the capacity of the buckets, the next bucket is split in two. So every insertion costs about the same, and a search
+costs the same among a thousand keys and among ten million, except for the machine's caches. A bucket's keys are stored
+without the leading bytes that all of them share.
+
+Dumps are in slices, so that encoding one of them holds the interpreter, and thereby a pre-flight, only briefly.
 
 Errors  none; keys are hashes, taken as unique: of a billion ids any two share 80 bits with a chance below 10^-6
 Source  Litwin, "Linear hashing: a new tool for file and table addressing" (1980)
 """
 
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from itertools import islice
 from struct import Struct
-from typing import Final
+from typing import Any, Final
 
 KEY_BYTES: Final = 10
 _KEYS_PER_BUCKET: Final = 96  # twice as many are searched for longer, half as many take two bytes more each
 _U32: Final = Struct("<I")  # a value; and of a key, its leading bits, the lowest first
 _VALUE_BYTES: Final = 4
 _BYTE_BITS: Final = 8
+AT_ONCE: Final = 1_000
+Slice = tuple[str, list[Any]]
+"""The name of a part, and some of its items."""
 
 
 def key_of(text: str) -> bytes:
@@ -117,3 +125,50 @@ def _whole(bucket: bytes, kept: bytes, at: int) -> int:
     while at > 0 and at % record_bytes:
         at = bucket.rfind(kept, 0, at + len(kept) - 1)
     return at
+
+
+class StringTable:
+    """Short strings by number, in the order in which they were first seen; 0 stands for None.
+
+    A program may use at most 65,535 different strings; later ones are read as None.
+
+    >>> words = StringTable()
+    >>> words.number("ach"), words.number("wire"), words.number("ach"), words.number(None)
+    (1, 2, 1, 0)
+    >>> words.text(2)
+    'wire'
+    """
+
+    LIMIT: Final = 65_535
+
+    __slots__ = ("_numbers", "texts")
+
+    def __init__(self) -> None:
+        self.texts: list[str | None] = [None]
+        self._numbers: dict[str | None, int] = {None: 0}
+
+    def number(self, text: str | None) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            if len(self.texts) > self.LIMIT:
+                return 0
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return number
+
+    def text(self, number: int) -> str | None:
+        return self.texts[number]
+
+    def dump(self) -> list[str | None]:
+        return self.texts
+
+    def load(self, dumped: list[str | None]) -> None:
+        self.texts = dumped
+        self._numbers = {text: number for number, text in enumerate(dumped)}
+
+
+def in_slices(part: str, items: Iterable[Any]) -> Iterator[Slice]:
+    """``AT_ONCE`` of the items at a time; nothing for none."""
+    rest = iter(items)
+    while items_at_once := list(islice(rest, AT_ONCE)):
+        yield part, items_at_once

@@ -1,7 +1,8 @@
-"""The newest instant of each of a busy node's other sides: distinct parties of a window without reading its edges.
+"""Indexes over the edges of a busy node, built when first needed and never dumped: newest instants, and usual weeks.
 
-An index is built from the edges of one window when first needed, and updated as edges enter. Sides outside the window
-are dropped when they are as many as those inside, so an index is never much larger than its window.
+The newest instant of each other side gives the distinct parties of a window without reading its edges. That index is
+built from the edges of one window, and updated as edges enter. Sides outside the window are dropped when they are as
+many as those inside, so it is never much larger than its window.
 
 The usual week of one side is the median of its distinct parties a week, the mean of the middle two rounded up, over the
 completed weeks before the one of the instant, Monday 00:00 UTC to Monday 00:00 UTC, at most the newest 12.
@@ -16,6 +17,8 @@ from clearhold.features.core.instants import DAY_US, DAYS_7
 from clearhold.features.windows.series import ALWAYS
 
 _LEAST_PRUNED: Final = 64
+USUAL_WEEKS: Final = 12
+_MONDAY_US: Final = 3 * DAY_US  # 1970-01-01 was a Thursday, three days after a Monday
 
 
 class Recency:
@@ -65,10 +68,6 @@ class Recency:
             del self._instants[:gone]
             self._newest = {other: at for other, at in self._newest.items() if at > since}
             self.since = since
-
-
-USUAL_WEEKS: Final = 12
-_MONDAY_US: Final = 3 * DAY_US  # 1970-01-01 was a Thursday, three days after a Monday
 
 
 def week_of(at: int) -> int:
@@ -124,3 +123,37 @@ def usual_of_few(times: "array[int]", parties: "array[int]", weeks: int) -> int 
             counts[-1] = 1 + len(more)
     counts.extend([0] * (weeks - len(counts)))
     return median_of(counts)
+
+
+class EdgeLookups:
+    __slots__ = ("firsts", "recency", "usual", "usual_since", "week_counts")
+
+    def __init__(self) -> None:
+        self.recency: Recency | None = None
+        self.firsts: dict[int, int] | None = None  # of each other side the first instant
+        self.usual: int | None = None  # of the week that begins at ``usual_since``
+        self.usual_since = ALWAYS
+        self.week_counts: dict[int, int] | None = None  # distinct parties of the completed weeks of a busy node
+
+    def add(self, at: int, other: int) -> None:
+        """An edge came."""
+        if self.recency is not None:
+            self.recency.add(at, other)
+        if self.firsts is not None and at < self.firsts.get(other, at + 1):
+            self.firsts[other] = at
+        self._forget_week(at)
+
+    def remove(self, at: int, other: int) -> None:
+        """An edge went."""
+        if self.firsts is not None and self.firsts.get(other) == at:
+            self.firsts = None
+        if self.recency is not None and self.recency.newest(other) == at:
+            self.recency = None
+        self._forget_week(at)
+
+    def _forget_week(self, at: int) -> None:
+        """An edge of a completed week was added or removed."""
+        if at < self.usual_since:
+            self.usual_since = ALWAYS
+        if self.week_counts is not None:
+            self.week_counts.pop(week_of(at), None)

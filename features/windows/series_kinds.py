@@ -17,6 +17,8 @@ from clearhold.features.windows.series import EventTimes
 
 FRAUD_REASONS: Final = frozenset({"PIN_OR_CVV", "SUSPECTED_FRAUD"})
 DECLINED: Final = "DECLINED"
+KindSeries = EventTimes | AmountSeries
+_FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
 
 class SeriesKind(StrEnum):
@@ -45,7 +47,6 @@ class SeriesKind(StrEnum):
     CAME_BACK = "came_back"  # ACH debits that it sent and that are returned, by their own time
 
 
-KindSeries = EventTimes | AmountSeries
 _KINDS: Final = {kind.value: kind for kind in SeriesKind}
 AMOUNT_KINDS: Final = frozenset(
     {
@@ -61,7 +62,6 @@ OUTGOING_PARTS: Final = ((SeriesKind.RECEIVED, -1), (SeriesKind.PULLED, 1), (Ser
 """The change from all transfers of an actor to its outgoing ones: without received ones, but with the debits that
 pulled money in.
 """
-_FAST_RAILS: Final = frozenset({Rail.REALTIME, Rail.WIRE, Rail.INTL_WIRE, Rail.CARD})
 
 
 class SeriesByKind(InMemory):

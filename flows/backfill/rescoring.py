@@ -4,7 +4,7 @@ start ─▶ committed ─▶ newest stored scorings ─▶ facts came in order:
                                              └▶ some came late: the log applied in its own time's order ─▶ changes ▶ log
 start ─▶ committed ─▶ their newest and strongest transfers ─▶ steps that name some actors, then counterparties ─▶ log
 
-Vectors of another feature version are replaced by a replay as well. The condition: ``features/state/arrivals.py``.
+Vectors of another feature version are replaced by a replay as well. The condition: ``Arrivals``.
 The stream continues meanwhile: threads read and replay at low priority, separate processes score. Entities, agents and
 counterparties are scored a few at a time, in the flow that owns their state. Their detectors run again too, on each
 party's newest transfer and on the strongest of each entity; see docs/decisions/0017-actor-backfill-runs-detectors.md.

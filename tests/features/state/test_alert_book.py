@@ -18,7 +18,6 @@ from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state import alert_book
 from clearhold.features.state.alert_book import AlertBook
-from clearhold.features.windows import slices
 from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of, grade_of
@@ -255,7 +254,7 @@ def test_given_any_stream_when_the_state_is_dumped_and_loaded_then_what_follows_
         state.apply(entry, straight.append)
     for entry in spoken[:place]:
         half.apply(entry, resumed.append)
-    with patch.object(slices, "AT_ONCE", 2):
+    with patch("clearhold.features.windows.id_index.AT_ONCE", 2):
         half = ShardState.loaded(iter(list(half.dump())))
     for entry in spoken[place:]:
         half.apply(entry, resumed.append)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.bank.events import EntitySnapshot
-from clearhold.features.state.entity_profile import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.parties import Actor
+from clearhold.features.state.party_details import UNKNOWN_PROFILE, EntityProfile
 
 FIELDS = ("type", "name", "verification_status", "last_screened_at", "created_at", "is_high_risk")
 WORDS = st.none() | st.sampled_from(["a", "b"])

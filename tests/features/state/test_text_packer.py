@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.features.state.text_packer import TextPacker
+from clearhold.features.state.alert_storage import TextPacker
 
 
 @given(st.lists(st.tuples(st.sampled_from(("velocity", "fan_in")), st.binary(max_size=200))))

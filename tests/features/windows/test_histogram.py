@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.money import MAX_CENTS
-from clearhold.features.windows.histogram import Histogram, bucket_of, middle_of, rank_of
+from clearhold.features.windows.baseline import Histogram, bucket_of, middle_of, rank_of
 
 AMOUNTS = st.one_of(st.integers(0, 600), st.integers(0, 10**9), st.integers(0, MAX_CENTS))
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.core import canonical
-from clearhold.features.state import alert_windows, transfer_table
-from clearhold.features.windows import narrow_table, packed_blocks
-from clearhold.features.windows.packed_blocks import PackedBlocks
+from clearhold.features.state import alert_storage, transfer_table
+from clearhold.features.state.alert_storage import PackedBlocks
+from clearhold.features.windows import narrow_table
 
 
 @given(texts=st.lists(st.binary(max_size=60), max_size=60), against_first=st.booleans(), cut=st.integers(0, 60))
@@ -43,7 +43,7 @@ def test_given_texts_that_resemble_each_other_then_a_block_takes_less_than_each_
     assert sum(dumped) * 4 < sum(map(len, texts))
 
 
-@pytest.mark.parametrize("module", [alert_windows, canonical, narrow_table, packed_blocks, transfer_table])
+@pytest.mark.parametrize("module", [alert_storage, canonical, narrow_table, transfer_table])
 def test_given_the_examples_of_a_module_when_they_run_then_they_print_what_they_show(module: object) -> None:
     result = doctest.testmod(module)  # type: ignore[arg-type]
 
