@@ -8,7 +8,8 @@ from typing import Any, Final
 from clearhold.features.core.scorecards import Bin
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.cards import DEFAULTS
-from clearhold.features.scorers.engine import CEILING, PROPOSED, CompiledCard
+from clearhold.features.scorers.engine import CEILING, CompiledCard
+from clearhold.features.scorers.signal import PROPOSED
 from clearhold.features.scorers.signal import ANY_RAIL, Family, Signal
 from docs.pages.wrapping import paragraph
 

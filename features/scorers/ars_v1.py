@@ -13,7 +13,7 @@ import msgspec
 
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.core.vocabulary import VerificationStatus
-from clearhold.features.scorers.engine import PROPOSED, CompiledCard
+from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
@@ -70,9 +70,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
     Signal(
         "ARS-FLO-01",
         "top_payer_share",
-        Family.FLOW,
         f"One payer stands for {TOP_PAYER_PERCENT} % or more of the newest settlements.",
-        _FATF,
         lambda i: (
             i.recent_settlements >= SETTLEMENTS_FLOOR
             and i.top_payer_settlements * 100 >= TOP_PAYER_PERCENT * i.recent_settlements
@@ -81,13 +79,12 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             f"{i.top_payer_settlements} of the newest {i.recent_settlements} settlements come from one of "
             f"{i.distinct_payers} payers."
         ),
+        source=_FATF,
     ),
     Signal(
         "ARS-FLO-02",
         "self_dealing",
-        Family.FLOW,
         f"{SELF_DEALING_PERCENT} % or more of the newest settlements were paid by the owner or by agents of the owner.",
-        _ERC_8004,
         lambda i: (
             i.self_dealing_settlements is not None
             and i.self_dealing_settlements > 0
@@ -97,32 +94,29 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             f"{i.self_dealing_settlements} of the newest {i.recent_settlements} settlements were paid by the agent's "
             "owner, or by agents of the same owner."
         ),
+        source=_ERC_8004,
     ),
     Signal(
         "ARS-FLO-03",
         "round_trip",
-        Family.FLOW,
         "Value came back to the agent's payer in 30 days.",
-        _FATF,
         lambda i: i.round_trips_30d is not None and 0 < i.round_trips_30d < ROUND_TRIPS_REPEATED,
         lambda i, _: f"Value came back to a payer {i.round_trips_30d} times in 30 days.",
+        source=_FATF,
     ),
     Signal(
         "ARS-FLO-04",
         "round_trips_repeated",
-        Family.FLOW,
         f"Value came back to the agent's payers {ROUND_TRIPS_REPEATED} times or more in 30 days.",
-        _FATF,
         lambda i: i.round_trips_30d is not None and i.round_trips_30d >= ROUND_TRIPS_REPEATED,
         lambda i, _: f"Value came back to a payer {i.round_trips_30d} times in 30 days.",
+        source=_FATF,
         hard=True,
     ),
     Signal(
         "ARS-VEL-01",
         "velocity_spike",
-        Family.TIMING,
         f"At least {VELOCITY_FACTOR} times as many settlements in 24 h as on a usual day of 30.",
-        PROPOSED,
         lambda i: (
             i.settlements_30d >= VELOCITY_HISTORY_FLOOR
             and i.settlements_24h >= VELOCITY_FLOOR
@@ -135,148 +129,133 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
     Signal(
         "ARS-REG-01",
         "young_registration",
-        Family.DECLARED,
         f"The agent was registered less than {YOUNG_DAYS} days ago.",
-        PROPOSED,
         lambda i: i.registration_age_days is not None and i.registration_age_days < YOUNG_DAYS,
         lambda i, _: f"The agent was registered {i.registration_age_days} days ago.",
     ),
     Signal(
         "ARS-REG-02",
         "owner_changed",
-        Family.DECLARED,
         f"The agent changed its owner within {OWNER_CHANGE_DAYS} days.",
-        _ERC_8004,
         lambda i: i.owner_changed_days is not None and i.owner_changed_days < OWNER_CHANGE_DAYS,
         lambda i, _: f"The agent changed its owner {i.owner_changed_days} days ago.",
+        source=_ERC_8004,
     ),
     Signal(
         "ARS-REG-03",
         "inactive_and_paid",
-        Family.DECLARED,
         "The agent declares itself inactive but receives payments.",
-        _ERC_8004,
         lambda i: i.active is False and i.settlements_30d > 0,
         lambda i, _: f"The agent declares itself inactive and had {i.settlements_30d} settlements in 30 days.",
+        source=_ERC_8004,
     ),
     Signal(
         "ARS-REG-04",
         "wallet_unset",
-        Family.DECLARED,
         "The agent has no wallet set but receives payments.",
-        _ERC_8004,
         lambda i: i.has_wallet is False and i.settlements_30d > 0,
         lambda i, _: f"The agent has no wallet set and had {i.settlements_30d} settlements in 30 days.",
+        source=_ERC_8004,
     ),
 )
 _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
     Signal(
         "ARS-REP-01",
         "feedback_revoked",
-        Family.RELATIONSHIP,
         f"{REVOKED_PERCENT} % or more of the agent's feedback was revoked.",
-        _ERC_8004,
         lambda i: (
             i.revoked_feedback_count is not None
             and (i.feedback_count or 0) >= FEEDBACK_FLOOR
             and i.revoked_feedback_count * 100 >= REVOKED_PERCENT * (i.feedback_count or 0)
         ),
         lambda i, _: f"{i.revoked_feedback_count} of {i.feedback_count} feedbacks were revoked.",
+        source=_ERC_8004,
     ),
     Signal(
         "ARS-REP-02",
         "feedback_unpaid",
-        Family.RELATIONSHIP,
         f"Less than {PAID_PERCENT} % of the agent's feedback proves a payment: it may be its own.",
-        _ERC_8004,
         lambda i: (
             i.paid_feedback_count is not None
             and (i.feedback_count or 0) >= UNPAID_FEEDBACK_FLOOR
             and i.paid_feedback_count * 100 < PAID_PERCENT * (i.feedback_count or 0)
         ),
         lambda i, _: f"{i.paid_feedback_count} of {i.feedback_count} feedbacks prove a payment.",
+        source=_ERC_8004,
     ),
     Signal(
         "ARS-REP-03",
         "poorly_rated",
-        Family.RELATIONSHIP,
         f"The mean of the tag starred is under {HALF_OF_THE_SCALE} of 100, over {FEEDBACK_FLOOR} or more.",
-        _ERC_8004,
         lambda i: (
             i.starred_mean is not None
             and (i.starred_count or 0) >= FEEDBACK_FLOOR
             and i.starred_mean < HALF_OF_THE_SCALE
         ),
         lambda i, _: f"The mean of {i.starred_count} feedbacks under the tag starred is {i.starred_mean} of 100.",
+        source=_ERC_8004,
     ),
     Signal(
         "ARS-REP-04",
         "paid_feedback",
-        Family.RELATIONSHIP,
         f"At least {WELL_PAID_FEEDBACK} feedbacks prove a payment and none was revoked.",
-        _ERC_8004,
         lambda i: (i.paid_feedback_count or 0) >= WELL_PAID_FEEDBACK and i.revoked_feedback_count == 0,
         lambda i, _: f"{i.paid_feedback_count} feedbacks prove a payment, none was revoked.",
+        source=_ERC_8004,
         mitigates=True,
     ),
     Signal(
         "ARS-VAL-01",
         "validation_failed",
-        Family.RELATIONSHIP,
         f"Validators answered with a mean under {HALF_OF_THE_SCALE} of 100.",
-        _ERC_8004,
         lambda i: (
             i.validation_mean is not None and (i.validation_count or 0) > 0 and i.validation_mean < HALF_OF_THE_SCALE
         ),
         lambda i, _: f"The mean of {i.validation_count} validations is {i.validation_mean} of 100.",
+        source=_ERC_8004,
     ),
 )
 _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
     Signal(
         "ARS-KYC-01",
         "kyc_denied",
-        Family.IDENTITY,
         "The agent's verification was DENIED.",
-        "31 CFR 1020.220 (customer identification program); weight [P]",
         lambda i: i.verification_status == VerificationStatus.DENIED.value,
+        source="31 CFR 1020.220 (customer identification program); weight [P]",
         hard=True,
     ),
     Signal(
         "ARS-SCR-01",
         "wallet_hit",
-        Family.IDENTITY,
         "The agent's wallet is on a sanctions list.",
-        _OFAC,
         lambda i: i.wallet_screening == "hit",
+        source=_OFAC,
         hard=True,
     ),
     Signal(
         "ARS-SCR-02",
         "wallet_review",
-        Family.IDENTITY,
         "The screening of the agent's wallet waits for a review.",
-        _OFAC,
         lambda i: i.wallet_screening == "review",
+        source=_OFAC,
     ),
     Signal(
         "ARS-SCR-03",
         "wallet_not_covered",
-        Family.IDENTITY,
         "The screening does not cover the chain of the agent's wallet, which is not the same as clear.",
-        _OFAC,
         lambda i: i.wallet_screening == "not_covered",
+        source=_OFAC,
     ),
     Signal(
         "ARS-SCR-04",
         "listed_payer",
-        Family.IDENTITY,
         "A payer of the newest settlements is on a sanctions list.",
-        _OFAC,
         lambda i: i.listed_payer_settlements > 0,
         lambda i, _: (
             f"{i.listed_payer_settlements} of the newest {i.recent_settlements} settlements come from wallets on a "
             "sanctions list."
         ),
+        source=_OFAC,
         hard=True,
     ),
 )

@@ -13,7 +13,7 @@ import msgspec
 
 from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
-from clearhold.features.scorers.engine import PROPOSED, CompiledCard
+from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 
@@ -59,28 +59,24 @@ _RETURNS_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-RET-01",
         "unauthorized_return",
-        Family.RETURNS,
         "One transfer with the counterparty came back as unauthorized in 60 days.",
-        _UNAUTHORIZED,
         lambda i: i.unauthorized_returns_60d == 1,
+        source=_UNAUTHORIZED,
     ),
     Signal(
         "CRS-RET-02",
         "unauthorized_returns",
-        Family.RETURNS,
         "Two or more transfers with the counterparty came back as unauthorized in 60 days.",
-        _UNAUTHORIZED,
         lambda i: i.unauthorized_returns_60d > 1,
         lambda i, _: (
             f"{i.unauthorized_returns_60d} transfers with the counterparty came back as unauthorized in 60 days."
         ),
+        source=_UNAUTHORIZED,
     ),
     Signal(
         "CRS-RET-03",
         "returned_share",
-        Family.RETURNS,
         f"At least {RETURNS_FLOOR} returns in 60 days, as many as {RETURNS_SHARE_PERCENT} % of the transfers.",
-        PROPOSED,
         lambda i: i.returns_60d >= RETURNS_FLOOR and i.returns_60d * 100 >= RETURNS_SHARE_PERCENT * i.transfers_60d,
         lambda i, _: f"{i.returns_60d} of {i.transfers_60d} transfers with the counterparty in 60 days were returned.",
     ),
@@ -89,9 +85,7 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-CPY-01",
         "new_relationship",
-        Family.RELATIONSHIP,
         f"The first transfer with the counterparty is less than {NEW_DAYS} days ago.",
-        PROPOSED,
         lambda i: i.relationship_days is not None and i.relationship_days < NEW_DAYS,
         lambda i, _: (
             f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
@@ -100,9 +94,7 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-CPY-02",
         "young_relationship",
-        Family.RELATIONSHIP,
         f"The first transfer with the counterparty is {NEW_DAYS} to {YOUNG_DAYS - 1} days ago.",
-        PROPOSED,
         lambda i: i.relationship_days is not None and NEW_DAYS <= i.relationship_days < YOUNG_DAYS,
         lambda i, _: (
             f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
@@ -111,9 +103,7 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-CPY-03",
         "account_details_changed",
-        Family.RELATIONSHIP,
         f"Other account details under a known name or id in {CHANGED_DAYS} days.",
-        PROPOSED,
         lambda i: i.account_changed_days is not None and i.account_changed_days < CHANGED_DAYS,
         lambda i, _: (
             f"{i.account_changed_days} days ago the counterparty came with other account details than were known "
@@ -123,41 +113,38 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-CPY-04",
         "counterparty_shared",
-        Family.RELATIONSHIP,
         f"At least {SHARED_FLOOR} entities deal with the counterparty's account in 30 days.",
-        _FFIEC,
         lambda i: i.shared_entities_30d >= SHARED_FLOOR,
         lambda i, _: f"{i.shared_entities_30d} entities dealt with the counterparty's account in 30 days.",
+        source=_FFIEC,
     ),
 )
 _GEOGRAPHY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-GEO-01",
         "high_risk_geography",
-        Family.GEOGRAPHY,
         "The counterparty's country is on FATF's call-for-action list.",
-        "FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; weight [P]",
         lambda i: CALL_FOR_ACTION in (i.country_lists or ""),
         lambda i, _: f"The counterparty is in {i.country}, on FATF's call-for-action list.",
+        source="FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; "
+        "weight [P]",
         hard=True,
     ),
     Signal(
         "CRS-GEO-02",
         "monitored_geography",
-        Family.GEOGRAPHY,
         "The counterparty's country is under FATF's increased monitoring.",
-        "FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
         lambda i: INCREASED_MONITORING in (i.country_lists or ""),
         lambda i, _: f"The counterparty is in {i.country}, under FATF's increased monitoring.",
+        source="FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
     ),
     Signal(
         "CRS-GEO-03",
         "sanctioned_geography",
-        Family.GEOGRAPHY,
         "The counterparty's country is under a comprehensive embargo.",
-        "OFAC country programs, as listed by the policy in force; weight [P]",
         lambda i: COMPREHENSIVELY_SANCTIONED in (i.country_lists or ""),
         lambda i, _: f"The counterparty is in {i.country}, under a comprehensive embargo.",
+        source="OFAC country programs, as listed by the policy in force; weight [P]",
         hard=True,
     ),
 )
@@ -165,9 +152,7 @@ _HISTORY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
     Signal(
         "CRS-HIS-01",
         "clean_history",
-        Family.HISTORY,
         f"At least {CLEAN_TRANSFERS} transfers over {CLEAN_DAYS} days, none was returned.",
-        PROPOSED,
         lambda i: i.transfers >= CLEAN_TRANSFERS and (i.relationship_days or 0) >= CLEAN_DAYS and not i.returns,
         lambda i, _: (
             f"{i.transfers} transfers with the counterparty over {i.relationship_days} days, none was returned."

@@ -18,7 +18,6 @@ from clearhold.features.scorers.signal import ONE_KIND, Family, InputKind, Input
 CREDIBILITY_K: Final = 20
 DEGRADED_FACTOR: Final = 0.5
 CEILING: Final = 100
-PROPOSED: Final = "[P]"
 
 
 def cap_reason(reason_id: str, family: Family, most: int, total: int) -> Reason:

@@ -18,8 +18,8 @@ import msgspec
 
 from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.scorers.engine import PROPOSED, CompiledCard
-from clearhold.features.scorers.signal import Family, Overlap, Scorer, Signal, SignalGroup
+from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.signal import PROPOSED, Family, Overlap, Scorer, Signal, SignalGroup
 
 HALF_LIFE_DAYS: Final = 14
 DAY: Final = 100
@@ -93,9 +93,7 @@ _TRANSFER_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
         "ERS-TRF-01",
         "transfer_score",
-        None,
         f"The highest score of the entity's transfers, which halves every {HALF_LIFE_DAYS} days.",
-        PROPOSED,
         lambda i: decayed(i.transfer_score, i.transfer_score_days),
         lambda i, left: (
             f"A transfer {i.transfer_score_days} days ago scored {i.transfer_score}; {left} points remain today."
@@ -108,59 +106,49 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
         "ERS-KYC-01",
         "kyc_denied",
-        Family.IDENTITY,
         "The entity's verification was DENIED.",
-        "31 CFR 1020.220 (customer identification program); weight [P]",
         lambda i: is_hard(i.verification_status),
+        source="31 CFR 1020.220 (customer identification program); weight [P]",
         hard=True,
     ),
     Signal(
         "ERS-KYC-02",
         "kyc_unverified",
-        Family.IDENTITY,
         "The entity's verification is not finished.",
-        "31 CFR 1020.220 (customer identification program); weight [P]",
         lambda i: i.verification_status not in (None, _VERIFIED, _DENIED),
         lambda i, _: f"The entity's verification is not complete: {i.verification_status}.",
+        source="31 CFR 1020.220 (customer identification program); weight [P]",
     ),
     Signal(
         "ERS-SCR-01",
         "pep",
-        Family.IDENTITY,
         "The entity is a politically exposed person.",
-        _PEPS,
         lambda i: i.pep_status == _PEP,
+        source=_PEPS,
     ),
     Signal(
         "ERS-SCR-02",
         "pep_potential",
-        Family.IDENTITY,
         "The entity may be a politically exposed person.",
-        _PEPS,
         lambda i: i.pep_status == _PEP_POTENTIAL,
+        source=_PEPS,
     ),
     Signal(
         "ERS-SCR-03",
         "high_risk_entity",
-        Family.IDENTITY,
         "The bank marks the entity as high risk.",
-        PROPOSED,
         lambda i: i.is_high_risk is True,
     ),
     Signal(
         "ERS-SCR-04",
         "never_screened",
-        Family.IDENTITY,
         "The entity requires screening and was never screened.",
-        PROPOSED,
         lambda i: i.requires_screening is True and i.screening_age_days is None,
     ),
     Signal(
         "ERS-SCR-05",
         "screening_stale",
-        Family.IDENTITY,
         "The entity's last screening is older than the policy's cadence for its band.",
-        PROPOSED,
         _is_stale,
         lambda i, _: (
             f"The entity was last screened {i.screening_age_days} days ago; its band requires screening every "
@@ -170,36 +158,31 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
         "ERS-SCR-07",
         "fraud_risk_flagged",
-        Family.IDENTITY,
         "The bank's review of the entity names a fraud risk.",
-        "The bank's review reasons; weight [P]",
         lambda i: i.fraud_risk is True,
+        source="The bank's review reasons; weight [P]",
     ),
 )
 _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
         "ERS-RET-01",
         "unauthorized_return",
-        Family.RETURNS,
         "One of the entity's ACH debits came back as unauthorized in 60 days.",
-        f"{_NACHA}: R05, R07, R10, R11, R29 and R51; weight [P]",
         lambda i: i.unauthorized_returns_60d == 1,
+        source=f"{_NACHA}: R05, R07, R10, R11, R29 and R51; weight [P]",
     ),
     Signal(
         "ERS-RET-02",
         "unauthorized_returns",
-        Family.RETURNS,
         "Two or more of the entity's ACH debits came back as unauthorized in 60 days.",
-        f"{_NACHA}: R05, R07, R10, R11, R29 and R51; weight [P]",
         lambda i: i.unauthorized_returns_60d > 1,
         lambda i, _: f"{i.unauthorized_returns_60d} of the entity's ACH debits came back as unauthorized in 60 days.",
+        source=f"{_NACHA}: R05, R07, R10, R11, R29 and R51; weight [P]",
     ),
     Signal(
         "ERS-RET-03",
         "return_code_abuse",
-        Family.RETURNS,
         f"At least {RETURNS_FLOOR} returns in 30 days, as many as {RETURNS_SHARE_PERCENT} % of the ACH debits.",
-        PROPOSED,
         lambda i: (
             i.ach_debits_30d > 0
             and i.returns_30d >= RETURNS_FLOOR
@@ -210,14 +193,13 @@ _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
         "ERS-RET-04",
         "account_probing",
-        Family.RETURNS,
         "Returns that reveal whether an account exists, from two or more counterparties in 30 days.",
-        f"{_NACHA} (administrative returns: R02, R03, R04 and R20); count [P]",
         lambda i: i.probed_counterparties_30d >= PROBED_FLOOR,
         lambda i, _: (
             f"In 30 days {i.probed_counterparties_30d} counterparties' accounts were closed, unknown or no accounts "
             "to debit."
         ),
+        source=f"{_NACHA} (administrative returns: R02, R03, R04 and R20); count [P]",
     ),
 )
 _OVERLAPS: Final = (

@@ -30,11 +30,10 @@ def _watch(number: int, name: KriName, source: str) -> Signal[ProgramInputs]:
     return Signal(
         f"PRS-WAT-{number:02d}",
         f"{name}_watch",
-        None,
         f"{name} is at or over its watch line, or under it for a coverage.",
-        source,
         lambda readings: _stands_at(readings, name, KriStatus.WATCH),
         lambda readings, _: _sentence(readings[name], f"{name} is at watch"),
+        source=source,
     )
 
 
@@ -42,11 +41,10 @@ def _breach(number: int, name: KriName, source: str) -> Signal[ProgramInputs]:
     return Signal(
         f"PRS-BRE-{number:02d}",
         f"{name}_breach",
-        None,
         f"{name} is over its threshold, or under it for a coverage.",
-        source,
         lambda readings: _stands_at(readings, name, KriStatus.BREACH),
         lambda readings, _: _sentence(readings[name], f"{name} is in breach"),
+        source=source,
         hard=name in HEAVY,
     )
 

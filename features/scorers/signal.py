@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Final, Generic, NamedTuple, TypeVar
 
+import msgspec
+
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import Rail
 
@@ -36,7 +38,24 @@ ACH_ONLY: Final = frozenset({Rail.ACH.value})
 CARD_ONLY: Final = frozenset({Rail.CARD.value})
 
 
-class Signal(NamedTuple, Generic[Inputs]):
+PROPOSED: Final = "[P]"
+
+_FAMILY_OF_ID: Final = {
+    "AMT": Family.AMOUNT,
+    "VEL": Family.TIMING,
+    **dict.fromkeys(("CPY", "REP", "VAL"), Family.RELATIONSHIP),
+    "RET": Family.RETURNS,
+    **dict.fromkeys(("KYC", "SCR"), Family.IDENTITY),
+    "GEO": Family.GEOGRAPHY,
+    **dict.fromkeys(("DEC", "REG"), Family.DECLARED),
+    "HIS": Family.HISTORY,
+    "FLO": Family.FLOW,
+    "CRD": Family.CARD,
+}
+"""By the middle of a signal's id; other signals have no family."""
+
+
+class Signal(msgspec.Struct, Generic[Inputs], frozen=True):
     """One signal. ``measure`` gives an integer, a check 1 or 0; None is not measured, and has no points.
 
     The sentence is only built when the signal is shown; without one the meaning is shown.
@@ -44,11 +63,10 @@ class Signal(NamedTuple, Generic[Inputs]):
 
     id: str
     name: str
-    family: Family | None
     meaning: str
-    source: str
     measure: Callable[[Inputs], int | None]
     sentence: Callable[[Inputs, int], str] | None = None
+    source: str = PROPOSED
     unit: str = ""  # of the measure; empty for a check
     hard: bool = False
     least: int = 1  # where bins may begin: a lower measure never has points
@@ -59,6 +77,10 @@ class Signal(NamedTuple, Generic[Inputs]):
     of_attempts: bool = False  # reads attempts too: its finding holds although no money moved
     edges: Callable[[Inputs, Sequence[int]], Iterable[int]] | None = None
     """The amounts in cents from which the measure may differ, or may pass one of the edges of the card's bins."""
+    family: Family | None = None  # follows from the id
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "family", _FAMILY_OF_ID.get(self.id.split("-")[1]))
 
     def reason(self, inputs: Inputs, measured: int, points: int) -> Reason:
         sentence = self.meaning if self.sentence is None else self.sentence(inputs, measured)

@@ -18,7 +18,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.scorers.engine import CREDIBILITY_K
-from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Family, Signal
+from clearhold.features.scorers.signal import ACH_ONLY, BUT_CARD, BUT_CHECK_AND_CARD, Signal
 from clearhold.features.scorers.trs_v1.relationship import is_large_first
 
 STRUCTURING_24H_COUNT: Final = 3
@@ -131,48 +131,44 @@ def _micro_count(v: FeatureVector) -> int | None:
 STRUCTURING: Final = Signal[FeatureVector](
     "TRS-AMT-01",
     "structuring_pattern",
-    Family.AMOUNT,
     "At least 3 transfers in 24 h, or 4 in 7 days, lie between 80 % and 100 % of one reporting threshold; this one is "
     "not paid to this payee regularly.",
-    "31 USC 5324 and 31 CFR 1010.314 bar structuring; counts and zone [P]",
     _structures,
     lambda v, _: (
         f"{counted(v.structuring_count_24h, 'transfer')} in 24 hours and {v.structuring_window_count} in 7 days "
         "at 80 % to 100 % of the same reporting threshold."
     ),
+    source="31 USC 5324 and 31 CFR 1010.314 bar structuring; counts and zone [P]",
     edges=_zone_edges,
     rails=BUT_CARD,
 )
 JUST_BELOW: Final = Signal[FeatureVector](
     "TRS-AMT-02",
     "just_below_threshold",
-    Family.AMOUNT,
     "The amount is 90 % to 100 % of a reporting threshold.",
-    "FFIEC BSA/AML Examination Manual, appendix F; zone [P]",
     _is_just_below,
     lambda v, _: f"{money(v.amount_cents or 0)} is 90 % to 100 % of a reporting threshold.",
+    source="FFIEC BSA/AML Examination Manual, appendix F; zone [P]",
     edges=_just_below_edges,
     rails=BUT_CARD,
 )
 SPIKE: Final = Signal[FeatureVector](
     "TRS-AMT-03",
     "amount_spike",
-    Family.AMOUNT,
     "Over 3 times the usual amount and over the program's 95th percentile.",
-    "[P]; Tazama rules 018, 020 and 048 use factors of 1.5 to 3",
     _spike_percent,
     _spike_sentence,
+    source="[P]; Tazama rules 018, 020 and 048 use factors of 1.5 to 3",
     unit="percent of the usual amount",
     edges=_spike_edges,
 )
 REPEATED: Final = Signal[FeatureVector](
     "TRS-AMT-04",
     "repeated_amount",
-    Family.AMOUNT,
     "At least 5 transfers in 24 h whose amounts are within 10 % of this one, which is not paid regularly.",
-    "Count and tolerance: a Tazama preset; weight [P]",
     _repeated_count,
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
+    source="Count and tolerance: a Tazama preset; weight [P]",
     unit="transfers in 24 h",
     edges=_repeated_edges,
     rails=BUT_CHECK_AND_CARD,
@@ -180,14 +176,13 @@ REPEATED: Final = Signal[FeatureVector](
 ROUND: Final = Signal[FeatureVector](
     "TRS-AMT-05",
     "round_amount",
-    Family.AMOUNT,
     "A multiple of $1,000 from $5,000 on, the third or later in 30 days.",
-    "FFIEC BSA/AML Examination Manual, appendix F (large round-dollar transfers); figures [P]",
     _round_count,
     lambda _, count: (
         f"{counted(count, 'round amount')} in 30 days: multiples of {money(ROUND_STEP_CENTS)}, "
         f"{money(ROUND_FROM_CENTS)} or more."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (large round-dollar transfers); figures [P]",
     unit="transfers in 30 days",
     edges=lambda _v, _: (ROUND_FROM_CENTS,),
     rails=BUT_CHECK_AND_CARD,
@@ -195,14 +190,13 @@ ROUND: Final = Signal[FeatureVector](
 MICRO: Final = Signal[FeatureVector](
     "TRS-AMT-06",
     "micro_entry_abuse",
-    Family.AMOUNT,
     "An entry under $1, the tenth or later in 24 h of the entity or the program, and no debit of the entity beside it.",
-    "Nacha Operating Rules, Micro-Entries (originators watch their volume); counts [P]",
     _micro_count,
     lambda v, _: (
         f"{counted(v.entity_micro_entries_24h, 'ACH entry')} under {money(MICRO_BELOW_CENTS)} by this "
         f"entity in 24 hours, {v.program_micro_entries_24h:,} on the program, and no debit that they could verify."
     ),
+    source="Nacha Operating Rules, Micro-Entries (originators watch their volume); counts [P]",
     unit="entries in 24 h",
     edges=lambda _v, _: (MICRO_BELOW_CENTS,),
     rails=ACH_ONLY,

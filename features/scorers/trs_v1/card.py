@@ -11,7 +11,7 @@ from clearhold.features.catalogue.thresholds import SMALL_CARD_BELOW_CENTS
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_when
-from clearhold.features.scorers.signal import CARD_ONLY, Family, Signal
+from clearhold.features.scorers.signal import CARD_ONLY, Signal
 
 CARD_DECLINES: Final = 3
 CARD_SMALL_COUNT: Final = 5
@@ -47,14 +47,13 @@ def _small_edges(_v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 TESTING: Final = Signal[FeatureVector](
     "TRS-CRD-01",
     "card_testing",
-    Family.CARD,
     "At least 3 declines, or 5 attempts under $5, on one card (without its id: on one account) in 1 h.",
-    "[P]; card networks charge for attempts after repeated declines",
     _tests_a_card,
     lambda v, _: (
         f"{counted(v.card_declines_1h or 0, 'decline')} and {counted(v.card_small_count_1h or 0, 'attempt')} under "
         f"{money(SMALL_CARD_BELOW_CENTS)} within 1 hour."
     ),
+    source="[P]; card networks charge for attempts after repeated declines",
     of_attempts=True,
     edges=_small_edges,
     rails=CARD_ONLY,
@@ -62,14 +61,13 @@ TESTING: Final = Signal[FeatureVector](
 TESTING_PROGRAM: Final = Signal[FeatureVector](
     "TRS-CRD-02",
     "card_testing_program",
-    Family.CARD,
     "Of at least 50 attempts of the program in 1 h, 40 % were declined and half were of at most $5.",
-    "[P]; published attacks show 40-90 % declines against a usual 5 %",
     _tests_many_cards,
     lambda v, _: (
         f"{v.program_card_declines_1h} of the program's {v.program_card_attempts_1h} card attempts within 1 hour were "
         f"declined; {v.program_card_small_count_1h} were of at most {money(SMALL_CARD_BELOW_CENTS)}."
     ),
+    source="[P]; published attacks show 40-90 % declines against a usual 5 %",
     of_attempts=True,
     edges=_small_edges,
     hard=True,
@@ -78,9 +76,7 @@ TESTING_PROGRAM: Final = Signal[FeatureVector](
 DECLINE_MIX: Final = Signal[FeatureVector](
     "TRS-CRD-03",
     "card_decline_mix",
-    Family.CARD,
     "Of at least 100 attempts of the program in 24 h, 10 % were fraud declines, twice the share of 30 days.",
-    "[P]",
     _is_declined_for_fraud,
     lambda v, _: (
         f"{v.program_card_fraud_declines_24h} of the program's {v.program_card_attempts_24h} card attempts in 24 hours "

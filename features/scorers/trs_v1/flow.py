@@ -14,7 +14,7 @@ from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.scorecards import points_from, points_when
-from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Family, Signal
+from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
 
 FAN_COUNT: Final = 5
 FAN_COUNT_LONG: Final = 8
@@ -186,70 +186,64 @@ def _marks_of_a_mule(v: FeatureVector) -> list[str]:
 FAN_IN: Final = Signal[FeatureVector](
     "TRS-FLO-01",
     "fan_in",
-    Family.FLOW,
     "At least 5 payers of one side in 24 h, or 8 in 7 days, and 3 times its usual week.",
-    "5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
     _fans_in,
     _fan_in_sentence,
+    source="5 in 24 h: Tazama; 8 and the factor [P]; AMLSim patterns have 5 to 10 members",
     rails=BUT_CHECK_AND_CARD,
 )
 FAN_OUT: Final = Signal[FeatureVector](
     "TRS-FLO-02",
     "fan_out",
-    Family.FLOW,
     "At least 5 payees of one side in 8 h, or 8 in 24 h, and 3 times its usual week; 3 of them new to it in 14 days.",
-    "5 in 8 h: Tazama; 8, the factor and who is new [P]",
     _fans_out,
     _fan_out_sentence,
+    source="5 in 8 h: Tazama; 8, the factor and who is new [P]",
     rails=BUT_CHECK_AND_CARD,
 )
 SCATTER_GATHER: Final = Signal[FeatureVector](
     "TRS-FLO-03",
     "scatter_gather",
-    Family.FLOW,
     "At least 3 payers of the receiving side had been paid by one common third before, within 7 days.",
-    "Shape: IBM AMLSim; count [P]",
     _middles,
     lambda _, middles: f"{middles} payers of the last 7 days had been paid by the same third party.",
+    source="Shape: IBM AMLSim; count [P]",
     unit="payers in between",
     rails=BUT_CHECK_AND_CARD,
 )
 GATHER_SCATTER: Final = Signal[FeatureVector](
     "TRS-FLO-04",
     "gather_scatter",
-    Family.FLOW,
     "The paying side took from at least 5 payers and paid at least 5 payees in 7 days, each 3 times its usual week.",
-    "Shape: IBM AMLSim; counts [P]",
     _gathers_and_scatters,
     _gather_scatter_sentence,
+    source="Shape: IBM AMLSim; counts [P]",
     rails=BUT_CHECK_AND_CARD,
 )
 RAPID: Final = Signal[FeatureVector](
     "TRS-FLO-05",
     "rapid_in_out",
-    Family.FLOW,
     "Within 48 h the entity sent on 80 % of $1,000 or more; a fifth is left; not known payers' money to a known payee.",
-    "FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
     _sends_on,
     lambda v, _: (
         f"Received {money(v.entity_in_cents_48h)} in 48 hours and sent {money(v.entity_out_cents_48h)}; "
         f"{money(v.entity_new_money_cents_48h or 0)} came from payers known for less than 60 days."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (received, then wired onward); figures [P]",
     edges=_passed_on_edges,
     rails=BUT_CARD,
 )
 FUNNEL: Final = Signal[FeatureVector](
     "TRS-FLO-06",
     "funnel_mule",
-    Family.FLOW,
     "Money of many payers passed on at once by a young entity, to a stranger, or to another country.",
-    "FinCEN FIN-2014-A005 (funnel accounts) and FIN-2020-A003 (money mules); figures [P]",
     _is_funnel,
     lambda v, _: (
         f"Received from {counted(v.gathered_count_24h, 'payer')} in 24 hours and {v.gathered_count_7d} in 7 days; "
         f"of {money(v.entity_in_cents_48h)} received in 48 hours it sent {money(v.entity_out_cents_48h)}. "
         f"Also {', '.join(_marks_of_a_mule(v))}."
     ),
+    source="FinCEN FIN-2014-A005 (funnel accounts) and FIN-2020-A003 (money mules); figures [P]",
     edges=_passed_on_edges,
     hard=True,
     rails=BUT_CARD,
@@ -257,19 +251,16 @@ FUNNEL: Final = Signal[FeatureVector](
 ROUND_TRIP: Final = Signal[FeatureVector](
     "TRS-FLO-07",
     "round_trip",
-    Family.FLOW,
     "Value left the receiving side and at least 80 % of it comes back within 7 days.",
-    "FFIEC BSA/AML Examination Manual, appendix F (funds that return); figures [P]",
     lambda v: v.typology_round_trip is True and v.amount_cents is not None,
     lambda v, _: f"{money(v.amount_cents or 0)} returns to the party that sent it out in the last 7 days.",
+    source="FFIEC BSA/AML Examination Manual, appendix F (funds that return); figures [P]",
     rails=BUT_CARD,
 )
 LAYERING: Final = Signal[FeatureVector](
     "TRS-FLO-08",
     "layering_hops",
-    Family.FLOW,
     "It ends a chain of at least 3 hops of $1,000 and more; 15 points at 3 hops and 5 for each further one.",
-    "[P]",
     _hops,
     lambda v, hops: f"Last of {hops} transfers in a chain, each of {money(v.layering_least_cents or 0)} or more.",
     unit="hops",

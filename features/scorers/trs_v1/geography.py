@@ -14,7 +14,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.program import declared_words
 from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.signal import Family, Signal
+from clearhold.features.scorers.signal import Signal
 
 _INTL_WIRE: Final = Rail.INTL_WIRE.value
 
@@ -47,51 +47,45 @@ def _is_other_rail(v: FeatureVector) -> bool:
 CALLED: Final = Signal[FeatureVector](
     "TRS-GEO-01",
     "high_risk_geography",
-    Family.GEOGRAPHY,
     "The counterparty's country is on FATF's call-for-action list.",
-    "FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; weight [P]",
     lambda v: _is_on(v, CALL_FOR_ACTION),
     lambda v, _: f"The counterparty is in {v.counterparty_country}, on FATF's call-for-action list.",
+    source="FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; weight [P]",
     of_attempts=True,
     hard=True,
 )
 MONITORED: Final = Signal[FeatureVector](
     "TRS-GEO-02",
     "monitored_geography",
-    Family.GEOGRAPHY,
     "The counterparty's country is under FATF's increased monitoring.",
-    "FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
     lambda v: _is_on(v, INCREASED_MONITORING) and not _is_on(v, CALL_FOR_ACTION),
     lambda v, _: f"The counterparty is in {v.counterparty_country}, under FATF's increased monitoring.",
+    source="FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
     of_attempts=True,
 )
 SANCTIONED: Final = Signal[FeatureVector](
     "TRS-GEO-03",
     "sanctioned_geography",
-    Family.GEOGRAPHY,
     "The counterparty's country is under comprehensive United States sanctions.",
-    "OFAC country programs, as listed by the policy in force; weight [P]",
     lambda v: _is_on(v, COMPREHENSIVELY_SANCTIONED),
     lambda v, _: f"The counterparty is in {v.counterparty_country}, under comprehensive United States sanctions.",
+    source="OFAC country programs, as listed by the policy in force; weight [P]",
     of_attempts=True,
     hard=True,
 )
 UNKNOWN: Final = Signal[FeatureVector](
     "TRS-GEO-04",
     "country_unknown",
-    Family.GEOGRAPHY,
     "The counterparty's country of an international wire is not known.",
-    "FATF, Recommendation 16: wires that lack required information need their own procedure; weight [P]",
     _is_unknown,
     lambda _v, _: "The international wire states no country that can be read, so no list of countries was checked.",
+    source="FATF, Recommendation 16: wires that lack required information need their own procedure; weight [P]",
     of_attempts=True,
 )
 OTHER_COUNTRY: Final = Signal[FeatureVector](
     "TRS-DEC-01",
     "country_outside_declared",
-    Family.DECLARED,
     "The program did not declare the counterparty's country.",
-    "[P]",
     _is_other_country,
     lambda v, _: f"The counterparty is in {v.counterparty_country}, which the program did not declare.",
     of_attempts=True,
@@ -99,9 +93,7 @@ OTHER_COUNTRY: Final = Signal[FeatureVector](
 OTHER_RAIL: Final = Signal[FeatureVector](
     "TRS-DEC-02",
     "rail_outside_declared",
-    Family.DECLARED,
     "The program did not declare the rail.",
-    "[P]",
     _is_other_rail,
     lambda v, _: f"The rail {v.rail} is not one that the program declared.",
     of_attempts=True,

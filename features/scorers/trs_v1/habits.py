@@ -13,7 +13,7 @@ from typing import Final
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money, tenths
 from clearhold.features.core.scorecards import CardSignal, points_from, points_when
-from clearhold.features.scorers.signal import CARD_ONLY, Family, Signal, SignalGroup
+from clearhold.features.scorers.signal import CARD_ONLY, Signal, SignalGroup
 from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT
 
 KNOWN_FROM: Final = 10
@@ -128,23 +128,20 @@ def _may_be_quick(v: FeatureVector) -> bool:
 OVER_OWN: Final = Signal[FeatureVector](
     "TRS-AMT-07",
     "amount_over_own",
-    Family.AMOUNT,
     "The amount beside the 90th percentile of the entity's amounts.",
-    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _over_own,
     lambda v, _: (
         f"{money(v.amount_cents or 0)}; 90 % of this entity's transfers are at most "
         f"{money(v.entity_p90_cents_90d or 0)}."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     unit="percent of the entity's 90th percentile",
     edges=lambda v, percents: _edges_of(v.entity_p90_cents_90d, percents),
 )
 OVER_PROGRAM: Final = Signal[FeatureVector](
     "TRS-AMT-08",
     "amount_over_program",
-    Family.AMOUNT,
     "The amount beside the program's median on the rail.",
-    "[P]",
     _over_program,
     lambda v, _: f"{money(v.amount_cents or 0)}; the program's median is {money(v.program_median_cents or 0)}.",
     unit="percent of the program's median",
@@ -153,11 +150,10 @@ OVER_PROGRAM: Final = Signal[FeatureVector](
 CARD_REPEATED: Final = Signal[FeatureVector](
     "TRS-AMT-09",
     "card_repeated_amount",
-    Family.AMOUNT,
     "A card amount within 10 % of others of the entity in 24 h.",
-    "Tolerance: a Tazama preset; counts [P]",
     _repeated,
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
+    source="Tolerance: a Tazama preset; counts [P]",
     unit="transfers in 24 h",
     edges=_repeated_edges,
     rails=CARD_ONLY,
@@ -165,132 +161,122 @@ CARD_REPEATED: Final = Signal[FeatureVector](
 BURST: Final = Signal[FeatureVector](
     "TRS-VEL-03",
     "hour_burst",
-    Family.TIMING,
     "Several transfers of the entity within an hour.",
-    "Tazama counts transfers that follow each other within minutes; figures [P]",
     lambda v: v.velocity_count_1h if _is_known(v) and not _is_usual_day(v) else None,
     lambda v, count: (
         f"{counted(count, 'transfer')} by this entity within 1 hour; it had {v.entity_count_30d:,} in 30 days."
     ),
+    source="Tazama counts transfers that follow each other within minutes; figures [P]",
     unit="transfers in 1 h",
 )
 DAY_IN_HOURS: Final = Signal[FeatureVector](
     "TRS-VEL-04",
     "days_in_six_hours",
-    Family.TIMING,
     "More transfers of the entity in 6 h than on a usual day.",
-    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _against_a_day,
     lambda v, _: (
         f"{v.velocity_count_6h} transfers in 6 hours; a usual day has {tenths(v.entity_count_30d, _DAYS_30)} "
         f"(n = {v.entity_count_30d})."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     unit="percent of a usual day's transfers",
 )
 UNUSUAL_HOUR: Final = Signal[FeatureVector](
     "TRS-VEL-05",
     "unusual_hour",
-    Family.TIMING,
     "A time of day at which the entity seldom moves money.",
-    "Card networks' guidance on account takeover names activity at odd hours; figures [P]",
     lambda v: None if v.entity_usual_hour_percent is None else 100 - v.entity_usual_hour_percent,
     lambda v, _: (
         f"Only {v.entity_usual_hour_percent} % of this entity's recent transfers were within 90 minutes of this hour."
     ),
+    source="Card networks' guidance on account takeover names activity at odd hours; figures [P]",
     unit="percent of its transfers at other hours",
 )
 NEW_OVER_OWN: Final = Signal[FeatureVector](
     "TRS-CPY-07",
     "new_pair_over_own",
-    Family.RELATIONSHIP,
     "A first payment between two sides, beside the 90th percentile of the entity's amounts.",
-    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     lambda v: _over_own(v) if v.pair_first_time else None,
     lambda v, _: (
         f"First payment between the two parties: {money(v.amount_cents or 0)}; 90 % of this entity's transfers are at "
         f"most {money(v.entity_p90_cents_90d or 0)}."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     unit="percent of the entity's 90th percentile",
     edges=lambda v, percents: _edges_of(v.entity_p90_cents_90d, percents),
 )
 NEW_OVER_PROGRAM: Final = Signal[FeatureVector](
     "TRS-CPY-08",
     "new_pair_over_program",
-    Family.RELATIONSHIP,
     "A first payment between two sides, beside the program's median on the rail.",
-    "Tazama rule 030 (a first payment to a creditor); figures [P]",
     lambda v: _over_program(v) if v.pair_first_time else None,
     lambda v, _: (
         f"First payment between the two parties: {money(v.amount_cents or 0)}; the program's median is "
         f"{money(v.program_median_cents or 0)}."
     ),
+    source="Tazama rule 030 (a first payment to a creditor); figures [P]",
     unit="percent of the program's median",
     edges=lambda v, percents: _edges_of(v.program_median_cents, percents),
 )
 SELDOM_NEW: Final = Signal[FeatureVector](
     "TRS-CPY-10",
     "seldom_new_party",
-    Family.RELATIONSHIP,
     "A first payment between two sides, of an entity that seldom deals with a new party that way.",
-    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _seldom_new,
     lambda v, percent: (
         f"First payment between the two parties; {percent} % of this entity's {v.entity_n_90d} transfers in 90 days "
         "were with parties it already knew."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     unit="percent of its transfers without a new party",
 )
 NEW_PARTIES: Final = Signal[FeatureVector](
     "TRS-CPY-09",
     "new_parties_in_hours",
-    Family.RELATIONSHIP,
     "Several parties within 6 h that are new to the entity.",
-    "FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
     lambda v: v.entity_new_parties_6h if _is_known(v) else None,
     lambda _, count: f"{counted(count, 'counterparty')} of the last 6 hours were new to this entity.",
+    source="FinCEN FIN-2020-A003 (money mules: new and unexplained parties); figures [P]",
     unit="parties in 6 h",
 )
 IN_AND_OUT: Final = Signal[FeatureVector](
     "TRS-FLO-09",
     "in_and_out_in_hours",
-    Family.FLOW,
     "Money comes in and leaves again repeatedly within 6 h, cards too.",
-    "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     _in_and_out,
     lambda v, _: f"Received {v.entity_received_count_6h} and made {v.entity_paid_count_6h} payments in 6 hours.",
+    source="FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     unit="payments each way in 6 h",
 )
 PAID_BACK: Final = Signal[FeatureVector](
     "TRS-FLO-10",
     "paid_back_in_a_day",
-    Family.FLOW,
     "80-105 % of the newest payment the other way between the two, within 24 h.",
-    "FFIEC BSA/AML Examination Manual, appendix F (funds that return); refund abuse; figures [P]",
     _comes_back,
     lambda v, _: (
         f"{money(v.amount_cents or 0)} goes back to a party that paid {money(v.pair_other_way_cents_24h or 0)} within "
         "24 hours."
     ),
+    source="FFIEC BSA/AML Examination Manual, appendix F (funds that return); refund abuse; figures [P]",
     edges=_back_edges,
 )
 QUICK_HOPS: Final = Signal[FeatureVector](
     "TRS-FLO-11",
     "quick_hops",
-    Family.FLOW,
     "Payments in a row, each within 2 h of the next and whatever their amounts, end at the payer.",
-    "FFIEC BSA/AML Examination Manual, appendix F (funds that pass through several accounts quickly); figures [P]",
     lambda v: v.quick_hops_2h if _is_known(v) else None,
     lambda _, hops: f"The payer received money over {counted(hops, 'hop')}, each within 2 hours of the next.",
+    source="FFIEC BSA/AML Examination Manual, appendix F (funds that pass through several accounts quickly); "
+    "figures [P]",
     unit="hops",
 )
 CAME_BEFORE: Final = Signal[FeatureVector](
     "TRS-FLO-12",
     "received_just_before",
-    Family.FLOW,
     "The money received in the 2 h before a payment, beside the payment.",
-    "FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     _came_before,
     lambda v, _: f"Received {money(v.entity_received_cents_2h or 0)} in the 2 hours before this payment.",
+    source="FinCEN FIN-2020-A003 (money mules: received, then sent on at once); figures [P]",
     unit="percent of the amount",
     edges=_came_before_edges,
 )

@@ -7,8 +7,7 @@ from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.scorecards import points_when
-from clearhold.features.scorers.engine import PROPOSED
-from clearhold.features.scorers.signal import Family, Signal
+from clearhold.features.scorers.signal import Signal
 
 CLEAN_HISTORY_TRANSFERS: Final = 60
 WELL_KNOWN_COUNTERPARTY: Final = 20
@@ -24,9 +23,7 @@ def _is_clean(v: FeatureVector) -> bool:
 CLEAN: Final = Signal[FeatureVector](
     "TRS-HIS-01",
     "clean_history",
-    Family.HISTORY,
     "At least 60 earlier transfers of the entity and 20 with the counterparty, none returned.",
-    PROPOSED,
     _is_clean,
     lambda v, _: (
         f"{v.entity_prior_transfers:,} earlier transfers by this entity, {v.counterparty_n:,} with this counterparty; "

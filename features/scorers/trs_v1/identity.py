@@ -10,7 +10,7 @@ from typing import Final
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.scorers.signal import Family, Signal
+from clearhold.features.scorers.signal import Signal
 
 # The words themselves: looking a member up costs Python 3.11 as much as the rest of a signal.
 _DENIED, _VERIFIED = VerificationStatus.DENIED.value, VerificationStatus.VERIFIED.value
@@ -40,74 +40,63 @@ def _is_stale(v: FeatureVector) -> bool:
 DENIED: Final = Signal[FeatureVector](
     "TRS-KYC-01",
     "kyc_denied_moving",
-    Family.IDENTITY,
     "The entity was denied and moves money.",
-    "31 CFR 1020.220 (customer identification program); weight [P]",
     lambda v: v.entity_verification_status == _DENIED,
     lambda _v, _: "This entity failed verification (DENIED) and moves money.",
+    source="31 CFR 1020.220 (customer identification program); weight [P]",
     hard=True,
 )
 UNVERIFIED: Final = Signal[FeatureVector](
     "TRS-KYC-02",
     "kyc_unverified_moving",
-    Family.IDENTITY,
     "The entity's verification is not finished.",
-    "31 CFR 1020.220 (customer identification program); weight [P]",
     lambda v: v.entity_verification_status not in _SETTLED,
     lambda v, _: f"This entity's verification is not complete: {v.entity_verification_status}.",
+    source="31 CFR 1020.220 (customer identification program); weight [P]",
 )
 DENIED_ATTEMPT: Final = Signal[FeatureVector](
     "TRS-KYC-03",
     "kyc_denied_attempt",
-    Family.IDENTITY,
     "The entity was denied and tries to move money: the transfer was declined, rejected or canceled.",
-    "31 CFR 1020.220 (customer identification program); weight [P]",
     lambda v: v.entity_verification_status == _DENIED and is_attempt(v),
     lambda _v, _: "This entity failed verification (DENIED) and tried to move money.",
+    source="31 CFR 1020.220 (customer identification program); weight [P]",
     of_attempts=True,
 )
 PEP: Final = Signal[FeatureVector](
     "TRS-SCR-01",
     "pep",
-    Family.IDENTITY,
     "The entity is a politically exposed person.",
-    "FATF recommendation 12; weight [P]",
     lambda v: v.entity_pep_status == _PEP,
+    source="FATF recommendation 12; weight [P]",
     of_attempts=True,
 )
 PEP_POTENTIAL: Final = Signal[FeatureVector](
     "TRS-SCR-02",
     "pep_potential",
-    Family.IDENTITY,
     "The entity may be a politically exposed person.",
-    "FATF recommendation 12; weight [P]",
     lambda v: v.entity_pep_status == _PEP_POTENTIAL,
+    source="FATF recommendation 12; weight [P]",
     of_attempts=True,
 )
 HIGH_RISK: Final = Signal[FeatureVector](
     "TRS-SCR-03",
     "high_risk_entity",
-    Family.IDENTITY,
     "The bank marks the entity as high risk.",
-    "[P]",
     lambda v: v.entity_is_high_risk is True,
     of_attempts=True,
 )
 NEVER_SCREENED: Final = Signal[FeatureVector](
     "TRS-SCR-04",
     "never_screened",
-    Family.IDENTITY,
     "The entity requires screening and was never screened.",
-    "[P]",
     lambda v: v.entity_screening_age_days is None and v.entity_requires_screening is True,
     of_attempts=True,
 )
 SCREENING_STALE: Final = Signal[FeatureVector](
     "TRS-SCR-05",
     "screening_stale",
-    Family.IDENTITY,
     "The last screening is older than the policy's cadence for the entity's band.",
-    "[P]",
     _is_stale,
     lambda v, _: (
         f"This entity was last screened {v.entity_screening_age_days} days ago; its band requires screening every "
@@ -118,10 +107,9 @@ SCREENING_STALE: Final = Signal[FeatureVector](
 FRAUD_RISK: Final = Signal[FeatureVector](
     "TRS-SCR-07",
     "fraud_risk_flagged",
-    Family.IDENTITY,
     "The bank's review of the entity names a fraud risk.",
-    "The bank's review reasons; weight [P]",
     lambda v: v.entity_fraud_risk is True,
+    source="The bank's review reasons; weight [P]",
     of_attempts=True,
 )
 

@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import FeatureVector, is_rare_pair
 from clearhold.features.core.money import counted, money
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.signal import BUT_CARD, Family, Signal, SignalGroup
+from clearhold.features.scorers.signal import BUT_CARD, Signal, SignalGroup
 
 LARGE_FIRST_CENTS: Final = 250_000
 NEW_COUNTERPARTIES: Final = 5
@@ -68,39 +68,34 @@ def _rare_pair_sentence(v: FeatureVector, _: int) -> str:
 FIRST_TIME: Final = Signal[FeatureVector](
     "TRS-CPY-01",
     "first_time_counterparty",
-    Family.RELATIONSHIP,
     "First transfer between the program and this counterparty.",
-    "Tazama rule 030; weight [P]",
     _is_small_first,
     lambda _v, _: "First transfer with this counterparty on the program.",
+    source="Tazama rule 030; weight [P]",
     rails=BUT_CARD,
 )
 FIRST_TIME_LARGE: Final = Signal[FeatureVector](
     "TRS-CPY-02",
     "first_time_counterparty_large",
-    Family.RELATIONSHIP,
     "A first transfer of at least $2,500 and the program's 95th percentile.",
-    "Tazama rule 030; amounts [P]",
     is_large_first,
     lambda v, _: f"First transfer with this counterparty, and {money(v.amount_cents or 0)} is large for the program.",
+    source="Tazama rule 030; amounts [P]",
     edges=_first_time_edges,
     rails=BUT_CARD,
 )
 ACCOUNT_CHANGED: Final = Signal[FeatureVector](
     "TRS-CPY-03",
     "counterparty_account_changed",
-    Family.RELATIONSHIP,
     "A known counterparty, by id or name, with other account details.",
-    "FinCEN FIN-2016-A003 (changed payment instructions); weight [P]",
     lambda v: v.counterparty_account_changed,
     lambda _v, _: "This counterparty's account details differ from those it was paid under before.",
+    source="FinCEN FIN-2016-A003 (changed payment instructions); weight [P]",
 )
 BURST: Final = Signal[FeatureVector](
     "TRS-CPY-04",
     "new_counterparty_burst",
-    Family.RELATIONSHIP,
     "At least 5 counterparties in 24 h that are new to the program.",
-    "[P]",
     lambda v: v.entity_new_counterparties_24h,
     lambda _, count: f"{counted(count, 'counterparty')} of the last 24 hours were new to the program.",
     unit="counterparties in 24 h",
@@ -109,23 +104,21 @@ BURST: Final = Signal[FeatureVector](
 SHARED: Final = Signal[FeatureVector](
     "TRS-CPY-05",
     "counterparty_shared",
-    Family.RELATIONSHIP,
     "At least 3 entities dealt with the same routing number and last four in 30 days.",
-    "FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]",
     lambda v: v.counterparty_shared_entities_30d,
     lambda _, count: f"{counted(count, 'entity')} dealt with the same account details in 30 days.",
+    source="FFIEC BSA/AML Examination Manual, appendix F (several accounts, one beneficiary); count [P]",
     unit="entities in 30 days",
     rails=_ACCOUNT_RAILS,
 )
 RARE_PAIR: Final = Signal[FeatureVector](
     "TRS-CPY-06",
     "rare_new_pair",
-    Family.RELATIONSHIP,
     "First transfer between two sides that met at most 3 others each in 90 days; 30 points where at most 1 % of the "
     "program's transfers are such, 15 up to 3 %, none above.",
-    "FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     _rare_pair_permille,
     _rare_pair_sentence,
+    source="FFIEC BSA/AML Examination Manual, appendix F (activity unlike the customer's own); figures [P]",
     unit="such pairs in 1,000 of the program's transfers",
     least=0,
     rises=False,

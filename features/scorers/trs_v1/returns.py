@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money, originates_debit
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.signal import ACH_ONLY, Family, Signal
+from clearhold.features.scorers.signal import ACH_ONLY, Signal
 
 RETURNS_FLOOR: Final = 2
 RETURNS_SHARE_PERCENT: Final = 20
@@ -88,15 +88,14 @@ def _float_sentence(v: FeatureVector, _: int) -> str:
 UNAUTHORIZED: Final = Signal[FeatureVector](
     "TRS-RET-01",
     "unauthorized_return",
-    Family.RETURNS,
     "An ACH debit sent, after one unauthorized return, or two and more, of the entity's debits or of those with the "
     "counterparty, in 60 days.",
-    "Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weights [P]",
     _unauthorized_count,
     lambda v, _: (
         f"{counted(v.entity_unauthorized_returns_60d, 'unauthorized return')} of this entity's debits in 60 days, and "
         f"{v.counterparty_unauthorized_returns_60d} of debits with this counterparty."
     ),
+    source="Nacha Operating Rules: R05, R07, R10, R11, R29 and R51; weights [P]",
     unit="returns in 60 days",
     of_attempts=True,
     rails=ACH_ONLY,
@@ -104,9 +103,7 @@ UNAUTHORIZED: Final = Signal[FeatureVector](
 ABUSE: Final = Signal[FeatureVector](
     "TRS-RET-02",
     "return_code_abuse",
-    Family.RETURNS,
     "At least 2 returns in 30 days of the ACH debits sent, and as many as a fifth of the debits of that time.",
-    "[P]",
     _returned_percent,
     lambda v, _: f"{v.entity_returns_30d} of {counted(v.entity_ach_debits_30d, 'ACH debit')} in 30 days were returned.",
     unit="percent of the debits of 30 days",
@@ -116,11 +113,10 @@ ABUSE: Final = Signal[FeatureVector](
 REDEBIT: Final = Signal[FeatureVector](
     "TRS-RET-03",
     "redebit_after_return",
-    Family.RETURNS,
     "An ACH debit of a counterparty within 5 days of an R07, R10, R11 or R29.",
-    "Nacha Operating Rules limit reinitiation after a return; days [P]",
     _redebit_days,
     lambda _, days: f"Debits this counterparty again {counted(days, 'day')} after a return as R07, R10, R11 or R29.",
+    source="Nacha Operating Rules limit reinitiation after a return; days [P]",
     unit="days since the return",
     least=0,
     rises=False,
@@ -131,11 +127,10 @@ REDEBIT: Final = Signal[FeatureVector](
 PROBING: Final = Signal[FeatureVector](
     "TRS-RET-04",
     "account_probing",
-    Family.RETURNS,
     "R02, R03, R04 or R20 from at least 2 counterparties in 30 days.",
-    "Nacha Operating Rules (administrative returns); count [P]",
     lambda v: v.entity_probing_returns_30d,
     lambda _, count: f"Returns as R02, R03, R04 or R20 from {counted(count, 'counterparty')} in 30 days.",
+    source="Nacha Operating Rules (administrative returns); count [P]",
     unit="counterparties in 30 days",
     of_attempts=True,
     rails=ACH_ONLY,
@@ -143,11 +138,10 @@ PROBING: Final = Signal[FeatureVector](
 SANCTIONS_RETURN: Final = Signal[FeatureVector](
     "TRS-RET-06",
     "sanctions_return",
-    Family.RETURNS,
     "An ACH entry sent to the counterparty came back as R16: its account is frozen, or OFAC ordered the return.",
-    "Nacha Operating Rules: R16 (account frozen, or entry returned per OFAC instruction); weight [P]",
     lambda v: v.counterparty_frozen_returns,
     lambda _, count: f"{counted(count, 'ACH entry')} with this counterparty came back as R16.",
+    source="Nacha Operating Rules: R16 (account frozen, or entry returned per OFAC instruction); weight [P]",
     unit="returns",
     of_attempts=True,
     hard=True,
@@ -155,11 +149,10 @@ SANCTIONS_RETURN: Final = Signal[FeatureVector](
 FLOAT: Final = Signal[FeatureVector](
     "TRS-RET-05",
     "ach_float",
-    Family.RETURNS,
     "A young entity, or one with its first ACH debit, sends 80 % of what it pulled before the debits can come back.",
-    "Nacha Operating Rules (returns within 2 banking days); figures [P]",
     _floats,
     _float_sentence,
+    source="Nacha Operating Rules (returns within 2 banking days); figures [P]",
     edges=_float_edges,
     rails=FAST_RAILS,
 )

@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.money import counted, money, tenths
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.scorers.engine import CREDIBILITY_K
-from clearhold.features.scorers.signal import Family, Signal
+from clearhold.features.scorers.signal import Signal
 from clearhold.features.scorers.trs_v1.amount import is_spike
 from clearhold.features.scorers.trs_v1.relationship import is_large_first
 
@@ -127,21 +127,19 @@ def _dormant_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
 VELOCITY: Final = Signal[FeatureVector](
     "TRS-VEL-01",
     "velocity_spike",
-    Family.TIMING,
     "In 24 h at least 5 transfers, or $2,500, 3 times the usual a day and 1.5 times the busiest day of 5 weeks.",
-    "[P]; Tazama counts 3 in 24 h",
     _is_fast,
     _velocity_sentence,
+    source="[P]; Tazama counts 3 in 24 h",
     edges=_velocity_edges,
 )
 DORMANT: Final = Signal[FeatureVector](
     "TRS-VEL-02",
     "dormant_reactivation",
-    Family.TIMING,
     "First transfer after 90 days, and large for the program or with $5,000 in 24 h.",
-    "FATF, Virtual Assets Red Flag Indicators, 2020 (previously inactive account); 90 days: Tazama; cents [P]",
     _dormant_days,
     lambda v, days: f"First transfer after {days} days; {money(v.velocity_24h_sum_cents)} moved in 24 hours.",
+    source="FATF, Virtual Assets Red Flag Indicators, 2020 (previously inactive account); 90 days: Tazama; cents [P]",
     unit="days of silence",
     edges=_dormant_edges,
 )
