@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
+from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import VerificationStatus
-from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
@@ -261,6 +261,7 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
 )
 
 
+_CAPS: Final = {Family.FLOW: 60, Family.DECLARED: 30, Family.RELATIONSHIP: 30, Family.IDENTITY: 60}
 SCORER: Final = Scorer[AgentInputs](
     version=VERSION,
     groups=tuple(
@@ -270,18 +271,12 @@ SCORER: Final = Scorer[AgentInputs](
         )
     ),
     observations=lambda inputs, floor, _program_floor: (inputs.settlements, inputs.settlements >= floor),
-    capped=(Family.FLOW, Family.DECLARED, Family.RELATIONSHIP, Family.IDENTITY),
+    capped=tuple(_CAPS),
 )
-DEFAULT_CARD: Final = Scorecard(
-    scorer=SCORER.name,
-    name=VERSION,
+DEFAULT: Final = default_card(
+    SCORER,
+    caps=_CAPS,
     floor=SETTLEMENTS_FLOOR,
-    caps=(
-        CardCap(family=Family.FLOW.value, points=60),
-        CardCap(family=Family.DECLARED.value, points=30),
-        CardCap(family=Family.RELATIONSHIP.value, points=30),
-        CardCap(family=Family.IDENTITY.value, points=60),
-    ),
     signals=(
         points_when("ARS-FLO-01", 12),
         points_when("ARS-FLO-02", 25),
@@ -304,7 +299,6 @@ DEFAULT_CARD: Final = Scorecard(
         points_when("ARS-SCR-04", 40),
     ),
 )
-DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)
 
 
 def is_degraded(inputs: AgentInputs) -> bool:

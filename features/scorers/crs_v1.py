@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
-from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
-from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 
@@ -170,6 +170,7 @@ def _may_relationship_fire(i: CounterpartyInputs) -> bool:
     )
 
 
+_CAPS: Final = {Family.RETURNS: 45, Family.RELATIONSHIP: 30, Family.GEOGRAPHY: 40}
 SCORER: Final = Scorer[CounterpartyInputs](
     version=VERSION,
     groups=(
@@ -179,17 +180,12 @@ SCORER: Final = Scorer[CounterpartyInputs](
         Group(_HISTORY_SIGNALS, lambda i: not i.returns),
     ),
     observations=lambda inputs, floor, _program_floor: (inputs.transfers, inputs.transfers >= floor),
-    capped=(Family.RETURNS, Family.RELATIONSHIP, Family.GEOGRAPHY),
+    capped=tuple(_CAPS),
 )
-DEFAULT_CARD: Final = Scorecard(
-    scorer=SCORER.name,
-    name=VERSION,
+DEFAULT: Final = default_card(
+    SCORER,
+    caps=_CAPS,
     floor=TRANSFERS_FLOOR,
-    caps=(
-        CardCap(family=Family.RETURNS.value, points=45),
-        CardCap(family=Family.RELATIONSHIP.value, points=30),
-        CardCap(family=Family.GEOGRAPHY.value, points=40),
-    ),
     signals=(
         points_when("CRS-RET-01", 15),
         points_when("CRS-RET-02", 30),
@@ -204,4 +200,3 @@ DEFAULT_CARD: Final = Scorecard(
         points_when("CRS-HIS-01", -5),
     ),
 )
-DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)

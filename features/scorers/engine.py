@@ -8,11 +8,12 @@ Source  confidence, caps and limits all [P], proposed here; credibility n / (n +
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Generic
 
 from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.scorecards import Bin, Scorecard, scorecard_sha256
+from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, scorecard_sha256
 from clearhold.features.scorers.signal import ONE_KIND, Family, InputKind, Inputs, Scorer, Signal
 
 CREDIBILITY_K: Final = 20
@@ -195,6 +196,26 @@ class CompiledCard(Generic[Inputs]):
             if counting:
                 compiled.append((group.may_fire, tuple((each.measure, each.least, each) for each in counting)))
         return tuple(compiled)
+
+
+def default_card(
+    scorer: Scorer[Inputs],
+    *,
+    floor: int,
+    signals: tuple[CardSignal, ...],
+    caps: Mapping[Family, int] = MappingProxyType({}),
+    program_floor: int | None = None,
+) -> CompiledCard[Inputs]:
+    """The card of a scorer's own version, which scores where no other is in force."""
+    card = Scorecard(
+        scorer=scorer.name,
+        name=scorer.version,
+        floor=floor,
+        program_floor=program_floor,
+        caps=tuple(CardCap(family=family.value, points=most) for family, most in caps.items()),
+        signals=signals,
+    )
+    return CompiledCard(scorer, card, scorer.version)
 
 
 def _measure(groups: tuple[_Group[Inputs], ...], inputs: Inputs) -> list[Fired[Inputs]]:

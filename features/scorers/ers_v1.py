@@ -16,9 +16,9 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.scorecards import CardCap, Scorecard, points_when
+from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import PROPOSED, Family, Overlap, Scorer, Signal, SignalGroup
 
 HALF_LIFE_DAYS: Final = 14
@@ -235,6 +235,7 @@ def _may_identity_fire(i: EntityInputs) -> bool:
     )
 
 
+_CAPS: Final = {Family.IDENTITY: 60, Family.RETURNS: 45}
 SCORER: Final = Scorer[EntityInputs](
     version=VERSION,
     groups=(
@@ -246,14 +247,13 @@ SCORER: Final = Scorer[EntityInputs](
         ),
     ),
     observations=lambda inputs, floor, _program_floor: (inputs.transfers_90d, inputs.transfers_90d >= floor),
-    capped=(Family.IDENTITY, Family.RETURNS),
+    capped=tuple(_CAPS),
     overlaps=_OVERLAPS,
 )
-DEFAULT_CARD: Final = Scorecard(
-    scorer=SCORER.name,
-    name=VERSION,
+DEFAULT: Final = default_card(
+    SCORER,
+    caps=_CAPS,
     floor=TRANSFERS_FLOOR,
-    caps=(CardCap(family=Family.IDENTITY.value, points=60), CardCap(family=Family.RETURNS.value, points=45)),
     signals=(
         points_when("ERS-KYC-01", 60),
         points_when("ERS-KYC-02", 15),
@@ -269,4 +269,3 @@ DEFAULT_CARD: Final = Scorecard(
         points_when("ERS-RET-04", 20),
     ),
 )
-DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clearhold.features.catalogue.kris import KRIS, KriName, KriStatus, KriValue
-from clearhold.features.core.scorecards import CardSignal, Scorecard, points_when
-from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.core.scorecards import CardSignal, points_when
+from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Scorer, Signal, SignalGroup
 
 VERSION: Final = "prs-v1"
@@ -83,7 +83,4 @@ SCORER: Final = Scorer[ProgramInputs](
     observations=_observations,
     whole=len(DEFINED),
 )
-DEFAULT_CARD: Final = Scorecard(
-    scorer=SCORER.name, name=VERSION, floor=MEASURED_FLOOR, caps=(), signals=tuple(_points())
-)
-DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)
+DEFAULT: Final = default_card(SCORER, floor=MEASURED_FLOOR, signals=tuple(_points()))

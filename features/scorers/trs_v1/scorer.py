@@ -9,9 +9,8 @@ Source  measures and triggers are named beside each signal, a family a file; cap
 from typing import Final
 
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
-from clearhold.features.core.scorecards import CardCap, Scorecard
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.scorers.engine import CompiledCard
+from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Family, InputKind, Scorer, SignalGroup
 from clearhold.features.scorers.trs_v1 import (
     amount,
@@ -61,42 +60,32 @@ def _observations(vector: FeatureVector, floor: int, program_floor: int) -> tupl
     return of_program, is_priced and of_program >= program_floor
 
 
+_CAPS: Final = {
+    Family.AMOUNT: 30,
+    Family.TIMING: 30,
+    Family.RELATIONSHIP: 40,
+    Family.RETURNS: 45,
+    Family.IDENTITY: 60,
+    Family.GEOGRAPHY: 40,
+    Family.DECLARED: 30,
+    Family.FLOW: 60,
+    Family.CARD: 45,
+}
 SCORER: Final = Scorer[FeatureVector](
     version=VERSION,
     groups=_GROUPS,
     observations=_observations,
-    capped=(
-        Family.AMOUNT,
-        Family.TIMING,
-        Family.RELATIONSHIP,
-        Family.RETURNS,
-        Family.IDENTITY,
-        Family.GEOGRAPHY,
-        Family.DECLARED,
-        Family.FLOW,
-        Family.CARD,
-    ),
+    capped=tuple(_CAPS),
     kinds=_KINDS,
     kind_of=lambda vector: _ATTEMPTED[vector.rail] if is_attempt(vector) else vector.rail,
     has_program_floor=True,
 )
 
-DEFAULT_CARD: Final = Scorecard(
-    scorer=SCORER.name,
-    name=VERSION,
+DEFAULT: Final = default_card(
+    SCORER,
+    caps=_CAPS,
     floor=ENTITY_FLOOR,
     program_floor=PROGRAM_FLOOR,
-    caps=(
-        CardCap(family=Family.AMOUNT.value, points=30),
-        CardCap(family=Family.TIMING.value, points=30),
-        CardCap(family=Family.RELATIONSHIP.value, points=40),
-        CardCap(family=Family.RETURNS.value, points=45),
-        CardCap(family=Family.IDENTITY.value, points=60),
-        CardCap(family=Family.GEOGRAPHY.value, points=40),
-        CardCap(family=Family.DECLARED.value, points=30),
-        CardCap(family=Family.FLOW.value, points=60),
-        CardCap(family=Family.CARD.value, points=45),
-    ),
     signals=(
         *amount.POINTS,
         *timing.POINTS,
@@ -110,4 +99,4 @@ DEFAULT_CARD: Final = Scorecard(
         *habits.POINTS,
     ),
 )
-DEFAULT: Final = CompiledCard(SCORER, DEFAULT_CARD, VERSION)
+DEFAULT_CARD: Final = DEFAULT.card

@@ -12,7 +12,7 @@ from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when
 from clearhold.features.scorers.cards import DEFAULTS, MOST_WEIGHED, compile_card, faults_of, read_card
 from clearhold.features.scorers.engine import CompiledCard
-from clearhold.features.scorers.ers_v1 import DEFAULT_CARD as ENTITY_CARD
+from clearhold.features.scorers.ers_v1 import DEFAULT as ENTITY_DEFAULT
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD as CARD
 from clearhold.features.scorers.trs_v1.scorer import SCORER
 from tests.support.builders import a_vector
@@ -41,7 +41,11 @@ FAULTS: Final[dict[str, tuple[Scorecard, str, FieldCode]]] = {
     "a blank name": (changed(CARD, name="  "), "name", FieldCode.TOO_SHORT),
     "a name that turns round": (changed(CARD, name="card \u202e"), "name", FieldCode.MALFORMED),
     "no floor of the program": (changed(CARD, program_floor=None), "programFloor", FieldCode.REQUIRED),
-    "a floor of the program too many": (changed(ENTITY_CARD, program_floor=3), "programFloor", FieldCode.CONFLICTING),
+    "a floor of the program too many": (
+        changed(ENTITY_DEFAULT.card, program_floor=3),
+        "programFloor",
+        FieldCode.CONFLICTING,
+    ),
     "a cap of no family": (
         changed(CARD, caps=(CardCap(family="weather", points=3),)),
         "caps[0].family",
@@ -69,7 +73,7 @@ FAULTS: Final[dict[str, tuple[Scorecard, str, FieldCode]]] = {
         FieldCode.REPEATED,
     ),
     "points that are worked out": (
-        changed(ENTITY_CARD, signals=(points_when("ERS-TRF-01", 3), *ENTITY_CARD.signals)),
+        changed(ENTITY_DEFAULT.card, signals=(points_when("ERS-TRF-01", 3), *ENTITY_DEFAULT.card.signals)),
         "signals[0].id",
         FieldCode.NOT_ONE_OF,
     ),
