@@ -9,8 +9,7 @@ from clearhold.features.core.scorecards import Bin
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.features.scorers.engine import CEILING, CompiledCard
-from clearhold.features.scorers.signal import PROPOSED
-from clearhold.features.scorers.signal import ANY_RAIL, Family, Signal
+from clearhold.features.scorers.signal import ANY_RAIL, PROPOSED, Family, Signal
 from docs.pages.wrapping import paragraph
 
 TITLES: Final = {

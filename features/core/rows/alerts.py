@@ -8,22 +8,19 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.core.rows.record import EntryRow, ObjectRow
+
 RANK_INSTANT_BITS: Final = 53
 """The lower part of ``queue_rank``, the time of opening, which fits until the year 2255; above it is the weight."""
 
 
-class AlertRow(msgspec.Struct, frozen=True, gc=False):
+class AlertRow(ObjectRow, frozen=True):
     """One version of an alert; the one with the highest offset is the newest.
 
     ``transfer_id``, score and band are of the transfer that opened it; ``alert_sha256`` is of its body as opened.
     ``from_history`` says that all findings are of transfers that were already history at their delivery.
     """
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     detector: str
     severity: str
     subject_type: str
@@ -75,17 +72,12 @@ class AlertTransferRow(msgspec.Struct, frozen=True, gc=False):
     transfer_number: int  # ``TransferRow.number``
 
 
-class DispositionRow(msgspec.Struct, frozen=True, gc=False):
+class DispositionRow(ObjectRow, frozen=True):
     """A decision on an alert. Its hashes are in the record's chain.
 
     ``action_id`` is the executed action that it follows from; ``warnings`` is a JSON list, None without.
     """
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     alert_id: str
     decided_by: str
     decision: str
@@ -103,17 +95,12 @@ class DispositionRow(msgspec.Struct, frozen=True, gc=False):
     identity: str | None = None  # of an OperatorIdentity
 
 
-class EntryResultRow(msgspec.Struct, frozen=True, gc=False):
+class EntryResultRow(ObjectRow, frozen=True):
     """The result of a log entry of kind decision, appeal or label; ``id`` is the entry's, and the newest row counts.
 
     ``result`` is a value of ``clearhold.features.core.entries.commands.EntryResult``.
     """
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     kind: str
     alert_id: str | None
     transfer_id: str | None
@@ -123,16 +110,11 @@ class EntryResultRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
 
 
-class LabelRow(msgspec.Struct, frozen=True, gc=False):
+class LabelRow(ObjectRow, frozen=True):
     """The label of a transfer, bad or ok; the label with the highest offset counts. When one entry gives the label of a
     return and of a dispute, the dispute's counts.
     """
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     transfer_id: str
     label: str
     reason: str
@@ -141,18 +123,13 @@ class LabelRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
 
 
-class ActionRow(msgspec.Struct, frozen=True, gc=False):
+class ActionRow(ObjectRow, frozen=True):
     """One version of an action; the one with the highest offset is the newest. Its hashes are in the record's chain.
 
     ``program_id`` is the tenant's id for an action on the whole tenant. ``change`` and ``bank_response`` are JSON.
     ``released_alert_ids`` is a JSON list of the alerts whose hold it ended, None without.
     """
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     alert_id: str | None
     type: str
     target_type: str
@@ -171,17 +148,12 @@ class ActionRow(msgspec.Struct, frozen=True, gc=False):
     approved_identity: str | None = None  # as above
 
 
-class BackfillRow(msgspec.Struct, frozen=True, gc=False):
+class BackfillRow(ObjectRow, frozen=True):
     """The progress of a backfill after one of its log entries; it resumes from its newest row.
 
     The fields are those of ``clearhold.features.core.entries.backfill.Progress``.
     """
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     subjects: str  # transfers or actors
     stage: str  # started, running or done
     feature_version: str
@@ -215,16 +187,12 @@ class PolicyRow(msgspec.Struct, frozen=True, gc=False):
     in_force_at: int
 
 
-class RuleMatchRow(msgspec.Struct, frozen=True, gc=False):
+class RuleMatchRow(EntryRow, frozen=True):
     """The first time that a rule which opens no alert matched a transfer: ``mode`` is ``log`` or ``shadow``.
 
     ``band`` is that of the score as of that entry, ``bank_created_at`` the transfer's own time.
     """
 
-    tenant_id: str
-    program_id: str
-    shard: int
-    offset: int
     rule_id: str
     rule_sha256: str
     version: str

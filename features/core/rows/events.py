@@ -8,8 +8,10 @@ Field order is column order. Instants are microseconds since the epoch, money is
 
 import msgspec
 
+from clearhold.features.core.rows.record import EntryRow
 
-class EventRow(msgspec.Struct, frozen=True, gc=False):
+
+class EventRow(EntryRow, frozen=True):
     """One delivery of a bank event.
 
     ``result`` is an ``EventResult``; ``reason`` a sentence on it, and ``path`` the field that the sentence is about.
@@ -17,10 +19,6 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
     id came before without effect.
     """
 
-    tenant_id: str
-    program_id: str
-    shard: int
-    offset: int
     event_id: str
     type: str
     family: str

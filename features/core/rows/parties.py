@@ -8,17 +8,13 @@ from typing import Annotated
 
 import msgspec
 
+from clearhold.features.core.rows.record import EntryRow, ObjectRow
 from clearhold.features.core.vocabulary import about
 
 
-class EntityRow(msgspec.Struct, frozen=True, gc=False):
+class EntityRow(ObjectRow, frozen=True):
     """One version of an entity. Tuples are JSON text; ``raw`` is JSON text without account numbers."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     type: str
     name: str
     verification_status: str
@@ -42,14 +38,9 @@ class EarlierAccount(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     account_last4: Annotated[str | None, about("Last four of the account number; null when unknown.")]
 
 
-class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
+class CounterpartyRow(ObjectRow, frozen=True):
     """One version of a counterparty."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     name: str | None
     routing_number: str | None
     account_last4: str | None
@@ -60,14 +51,9 @@ class CounterpartyRow(msgspec.Struct, frozen=True, gc=False):
     earlier_accounts: str | None  # JSON of ``EarlierAccount``, the oldest first; None without one
 
 
-class AccountRow(msgspec.Struct, frozen=True, gc=False):
+class AccountRow(ObjectRow, frozen=True):
     """One version of a bank account. ``owner_told_by`` is the source of the owner: bank, or an operator; else None."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     entity_id: str | None
     type: str | None
     status: str | None
@@ -102,14 +88,9 @@ class ProgramRow(msgspec.Struct, frozen=True, gc=False):
     updated_at: int
 
 
-class AgentRow(msgspec.Struct, frozen=True, gc=False):
+class AgentRow(ObjectRow, frozen=True):
     """One version of the scan index's statements about an agent, beside its entity."""
 
-    tenant_id: str
-    program_id: str
-    id: str  # of its entity
-    shard: int
-    offset: int
     name: str
     chain_id: int
     registry: str
@@ -123,14 +104,9 @@ class AgentRow(msgspec.Struct, frozen=True, gc=False):
     updated_at: int
 
 
-class AgentImportRow(msgspec.Struct, frozen=True, gc=False):
+class AgentImportRow(ObjectRow, frozen=True):
     """The beginning or the end of an import. New objects are counted between the two."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     stage: str
     agents: int
     profiles: int
@@ -190,14 +166,9 @@ class ScoreRow(msgspec.Struct, frozen=True, gc=False):
     scored_at: int  # the end of its windows: the entry's own time, never before the subject's last evaluation
 
 
-class KriSnapshotRow(msgspec.Struct, frozen=True, gc=False):
+class KriSnapshotRow(ObjectRow, frozen=True):
     """All indicators of a program as of one instant, with the program's score. ``cause`` is a ``SnapshotCause``."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     cause: str
     as_of_at: int
     window_days: int
@@ -209,17 +180,13 @@ class KriSnapshotRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
 
 
-class MetricsDayRow(msgspec.Struct, frozen=True, gc=False):
+class MetricsDayRow(EntryRow, frozen=True):
     """A program's totals over the days up to the end of one day, as known at the beginning of the next.
 
     ``day_at`` is the midnight at which the day began; ``totals`` is the JSON of ``DayTotals``, ``as_of_at`` when it was
     taken. There is one row a program and day.
     """
 
-    tenant_id: str
-    program_id: str
-    shard: int
-    offset: int
     day_at: int
     window_days: int
     totals: str

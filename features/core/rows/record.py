@@ -11,6 +11,25 @@ from collections.abc import Callable
 import msgspec
 
 
+class EntryRow(msgspec.Struct, frozen=True, gc=False):
+    """A row of one program that a log entry gives; a row without an id is known by its place in the log."""
+
+    tenant_id: str
+    program_id: str
+    shard: int
+    offset: int
+
+
+class ObjectRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of an object of a program; the one with the highest offset is the newest."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+
+
 class ChainFactRow(msgspec.Struct, frozen=True, gc=False):
     """One fact for the record: the writer links it to its tenant's chain (``store/record``) as it commits.
 

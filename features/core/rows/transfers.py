@@ -5,15 +5,12 @@ Field order is column order. Instants are microseconds since the epoch, money is
 
 import msgspec
 
+from clearhold.features.core.rows.record import ObjectRow
 
-class TransferRow(msgspec.Struct, frozen=True, gc=False):
+
+class TransferRow(ObjectRow, frozen=True):
     """One version of a transfer; the one with the highest offset is the newest."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     rail: str
     direction: str
     type: str | None
@@ -45,14 +42,9 @@ class TransferRow(msgspec.Struct, frozen=True, gc=False):
     usd_rate_version: str | None
 
 
-class PreflightRow(msgspec.Struct, frozen=True, gc=False):
+class PreflightRow(ObjectRow, frozen=True):
     """A recorded pre-flight; ``body`` is the PreflightRecord's JSON."""
 
-    tenant_id: str
-    program_id: str
-    id: str
-    shard: int
-    offset: int
     decision: str
     score: int | None
     band: str
