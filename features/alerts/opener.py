@@ -250,10 +250,14 @@ class AlertOpener:
             self._emit(row)
 
     def _is_missing(self, alert: AlertState) -> bool:
-        """True for a known transfer without an alert that a new score takes to review or hold."""
+        """True for a known transfer without an alert that a new score takes to review or hold.
+
+        A statement that is delivered without a transfer brings no transfer into the alert.
+        """
         context = self._context
         return (
-            context.assessment.score.band in DETECTOR_OF_BAND
+            bool(context.transfer_id)
+            and context.assessment.score.band in DETECTOR_OF_BAND
             and alert.waits
             and not self._book.is_alerted(self._row, in_hold=False)
             and context.transfer_id not in alert.newest_transfers

@@ -10,11 +10,16 @@ from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryK
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.scorecards import points_when
+from clearhold.features.scorers.cards import compile_card
+from clearhold.features.scorers.trs_v1.relationship import FIRST_TIME
+from tests.features.alerts.test_cards_and_alerts import with_points
 from tests.support.alert_rows import evidence_of, grade_of
 from tests.support.bank_events import an_account, an_entity, rfc3339
 from tests.support.builders import a_program
 from tests.support.clock import T0
-from tests.support.stories import ShardStory
+from tests.support.daily_payments import pay_daily
+from tests.support.stories import ShardStory, detector_story
 
 DAY: Final = DAY_US
 DENIED_DETECTOR: Final = "kyc_denied_moving"
@@ -74,6 +79,24 @@ def test_given_an_outcome_when_the_entity_moves_money_again_then_the_transfer_jo
     (alert,) = [row for row in story.last(AlertRow) if row.detector == DENIED_DETECTOR]
     assert alert.id == opened.id
     assert len(evidence_of(alert)["transferIds"]) == 1
+
+
+@pytest.mark.parametrize("outcome", ["may be exposed", "high risk", "fraud risk"])
+def test_given_an_open_alert_when_a_further_outcome_rests_on_a_transfer_that_is_now_in_review_then_it_counts_none(
+    outcome: str,
+) -> None:
+    story = detector_story().introduce("enti_1")
+    pay_daily(story, 6, at=T0 - 16 * DAY)
+    story.wire("enti_1", "cpty_new", 1_000, -DAY)
+    (opened,) = state(story, 0, pep_status="yes")
+    card = with_points(points_when(FIRST_TIME.id, 60))
+    story.program.scorecards.champion = compile_card(card, version="scorecard-v1")
+
+    state(story, DAY, **{"pep_status": "yes"} | OUTCOMES[outcome][0])
+
+    alert = story.program.alerts.get(opened.id)
+    assert alert is not None
+    assert (alert.hits, alert.cents, alert.newest_transfers) == (1, 1_000, ())
 
 
 @pytest.mark.parametrize("days_ago", [None, 90, 200])
