@@ -6,7 +6,7 @@ data directory ─▶ socket ─▶ ┼▶ DuckDB ─┼▶ lake ─▶ registry
 """
 
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from importlib.metadata import version
 from pathlib import Path
@@ -17,24 +17,21 @@ import uvloop
 from prometheus_client import CollectorRegistry
 from prometheus_client.registry import Collector
 
-from clearhold.api.area import Resources
-from clearhold.api.areas import ROUTES, services_of
-from clearhold.api.background import agent_importer, in_background, supervised_work
+from clearhold.api.area import Resources, Stores
+from clearhold.api.areas import ROUTES, http_app, services_of, wired_gate
+from clearhold.api.background import BackgroundFlows, agent_importer, in_background, supervised_work
 from clearhold.api.http.connections import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
-from clearhold.api.http_app import http_app
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
-from clearhold.api.stores import Stores
 from clearhold.api.telemetry.metrics import RequestMetrics, measure_process
 from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
 from clearhold.api.telemetry.observe import Observed
-from clearhold.api.telemetry.readiness import READY
-from clearhold.api.telemetry.record_collector import ConnectionCollector
+from clearhold.api.telemetry.program_collector import ProgramCollector, ProgramName
+from clearhold.api.telemetry.readiness import READY, Readiness, Replay
+from clearhold.api.telemetry.record_collector import ConnectionCollector, RecordCollector
 from clearhold.api.telemetry.request_log import RequestLog
-from clearhold.api.wiring import wired_collectors, wired_gate, wired_readiness, wired_resources
-from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
@@ -44,9 +41,9 @@ from clearhold.flows.lake.copying import LakeCollector, opened_lake
 from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.flows.webhooks.service import Webhooks
-from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.preflights import idempotent_ids
+from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
 from clearhold.store.logs import configure_logs
@@ -83,20 +80,20 @@ def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         bank_work, webhooks = _bank_work(stores, settings), _webhooks(stores, allow_local=settings.allow_local)
         engine, lake = _started_engine(scoring, stores, data_dir, begun.target, opened, bank_work, webhooks, settings)
         backfills = _backfills(stores, data_dir, begun.target, opened)
-        importer = agent_importer(stores, settings.scan_index_url)
-        supervision = supervised_work(stores, engine, backfills, bank_work, webhooks.dispatcher, importer)
-        resources = _resources(stores, engine, supervision, backfills, bank_work, webhooks, importer, issuer)
+        flows = BackgroundFlows(engine, backfills, bank_work, webhooks, agent_importer(stores, settings.scan_index_url))
+        supervision = supervised_work(stores, flows)
+        resources = _resources(stores, flows, supervision, issuer)
         admin_token = settings.admin_token or data_dir.admin_token(lambda: new_token(ADMIN_TOKEN_PREFIX))
         gate = wired_gate(stores, settings.origins(base_url), admin_token=admin_token, limits=settings.rate_limits)
         app = http_app(ROUTES, services_of(resources), gate=gate, base_url=base_url)
-        collectors = (*bank_work.collectors, webhooks.collector, importer.counts, lake, supervision)
-        metrics = _metrics(stores, engine, resources.preflight_log, backfills, collectors, connections, settings)
+        collectors = (lake, supervision, ConnectionCollector(connections))
+        metrics = _metrics(stores, flows, resources.preflight_log, collectors, settings)
         request_log = RequestLog(stores.clock)
         observed = Observed(app, RequestMetrics(metrics), request_log)
         opened.enter_context(metrics_served(metrics_listening, metrics))
 
         async def main() -> None:
-            async with in_background(stores, engine, supervision, backfills, bank_work, webhooks.dispatcher, importer):
+            async with in_background(stores, flows, supervision):
                 await serve_until_signalled(
                     observed,
                     listening,
@@ -137,10 +134,9 @@ def _bank_work(stores: Stores, settings: Settings) -> BankWork:
 
 
 def _webhooks(stores: Stores, *, allow_local: bool) -> Webhooks:
-    registry = WebhookRegistry(stores.registry, box=stores.box, clock=stores.clock, new_id=stores.new_id)
     return Webhooks(
         stores.registry.tenancy,
-        registry,
+        stores.webhook_registry,
         stores.database,
         clock=stores.clock,
         allow_local=allow_local,
@@ -198,56 +194,87 @@ def _backfills(stores: Stores, data_dir: DataDir, target: str | Path, opened: Ex
     )
 
 
-def _resources(
-    stores: Stores,
-    engine: Engine,
-    supervision: Supervision,
-    backfills: BackfillService,
-    bank_work: BankWork,
-    webhooks: Webhooks,
-    importer: AgentImporter,
-    issuer: str | None,
-) -> Resources:
-    readiness = wired_readiness(
+def _resources(stores: Stores, flows: BackgroundFlows, supervision: Supervision, issuer: str | None) -> Resources:
+    return Resources(
         stores,
-        flow=lambda: engine.failure is None and engine.caught_up(),
-        catch_up=engine.catch_up,
-        degraded_work=supervision.degraded,
-    )
-    return wired_resources(
-        stores,
-        readiness,
-        backfills,
-        bank_work.executor,
-        webhooks.registry,
-        webhooks.dispatcher,
-        BacktestRunner(stores.database, stores.clock),
-        importer,
+        readiness=_readiness(stores, flows.engine, supervision),
+        rescoring=flows.backfills,
+        executor=flows.bank_work.executor,
+        webhook_dispatch=flows.webhooks.dispatcher,
+        backtests=BacktestRunner(stores.database, stores.clock),
+        agent_importer=flows.importer,
         issuer=issuer,
     )
 
 
+def _readiness(stores: Stores, engine: Engine, supervision: Supervision) -> Readiness:
+    """Checks of the parts that run from the start."""
+
+    def database() -> bool:
+        with stores.database.cursor() as cursor:
+            return cursor.execute("SELECT 1").fetchone() is not None
+
+    def replay() -> Replay | None:
+        at = engine.catch_up()
+        return None if at is None else Replay.of(*at)
+
+    def redis() -> bool:
+        return stores.reader.identity() == stores.appender.identity
+
+    def flow() -> bool:
+        return engine.failure is None and engine.caught_up()
+
+    checks = {"database": database, "redis": redis, "flow": flow}
+    return Readiness(checks, replay=replay, degraded_work=supervision.degraded)
+
+
 def _metrics(
     stores: Stores,
-    engine: Engine,
+    flows: BackgroundFlows,
     preflight_log: PreflightLog,
-    backfills: BackfillService,
     collectors: Iterable[Collector],
-    connections: Connections,
     settings: Settings,
 ) -> CollectorRegistry:
-    """The metrics of everything but the requests."""
-    metrics = CollectorRegistry()
+    """The metrics of everything but the requests; ``collectors`` are those of the parts that only the caller has."""
+    metrics, engine = CollectorRegistry(), flows.engine
     measure_process(metrics, stores.appender, stores.memory)
-    metrics.register(engine.collector(waiting=preflight_log.waiting_entries))
-    metrics.register(backfills.counts)
-    for collector in collectors:
-        metrics.register(collector)
-    metrics.register(ScorerCollector(engine.scorers))
-    metrics.register(ConnectionCollector(connections))
-    for collector in wired_collectors(stores, settings, links=engine.chains.sizes):
+    for collector in (
+        engine.collector(waiting=preflight_log.waiting_entries),
+        flows.backfills.counts,
+        *flows.bank_work.collectors,
+        flows.webhooks.collector,
+        flows.importer.counts,
+        ScorerCollector(engine.scorers),
+        *collectors,
+        *_stored_collectors(stores, settings, links=engine.chains.sizes),
+    ):
         metrics.register(collector)
     return metrics
+
+
+def _stored_collectors(
+    stores: Stores, settings: Settings, *, links: Callable[[], Mapping[str, int]]
+) -> Iterator[Collector]:
+    """The metrics of stored data; ``links`` counts the links of each chain."""
+    yield RecordCollector(
+        links=links,
+        checkpoint_log=stores.record.checkpoint_log,
+        checkpoints=stores.record.checkpoints,
+        verifications=stores.record.verifications,
+        folder=settings.data,
+        clock=stores.clock,
+    )
+    if not settings.program_metrics:
+        return
+    tenancy = stores.registry.tenancy
+
+    def name_of(program_id: str) -> ProgramName | None:
+        program = tenancy.programs.of_any_tenant(program_id)
+        tenant = None if program is None else tenancy.tenants.find(program.tenant_id)
+        return None if program is None or tenant is None else ProgramName(tenant.slug, program.slug, program.source)
+
+    snapshots = NewestSnapshots(stores.database)
+    yield ProgramCollector(snapshots, name_of=name_of, most=settings.program_metrics, clock=stores.clock)
 
 
 def _ready_check(stores: Stores, engine: Engine, resources: Resources) -> Callable[[], bool]:

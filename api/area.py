@@ -1,13 +1,15 @@
-"""An area of the interface: its routes and the builders of their services.
+"""An area of the interface: its routes and services, and the opened stores and other resources of which they are made.
 
-An area is one folder and one line in ``api/areas.py``.
+An area is one folder and one line in ``api/areas.py``. Nothing is opened or started here.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+import duckdb
 import msgspec
+import redis.asyncio
 from litestar.types import ControllerRouterHandler
 
 from clearhold.api.lists.exports import Downloads
@@ -16,17 +18,73 @@ from clearhold.api.log.pending_entries import PendingEntries
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.program_service import ProgramService
-from clearhold.api.stores import Stores
 from clearhold.api.telemetry.readiness import Readiness
 from clearhold.features.core.entries.backfill import ActorsRescored
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.program import Program
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.core.rules import Backtest, Rule, RuleMode, ShadowReport
+from clearhold.features.shard.questions import Owner
+from clearhold.features.windows.id_index import IdIndex
+from clearhold.store.clock import Clock
+from clearhold.store.control.credential_registry import CredentialRegistry
+from clearhold.store.control.credentials import KeyUsage
+from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint
+from clearhold.store.duck.alerts import EntryResults
+from clearhold.store.duck.preflights import Preflights
 from clearhold.store.duck.webhooks import StoredDelivery
-from clearhold.store.lake.log_segments import RawEvents
+from clearhold.store.ids import IdFactory
+from clearhold.store.keys.secrets import SecretBox
+from clearhold.store.keys.signing_keys import SigningKeys
+from clearhold.store.lake.log_segments import ControlCopy, LogSegments, RawEvents
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
+from clearhold.store.record.reading import LastVerifications
+from clearhold.store.redis_log.appender import LogAppender
+from clearhold.store.redis_log.connect import RedisMemory
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+from clearhold.store.redis_log.reader import LogReader
+
+
+class RecordStores(msgspec.Struct, frozen=True, kw_only=True):
+    """The stores of the record beside the chains themselves."""
+
+    signing_keys: SigningKeys
+    checkpoint_log: CheckpointLog
+    checkpoints: RecordCheckpoints
+    verifications: LastVerifications
+
+
+class Stores(msgspec.Struct, frozen=True, kw_only=True):
+    """``owner`` answers queries on program state, ``hot`` is Redis on the event loop, ``process`` the id of
+    this run.
+    """
+
+    clock: Clock
+    new_id: IdFactory
+    owner: Owner
+    progress: LogProgress
+    box: SecretBox
+    process: str
+    hot: redis.asyncio.Redis
+    memory: RedisMemory
+    key_usage: KeyUsage
+    registry: Registry
+    appender: LogAppender
+    reader: LogReader
+    segments: LogSegments
+    control_copy: ControlCopy
+    database: duckdb.DuckDBPyConnection
+    record: RecordStores
+
+    @property
+    def credentials(self) -> CredentialRegistry:
+        return CredentialRegistry(self.registry, box=self.box, clock=self.clock, new_id=self.new_id)
+
+    @property
+    def webhook_registry(self) -> WebhookRegistry:
+        return WebhookRegistry(self.registry, box=self.box, clock=self.clock, new_id=self.new_id)
 
 
 class Rescoring(Protocol):
@@ -62,7 +120,7 @@ class Backtests(Protocol):
     """Evaluates rules over the stored transfers that the principal may read."""
 
     async def run(
-        self, principal: Principal, rule: Rule, program_ids: Sequence[str] | None, *, key: str, days: int, full: bool
+        self, principal: Principal, rule: Rule, program_ids: Sequence[str], *, key: str, days: int, full: bool
     ) -> Backtest:
         """Backtest a rule on these programs over the last ``days``; ``key`` identifies the result."""
 
@@ -70,7 +128,7 @@ class Backtests(Protocol):
         self,
         principal: Principal,
         rule: Rule,
-        program_ids: Sequence[str] | None,
+        program_ids: Sequence[str],
         mode: RuleMode,
         *,
         version: str,
@@ -101,28 +159,50 @@ class ImportUnderWay(Protocol):
     skipped: Counter[str]
 
 
-class Resources(msgspec.Struct, frozen=True, kw_only=True):
-    """The stores and process-wide objects from which areas build their services."""
+class Resources:
+    """The stores and process-wide objects of which areas make their services.
 
-    stores: Stores
-    events: RawEvents
-    pending: PendingEntries
-    command_log: CommandLog
-    preflight_log: PreflightLog
-    recorded_preflights: RecordedPreflights
-    downloads: Downloads
-    readiness: Readiness
-    rescoring: Rescoring
-    executor: ActionConcluder
-    issuer: str | None  # of proofs: the public address; None when unknown
-    webhook_registry: WebhookRegistry
-    webhook_dispatch: WebhookDispatch
-    backtests: Backtests
-    agent_importer: AgentImporting
+    The pre-flight log is opened once the flow has caught up.
+    """
 
-    @property
-    def programs(self) -> ProgramService:
-        return ProgramService(self.stores.registry.tenancy)
+    def __init__(
+        self,
+        stores: Stores,
+        *,
+        readiness: Readiness,
+        rescoring: Rescoring,
+        executor: ActionConcluder,
+        webhook_dispatch: WebhookDispatch,
+        backtests: Backtests,
+        agent_importer: AgentImporting,
+        issuer: str | None,
+    ) -> None:
+        """``issuer`` of proofs is the public address; None when it is unknown."""
+        progress, self.stores, self.issuer = stores.progress, stores, issuer
+        self.readiness, self.rescoring, self.executor = readiness, rescoring, executor
+        self.webhook_registry, self.webhook_dispatch = stores.webhook_registry, webhook_dispatch
+        self.backtests, self.agent_importer = backtests, agent_importer
+        self.programs, self.downloads = ProgramService(stores.registry.tenancy), Downloads()
+        self.events, self.pending = RawEvents(stores.reader, stores.segments), PendingEntries(progress)
+        self.recorded_preflights = RecordedPreflights(
+            committed=Preflights(stores.database), events=self.events, progress=progress
+        )
+        self.command_log = CommandLog(
+            appender=stores.appender,
+            shards=progress.shards,
+            pending=self.pending,
+            waiter=CommitWaiter(progress.committed_offset),
+            results=EntryResults(stores.database),
+            clock=stores.clock,
+            new_id=stores.new_id,
+        )
+        self.preflight_log = PreflightLog(
+            appender=stores.appender,
+            recorded=self.recorded_preflights,
+            pending=self.pending,
+            keyed=IdIndex(),
+            shards=progress.shards,
+        )
 
 
 Provider = Callable[[Resources], object]

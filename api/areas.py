@@ -1,23 +1,39 @@
-"""The areas of the interface, one line each, and the routes and services that follow from them."""
+"""The areas of the interface, one line each, and the application made of them. Nothing is opened or started here.
 
-from collections.abc import Mapping
-from typing import Final
+The application is their routes and services, the gate, the one error handler and the headers.
+"""
 
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from litestar import Litestar, Request
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.middleware import ASGIMiddleware
 from litestar.types import ControllerRouterHandler
 
 from clearhold.api.actions.routes import AREA as ACTIONS
 from clearhold.api.admin.routes import AREA as ADMIN
 from clearhold.api.agents.routes import AREA as AGENTS
 from clearhold.api.alerts.routes import AREA as ALERTS
-from clearhold.api.area import Area, Provider, Resources
+from clearhold.api.area import Area, Provider, Resources, Stores
 from clearhold.api.autonomy.routes import AREA as AUTONOMY
 from clearhold.api.clocks.routes import AREA as CLOCKS
 from clearhold.api.connector.routes import AREA as CONNECTOR
-from clearhold.api.counterparties.routes import AREA as COUNTERPARTIES
 from clearhold.api.dispositions.routes import AREA as DISPOSITIONS
 from clearhold.api.docs_page.routes import AREA as DOCS_PAGE
-from clearhold.api.entities.routes import AREA as ENTITIES
 from clearhold.api.events.routes import AREA as EVENTS
+from clearhold.api.http.auth import Authenticator
+from clearhold.api.http.envelope import stamp_headers
+from clearhold.api.http.errors import render_error
+from clearhold.api.http.fast_route import SERVICES
+from clearhold.api.http.gate import Gate
+from clearhold.api.http.idempotency import Idempotency
+from clearhold.api.http.operation import RateClass
+from clearhold.api.http.origins import Origins
+from clearhold.api.http.paths import split_as_sent
+from clearhold.api.http.rate_limits import Floods, RateLimits
 from clearhold.api.ingest.routes import AREA as INGEST
 from clearhold.api.jwks.routes import AREA as JWKS
 from clearhold.api.keys.routes import AREA as KEYS
@@ -26,6 +42,8 @@ from clearhold.api.labels.routes import AREA as LABELS
 from clearhold.api.ladder.routes import AREA as LADDER
 from clearhold.api.limits.routes import AREA as LIMITS
 from clearhold.api.metrics.routes import AREA as METRICS
+from clearhold.api.openapi.document import document_of
+from clearhold.api.parties.routes import AREA as PARTIES
 from clearhold.api.policies.routes import AREA as POLICIES
 from clearhold.api.preflight.routes import AREA as PREFLIGHT
 from clearhold.api.programs.routes import AREA as PROGRAMS
@@ -41,7 +59,9 @@ from clearhold.api.subjects.routes import AREA as SUBJECTS
 from clearhold.api.system.routes import AREA as SYSTEM
 from clearhold.api.transfers.routes import AREA as TRANSFERS
 from clearhold.api.webhooks.routes import AREA as WEBHOOKS
+from clearhold.store.idempotency import IdempotencyClaims
 
+LOCAL_URL: Final = "http://127.0.0.1:8080"
 AREAS: Final[tuple[Area, ...]] = (
     ACTIONS,
     ADMIN,
@@ -50,10 +70,8 @@ AREAS: Final[tuple[Area, ...]] = (
     AUTONOMY,
     CLOCKS,
     CONNECTOR,
-    COUNTERPARTIES,
     DISPOSITIONS,
     DOCS_PAGE,
-    ENTITIES,
     EVENTS,
     INGEST,
     JWKS,
@@ -63,6 +81,7 @@ AREAS: Final[tuple[Area, ...]] = (
     LADDER,
     LIMITS,
     METRICS,
+    PARTIES,
     POLICIES,
     PREFLIGHT,
     PROGRAMS,
@@ -90,3 +109,50 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 def services_of(resources: Resources) -> Mapping[str, object]:
     """Every service under the name by which handlers request it."""
     return {name: provider(resources) for name, provider in PROVIDERS.items()}
+
+
+def http_app(
+    routes: Sequence[ControllerRouterHandler], services: Mapping[str, object], *, gate: ASGIMiddleware, base_url: str
+) -> Litestar:
+    """The application; its state holds the services by name, for handlers and fast routes."""
+    app = Litestar(
+        route_handlers=routes,
+        dependencies={name: _service(name) for name in services},
+        middleware=[gate],
+        exception_handlers={Exception: render_error},
+        before_send=[stamp_headers],
+        openapi_config=None,
+        logging_config=None,
+        debug=False,
+        state=State({SERVICES: services}),
+    )
+    app.state.openapi = document_of(app, base_url=base_url)
+    app.asgi_handler = split_as_sent(app.asgi_handler)
+    return app
+
+
+def openapi_text(*, administration: bool = False) -> str:
+    """The OpenAPI document of this version, public or administrative, without a running application."""
+    dependencies = {name: _service(name) for name in PROVIDERS}
+    app = Litestar(route_handlers=ROUTES, dependencies=dependencies, openapi_config=None)
+    document = document_of(app, base_url=LOCAL_URL, administration=administration)
+    return msgspec.json.format(document, indent=2).decode() + "\n"
+
+
+def wired_gate(stores: Stores, origins: Origins, *, admin_token: str, limits: Mapping[RateClass, int]) -> Gate:
+    """The request checks in their order; ``limits`` are requests a second."""
+    authenticator = Authenticator(
+        tenancy=stores.registry.tenancy, admin_token=admin_token, usage=stores.key_usage, clock=stores.clock
+    )
+    claims = IdempotencyClaims(stores.hot, box=stores.box, process=stores.process, memory=stores.memory)
+    return Gate(authenticator, RateLimits(limits, stores.clock), Idempotency(claims), stores.clock, Floods(), origins)
+
+
+def _service(name: str) -> Provide:
+    """The service of this name in the handler's application."""
+
+    def provide(request: Request[Any, Any, Any]) -> object:
+        service: object = request.app.state[SERVICES][name]
+        return service
+
+    return Provide(provide, sync_to_thread=False)

@@ -5,16 +5,16 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
-from clearhold.api.stores import Stores
+from clearhold.api.area import Stores
 from clearhold.flows.agents.service import AgentImporter
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.bank_work import BankWork
 from clearhold.flows.engine import Engine
 from clearhold.flows.own_entries import restore_lost_policies, tick_every_minute
 from clearhold.flows.running.supervision import Supervision, Work
-from clearhold.flows.webhooks.dispatcher import WebhookDispatcher
+from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.redis_log.offsets import CommitWaiter
 
 WATCH_S: Final = 0.5
@@ -49,19 +49,22 @@ class WorkName(StrEnum):
     FLOW_WATCH = "flow_watch"
 
 
-def supervised_work(
-    stores: Stores,
-    engine: Engine,
-    backfills: BackfillService,
-    bank_work: BankWork,
-    dispatcher: WebhookDispatcher,
-    importer: AgentImporter,
-) -> Supervision:
+class BackgroundFlows(NamedTuple):
+    """The flows that run beside the requests."""
+
+    engine: Engine
+    backfills: BackfillService
+    bank_work: BankWork
+    webhooks: Webhooks
+    importer: AgentImporter
+
+
+def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
     """All background work. Each piece can restart: its next task follows from the log and the tables.
 
     Work that reads the last run's results waits until the log that the start found is committed.
     """
-    executor, has_policies = bank_work.executor, asyncio.Event()
+    engine, bank_work, has_policies = flows.engine, flows.bank_work, asyncio.Event()
 
     async def restore_policies() -> None:
         await restore_lost_policies(stores.registry, stores.owner)
@@ -70,7 +73,7 @@ def supervised_work(
     async def carry_out_actions() -> None:
         """Starts once lost policies are restored: a later restore would replace a newer activation."""
         await has_policies.wait()
-        await executor.run()
+        await bank_work.executor.run()
 
     def caught_up(run: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         async def run_when_caught_up() -> None:
@@ -84,12 +87,12 @@ def supervised_work(
         return tick_every_minute(stores.appender, shards=stores.progress.shards, clock=stores.clock)
 
     works: dict[str, Work] = {
-        WorkName.BACKFILLS: Work(caught_up(backfills.resume_all), may_finish=True),
+        WorkName.BACKFILLS: Work(caught_up(flows.backfills.resume_all), may_finish=True),
         WorkName.LOST_POLICIES: Work(caught_up(restore_policies), may_finish=True),
         WorkName.ACTIONS: Work(carry_out_actions),
         WorkName.DIRECTORY: Work(caught_up(bank_work.directory.run), may_finish=True),  # without the bank's address
-        WorkName.WEBHOOKS: Work(caught_up(dispatcher.run)),
-        WorkName.AGENTS: Work(caught_up(importer.run), may_finish=True),  # without a scan index
+        WorkName.WEBHOOKS: Work(caught_up(flows.webhooks.dispatcher.run)),
+        WorkName.AGENTS: Work(caught_up(flows.importer.run), may_finish=True),  # without a scan index
         WorkName.TICKS: Work(tick),
         WorkName.REDIS_MEMORY: Work(lambda: stores.memory.read_regularly(stores.hot)),
         WorkName.KEY_USAGE: Work(lambda: stores.key_usage.flush_regularly(stores.hot)),
@@ -99,18 +102,11 @@ def supervised_work(
 
 
 @asynccontextmanager
-async def in_background(
-    stores: Stores,
-    engine: Engine,
-    supervision: Supervision,
-    backfills: BackfillService,
-    bank_work: BankWork,
-    dispatcher: WebhookDispatcher,
-    importer: AgentImporter,
-) -> AsyncIterator[None]:
+async def in_background(stores: Stores, flows: BackgroundFlows, supervision: Supervision) -> AsyncIterator[None]:
     """Run the supervised work beside the requests; it ends before the connections of the event loop are closed."""
+    engine, backfills, bank_work, webhooks, importer = flows
     await stores.appender.connect()
-    dispatcher.attach(engine.put_rows)
+    webhooks.dispatcher.attach(engine.put_rows)
     supervision.begin()
     try:
         yield
@@ -119,7 +115,7 @@ async def in_background(
         await backfills.stop()
         await importer.stop()
         await bank_work.stop()
-        await dispatcher.stop()
+        await webhooks.dispatcher.stop()
         await engine.scorers.disconnect()
         await stores.key_usage.flush(stores.hot)
         await stores.hot.aclose()

@@ -3,17 +3,17 @@
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import duckdb
 
-from clearhold.api.stores import Stores
-from clearhold.api.wiring import wired_record
+from clearhold.api.area import RecordStores, Stores
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Scorers
 from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.supervisor import ScorerPaths
-from clearhold.store.clock import SystemClock
+from clearhold.store.clock import Clock, SystemClock
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.data_dir import DataDir
@@ -22,7 +22,10 @@ from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.joining.joining import join_log, open_signing_keys
 from clearhold.store.keys.secrets import SecretBox, UnsealError
+from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
+from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
+from clearhold.store.record.reading import LastVerifications
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
 from clearhold.store.redis_log.offsets import LogProgress
@@ -127,4 +130,37 @@ def open_stores(
             registry=registry,
             base_url=base_url,
         ),
+    )
+
+
+def wired_record(
+    database: duckdb.DuckDBPyConnection,
+    folder: Path,
+    *,
+    signing_keys: SigningKeys,
+    clock: Clock,
+    registry: Registry,
+    base_url: str,
+) -> RecordStores:
+    """The checkpoints in the tables and in the files of ``folder``, and their signer."""
+    checkpoint_log = CheckpointLog(database, folder)
+    checkpoint_log.open()
+    host = urlsplit(base_url).hostname or base_url
+
+    def origin_of(tenant_id: str, chain: str) -> str:
+        tenant = registry.tenancy.tenants.find(tenant_id)
+        return f"{host}/{tenant_id if tenant is None else tenant.slug}/{chain}"
+
+    checkpoints = RecordCheckpoints(
+        database,
+        checkpoint_log,
+        signing_keys=signing_keys,
+        clock=clock,
+        origin_of=origin_of,
+    )
+    return RecordStores(
+        signing_keys=signing_keys,
+        checkpoint_log=checkpoint_log,
+        checkpoints=checkpoints,
+        verifications=LastVerifications(clock),
     )

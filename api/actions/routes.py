@@ -1,27 +1,36 @@
-"""Actions over HTTP: requested, approved by a second person, read."""
+"""Actions over HTTP: requested, approved by a second person, read; and the routes of what an action brings into force.
 
+``versioned_routes`` are those of a kind of version: listed, read, written, activated.
+"""
+
+from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import Any, Final, Protocol
 
-from litestar import Response, get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+import msgspec
+from litestar.handlers import HTTPRouteHandler
 
-from clearhold.api.actions.examples import ACTION, ACTION_REQUEST, APPROVAL, APPROVED_ACTION
-from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, target_fits
+from clearhold.api.actions.schemas import (
+    ACTION,
+    ACTION_REQUEST,
+    APPROVAL,
+    APPROVED_ACTION,
+    Action,
+    ActionPage,
+    ActionRequest,
+    ActionsQuery,
+    ApprovalRequest,
+    target_fits,
+)
 from clearhold.api.actions.service import ActionService
-from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.arrays import ArrayPart
+from clearhold.api.lists.handlers import answer_route, list_route, page_route, read_route, write_route
 from clearhold.api.lists.operations import list_operation
-from clearhold.api.stores import Stores
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.alerts import Alerts
-from clearhold.store.duck.decisions import Actions
+from clearhold.features.core.principal import KeyScope, Principal
 
 _TAG: Final = "actions"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ACTIONS)
@@ -84,48 +93,73 @@ _READ: Final = _operation(
     answer_example=APPROVED_ACTION,
 )
 
-
-@post("/api/actions", opt=_REQUEST.as_opt)
-async def request_action(request: ApiRequest, actions: NamedDependency[ActionService]) -> Action:
-    body = body_of(request.scope, ActionRequest)
-    return await actions.request(principal_of(request.scope), body, effect_id_of(request.scope))
-
-
-@post("/api/actions/{action_id:str}/approve", status_code=200, opt=_APPROVE.as_opt)
-async def approve_action(
-    action_id: FromPath[str], request: ApiRequest, actions: NamedDependency[ActionService]
-) -> Action:
-    body = optional_body_of(request.scope, ApprovalRequest)
-    return await actions.approve(principal_of(request.scope), action_id, body, effect_id_of(request.scope))
+AREA: Final = Area(
+    routes=(
+        write_route("/api/actions", _REQUEST, _TAG, ActionService.request),
+        write_route("/api/actions/{action_id:str}/approve", _APPROVE, _TAG, ActionService.approve),
+        page_route("/api/actions", _LIST, _TAG, ActionService.page),
+        answer_route("/api/actions/{action_id:str}", _READ, _TAG, ActionService.read),
+    ),
+    provide={_TAG: ActionService},
+)
 
 
-@get("/api/actions", opt=_LIST.as_opt)
-async def list_actions(request: ApiRequest, actions: NamedDependency[ActionService]) -> Response[ActionPage]:
-    page = await actions.page(principal_of(request.scope), query_of(request.scope, ActionsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
+class VersionService(Protocol):
+    """The service of a kind of version."""
+
+    async def list(self, principal: Principal, query: Any, /) -> ArrayPart:
+        """Newest first."""
+
+    async def read(self, principal: Principal, version: str, /) -> msgspec.Struct: ...
+
+    async def create(self, principal: Principal, request: Any, effect_id: str | None, /) -> msgspec.Struct:
+        """A new version, in force nowhere."""
+
+    async def activate(self, principal: Principal, version: str, request: Any, effect_id: str | None, /) -> Action:
+        """The action that brings the version into force after the approval of another person."""
 
 
-@get("/api/actions/{action_id:str}", opt=_READ.as_opt)
-async def get_action(action_id: FromPath[str], request: ApiRequest, actions: NamedDependency[ActionService]) -> Action:
-    return await actions.read(principal_of(request.scope), action_id)
-
-
-def action_service(resources: Resources) -> ActionService:
-    """Also for the areas whose changes are actions."""
-    return ActionService(
-        programs=resources.programs,
-        actions=Actions(resources.stores.database),
-        alerts=Alerts(resources.stores.database),
-        command_log=resources.command_log,
-        executor=resources.executor,
-        has_two_persons=partial(_has_two_persons, resources.stores),
+def versioned_routes(
+    path: str,
+    service: str,
+    type_: type[VersionService],
+    *,
+    listed: Operation,
+    read: Operation,
+    created: Operation,
+    activated: Operation,
+) -> tuple[HTTPRouteHandler, ...]:
+    """The four routes of a kind of version; ``path`` is that of one version, and ends with its parameter."""
+    all_path = path.rpartition("/")[0]
+    return (
+        list_route(all_path, listed, service, type_.list),
+        read_route(path, read, service, type_.read),
+        write_route(all_path, created, service, type_.create),
+        write_route(f"{path}/activate", activated, service, type_.activate),
     )
 
 
-def _has_two_persons(stores: Stores, tenant_id: str) -> bool:
-    return stores.registry.tenancy.has_two_persons(tenant_id, at=stores.clock.now())
-
-
-AREA: Final = Area(
-    routes=(request_action, approve_action, list_actions, get_action), provide={"actions": action_service}
-)
+def activation_operation(
+    id_: str,
+    *,
+    tag: str,
+    summary: str,
+    refusals: tuple[ErrorCode, ...],
+    body: type[msgspec.Struct],
+    body_required: bool = False,
+    example: Mapping[str, Any],
+    action: Mapping[str, Any],
+) -> Operation:
+    """The request of an activation. ``action`` has the fields by which its example differs from other actions."""
+    return Operation(
+        id=id_,
+        tag=tag,
+        summary=summary,
+        access=Access.OPERATOR,
+        answers={201: Action},
+        refusals=(*refusals, ErrorCode.CHANGE_PENDING, ErrorCode.NOT_CONFIRMED),
+        body=RequestSchema(body),
+        body_required=body_required,
+        example=example,
+        answer_example={**ACTION, **action},
+    )

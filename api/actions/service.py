@@ -16,15 +16,13 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, ActionsQuery, ApprovalRequest, to_action
-from clearhold.api.area import ActionConcluder
+from clearhold.api.area import Resources
 from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
 from clearhold.api.http.validation import Failure, refusal
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import ListReader
 from clearhold.api.lists.lists import instant_in
-from clearhold.api.log.commands import CommandLog
 from clearhold.api.log.refusals import approver_needed, change_pending, unknown_action, unknown_alert
-from clearhold.api.program_service import ProgramService
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
     ActionEntry,
@@ -68,22 +66,13 @@ log = structlog.get_logger()
 class ActionService:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(
-        self,
-        *,
-        programs: ProgramService,
-        actions: Actions,
-        alerts: Alerts,
-        command_log: CommandLog,
-        executor: ActionConcluder,
-        has_two_persons: Callable[[str], bool],
-    ) -> None:
-        """``has_two_persons`` is whether two persons of a tenant have operator tokens of their names."""
-        self._programs, self._actions, self._alerts = programs, actions, alerts
-        self._has_two_persons = has_two_persons
-        self._commands, self._executor = command_log, executor
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._commands, self._executor = resources.programs, resources.command_log, resources.executor
+        self._actions, self._alerts = Actions(stores.database), Alerts(stores.database)
+        self._tenancy, self._clock = stores.registry.tenancy, stores.clock
         self._list = ListReader(
-            read_page=actions.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=place_key
+            read_page=self._actions.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=place_key
         )
 
     async def request(self, principal: Principal, request: ActionRequest, effect_id: str | None) -> Action:
@@ -247,7 +236,7 @@ class ActionService:
         proves = principal.identity is OperatorIdentity.PERSON
         if row.requested_identity == OperatorIdentity.PERSON and not proves:
             raise ForbiddenError(CLAIMED_APPROVAL, ErrorCode.PERSON_TOKEN_REQUIRED)
-        if self._has_two_persons(principal.tenant_id):
+        if self._tenancy.has_two_persons(principal.tenant_id, at=self._clock.now()):
             if not proves:
                 raise ForbiddenError(CLAIMED_APPROVAL, ErrorCode.PERSON_TOKEN_REQUIRED)
             if row.requested_identity == OperatorIdentity.CLAIMED:

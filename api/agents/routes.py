@@ -5,20 +5,18 @@ from typing import Any, Final
 
 from litestar import Response, get, post
 from litestar.di import NamedDependency
-from litestar.params import FromPath
 
-from clearhold.api.agents.schemas import Agent, AgentsQuery, ImportRequest, ImportResult, ImportState
-from clearhold.api.agents.service import AgentService
-from clearhold.api.area import Area, Resources
+from clearhold.api.agents.service import Agent, AgentService, AgentsQuery, ImportRequest, ImportResult, ImportState
+from clearhold.api.area import Area
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import optional_body_of, principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import next_link
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.parties import AgentImports, Agents
 
 ENTITY_ID: Final = "agent:8453:0x8004a169fb4a3325136eb29fa0ceb6d2e539a432:22"
 AGENT: Final[dict[str, Any]] = {
@@ -118,32 +116,18 @@ async def list_agents(request: ApiRequest, agents: NamedDependency[AgentService]
     return Response(page, headers=next_link(request, next_cursor))
 
 
-@get("/api/agents/{entity_id:str}", opt=_READ.as_opt)
-async def get_agent(entity_id: FromPath[str], request: ApiRequest, agents: NamedDependency[AgentService]) -> Agent:
-    return await agents.read(principal_of(request.scope), entity_id)
-
-
 @post("/api/agents/import", status_code=200, opt=_IMPORT.as_opt)
 async def import_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> ImportResult:
     body = optional_body_of(request.scope, ImportRequest)
     return await agents.run_import(principal_of(request.scope), body)
 
 
-@get("/api/agents/import", opt=_STATE.as_opt)
-async def get_import(request: ApiRequest, agents: NamedDependency[AgentService]) -> ImportState:
-    return await agents.import_state(principal_of(request.scope))
-
-
-def _agents(resources: Resources) -> AgentService:
-    stores = resources.stores
-    return AgentService(
-        programs=resources.programs,
-        agents=Agents(stores.database),
-        imports=AgentImports(stores.database),
-        owner=stores.owner,
-        importer=resources.agent_importer,
-        clock=stores.clock,
-    )
-
-
-AREA: Final = Area(routes=(list_agents, get_import, get_agent, import_agents), provide={"agents": _agents})
+AREA: Final = Area(
+    routes=(
+        list_agents,
+        answer_route("/api/agents/import", _STATE, _TAG, AgentService.import_state),
+        answer_route("/api/agents/{entity_id:str}", _READ, _TAG, AgentService.read),
+        import_agents,
+    ),
+    provide={_TAG: AgentService},
+)

@@ -3,48 +3,42 @@
 from functools import partial
 from typing import Final
 
-from litestar import Response, get, post
+from litestar import get
 from litestar.di import NamedDependency
-from litestar.params import FromPath
 from litestar.types import ASGIApp
 
 from clearhold.api.actions.schemas import Action
-from clearhold.api.actions.version_routes import write_route
-from clearhold.api.alerts.decisions import DecisionService
-from clearhold.api.alerts.examples import ALERT, ALERT_DETAIL, APPEAL_REQUEST, APPEALED, DECISION_REQUEST
 from clearhold.api.alerts.schemas import (
+    ALERT,
+    ALERT_DETAIL,
+    APPEAL_REQUEST,
+    APPEALED,
+    DECISION_REQUEST,
     Alert,
     AlertDetail,
-    AlertFilters,
+    AlertExportQuery,
     AlertPage,
     AlertsQuery,
     AppealRequest,
     DecisionRequest,
 )
-from clearhold.api.alerts.service import AlertHistory, AlertService
-from clearhold.api.area import Area, Resources
-from clearhold.api.dispositions.examples import DISPOSITION
-from clearhold.api.dispositions.schemas import Disposition
+from clearhold.api.alerts.service import AlertService
+from clearhold.api.area import Area
+from clearhold.api.dispositions.routes import DISPOSITION, Disposition
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.exports import Downloads, ExportFormat
-from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.exports import Downloads
+from clearhold.api.lists.handlers import answer_route, page_route, write_route
 from clearhold.api.lists.operations import export_operation, list_operation
-from clearhold.api.transfers.routes import transfer_service
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.alerts import Alerts
-from clearhold.store.duck.decisions import Actions, Dispositions
 
 _TAG: Final = "alerts"
+_PATH: Final = "/api/alerts/{alert_id:str}"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ALERTS_READ)
 _deciding: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.ALERTS_DECIDE)
-
-
-class AlertExportQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    format: ExportFormat = ExportFormat.NDJSON
 
 
 _LIST: Final = list_operation(
@@ -119,12 +113,6 @@ _DISPOSITIONS: Final = _operation(
 )
 
 
-@get("/api/alerts", opt=_LIST.as_opt)
-async def list_alerts(request: ApiRequest, alerts: NamedDependency[AlertService]) -> Response[AlertPage]:
-    page = await alerts.page(principal_of(request.scope), query_of(request.scope, AlertsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
 @get("/api/alerts/export", opt=_EXPORT.as_opt)
 async def export_alerts(
     request: ApiRequest, alerts: NamedDependency[AlertService], downloads: NamedDependency[Downloads]
@@ -134,58 +122,14 @@ async def export_alerts(
     return downloads.of(principal, batches, name="alerts", kind=Alert, format_=query.format)
 
 
-@get("/api/alerts/{alert_id:str}", opt=_READ.as_opt)
-async def get_alert(alert_id: FromPath[str], request: ApiRequest, alerts: NamedDependency[AlertService]) -> AlertDetail:
-    return await alerts.read(principal_of(request.scope), alert_id)
-
-
-@post("/api/alerts/{alert_id:str}/appeal", opt=_APPEAL.as_opt)
-async def appeal_alert(
-    alert_id: FromPath[str], request: ApiRequest, decisions: NamedDependency[DecisionService]
-) -> Alert:
-    appeal = body_of(request.scope, AppealRequest)
-    return await decisions.appeal(principal_of(request.scope), alert_id, appeal, effect_id_of(request.scope))
-
-
-@get("/api/alerts/{alert_id:str}/dispositions", opt=_DISPOSITIONS.as_opt)
-async def list_dispositions_of_alert(
-    alert_id: FromPath[str], request: ApiRequest, alerts: NamedDependency[AlertService]
-) -> tuple[Disposition, ...]:
-    return await alerts.dispositions(principal_of(request.scope), alert_id)
-
-
-def _alerts(resources: Resources) -> AlertService:
-    stores = resources.stores
-    history = AlertHistory(
-        programs=resources.programs, dispositions=Dispositions(stores.database), actions=Actions(stores.database)
-    )
-    return AlertService(
-        programs=resources.programs,
-        alerts=Alerts(stores.database),
-        history=history,
-        transfers=transfer_service(resources),
-        clock=stores.clock,
-    )
-
-
-def _decisions(resources: Resources) -> DecisionService:
-    return DecisionService(
-        programs=resources.programs,
-        alerts=Alerts(resources.stores.database),
-        dispositions=Dispositions(resources.stores.database),
-        actions=Actions(resources.stores.database),
-        command_log=resources.command_log,
-    )
-
-
 AREA: Final = Area(
     routes=(
-        list_alerts,
+        page_route("/api/alerts", _LIST, _TAG, AlertService.page),
         export_alerts,
-        get_alert,
-        write_route("/api/alerts/{alert_id:str}/decide", _DECIDE, "decisions", DecisionService.decide),
-        appeal_alert,
-        list_dispositions_of_alert,
+        answer_route(_PATH, _READ, _TAG, AlertService.read),
+        write_route(f"{_PATH}/decide", _DECIDE, _TAG, AlertService.decide),
+        write_route(f"{_PATH}/appeal", _APPEAL, _TAG, AlertService.appeal),
+        answer_route(f"{_PATH}/dispositions", _DISPOSITIONS, _TAG, AlertService.dispositions),
     ),
-    provide={"alerts": _alerts, "decisions": _decisions},
+    provide={_TAG: AlertService},
 )

@@ -1,19 +1,21 @@
-"""Alerts as the interface shows them, the filters of their lists, decisions and appeals."""
+"""Alerts as the interface shows them, the filters of their lists, decisions and appeals, and examples of them all."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 
-from clearhold.api.actions.schemas import Action
-from clearhold.api.dispositions.schemas import Disposition
+from clearhold.api.actions.schemas import ACTION, Action
+from clearhold.api.dispositions.routes import ALERT_ID, DISPOSITION, Disposition
 from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
+from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
-from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
+from clearhold.api.lists.lists import DEFAULT_LIMIT
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.program import Simulated
 from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import (
     AlertDecision,
     AlertStatus,
@@ -53,6 +55,10 @@ class AlertFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 class AlertsQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     limit: PageLimit = DEFAULT_LIMIT
     cursor: CursorText | None = None
+
+
+class AlertExportQuery(AlertFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    format: ExportFormat = ExportFormat.NDJSON
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -114,5 +120,75 @@ class AppealRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", f
     reason: Annotated[Prose, about("Why the decision should be looked at again, in words: it goes on the record.")]
 
 
-def to_alert(row: AlertRow, evidence: dict[str, Any]) -> Alert:
-    return to_answer(row, Alert, evidence=evidence)
+ALERT: Final[dict[str, Any]] = {
+    "id": ALERT_ID,
+    "tenantId": TENANT_ID,
+    "programId": PROGRAM_ID,
+    "detector": "structuring_pattern",
+    "severity": "high",
+    "subjectType": "entity",
+    "subjectId": "enti_2zExample0001",
+    "transferId": "acht_2zExample0001",
+    "summary": f"structuring_pattern on entity enti_2zExample0001: {STRUCTURING_REASON['sentence']}",
+    "evidence": {
+        "routeReason": "always_reviewed",
+        "autoHold": False,
+        "finding": STRUCTURING_REASON["sentence"],
+        "reasons": [STRUCTURING_REASON],
+        "scoreReasons": [STRUCTURING_REASON, REASON],
+        "transferIds": ["acht_2zExample0001"],
+        "restsOn": ["acht_2zExample0001"],
+        "restsOnCount": 1,
+        "hits": 1,
+    },
+    "scoreAtAlert": 35,
+    "bandAtAlert": "review",
+    "hardSignal": False,
+    "status": "open",
+    "route": "reviewed",
+    "policyVersion": "policy-v1",
+    "openedAt": "2026-03-02T15:04:05.120Z",
+    "closedAt": None,
+    "dedupeKey": "structuring_pattern:entity:enti_2zExample0001:2026-03-02T15:04:05.000Z",
+    "dueAt": "2026-03-05T15:04:05.120Z",
+    "escalatedAt": None,
+    "slaTier": "complex",
+    "fromHistory": False,
+}
+APPEAL_REQUEST: Final = {"reason": "The program says that the recipients are new."}
+APPEALED: Final = ALERT | {
+    "id": "0a4b1d2c-7e0f-5b7a-8d3e-4f1a6c9b2e11",
+    "summary": f"Appeal of alert {ALERT['id']}: structuring_pattern on entity enti_2zExample0001.",
+    "evidence": {
+        "routeReason": "appeal",
+        "autoHold": False,
+        "transferIds": ["acht_2zExample0001"],
+        "policyVersion": "policy-v1",
+        "clockVersion": "clock-v1",
+        "appeal": {
+            "alertId": ALERT["id"],
+            "status": "closed",
+            "reason": APPEAL_REQUEST["reason"],
+            "by": "operator:bob",
+        },
+    },
+    "openedAt": "2026-03-04T09:30:00.000Z",
+    "dedupeKey": f"appeal:{ALERT['id']}",
+    "dueAt": "2026-03-07T09:30:00.000Z",
+    "slaTier": "appeal",
+}
+ALERT_DETAIL: Final[dict[str, Any]] = {
+    "alert": ALERT,
+    "transfer": TRANSFER,
+    "reasons": [STRUCTURING_REASON, REASON],
+    "draft": {
+        "narrative": f"Recommended: escalate for review. Alert {ALERT['id']} of detector structuring_pattern, severity "
+        "high, not a hard signal, opened at 2026-03-02T15:04:05.120Z and routed to a person (always reviewed).",
+        "recommendation": "escalate",
+        "confidence": None,
+        "narrativeModel": None,
+    },
+    "dispositions": [DISPOSITION],
+    "actions": [ACTION],
+}
+DECISION_REQUEST: Final = {"decision": "close", "narrative": DISPOSITION["narrative"]}

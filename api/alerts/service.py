@@ -1,7 +1,11 @@
-"""Alerts, for reading: the queue, one alert with its decision's context, the whole list in batches.
+"""Alerts: the queue, one alert with all that its decision needs, the whole list in batches; decisions and appeals.
 
-Errors  NotFoundError for an alert or program that is not this tenant's; InvalidRequestError for a cursor of another
-        list; UnavailableError while the log that holds the bank's own object cannot be read
+A decision and an appeal are requested here and decided by the flow alone (``api/log/commands.py``).
+
+Errors  NotFoundError for an alert or program that is not this tenant's; ConflictError when the alert's state does not
+        allow it; InvalidRequestError for a cursor of another list, and for a key that signs in place of a person;
+        UnavailableError when it is not recorded in time, and while the log that holds the bank's own object cannot be
+        read
 """
 
 from collections.abc import Generator, Sequence
@@ -9,62 +13,51 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
+import structlog
 from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action, to_action
-from clearhold.api.alerts.schemas import Alert, AlertDetail, AlertFilters, AlertPage, AlertsQuery, to_alert
-from clearhold.api.dispositions.schemas import Disposition, to_disposition
+from clearhold.api.alerts.schemas import (
+    Alert,
+    AlertDetail,
+    AlertFilters,
+    AlertPage,
+    AlertsQuery,
+    AppealRequest,
+    DecisionRequest,
+)
+from clearhold.api.area import Resources
+from clearhold.api.dispositions.routes import Disposition, to_disposition
 from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
-from clearhold.api.lists.lists import instant_in
-from clearhold.api.log.refusals import unknown_alert
-from clearhold.api.program_service import ProgramService
+from clearhold.api.lists.lists import instant_in, to_answer
+from clearhold.api.log.refusals import person_needed, unknown_alert
+from clearhold.api.transfers.routes import transfer_service
 from clearhold.api.transfers.schemas import Transfer
-from clearhold.api.transfers.service import TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
-from clearhold.features.core.principal import Principal
+from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.store.clock import Clock
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.decisions import Actions, Dispositions
-
-
-class AlertHistory:
-    def __init__(self, *, programs: ProgramService, dispositions: Dispositions, actions: Actions) -> None:
-        self._programs, self._dispositions, self._actions = programs, dispositions, actions
-
-    async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
-        """The decisions on one alert, oldest first."""
-        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
-        return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
-
-    async def actions(self, principal: Principal, alert_id: str) -> tuple[Action, ...]:
-        """The actions on one alert, as they stand, oldest first."""
-        stored = await to_thread.run_sync(self._actions.of_alert, principal, alert_id)
-        return tuple(self._programs.marked(to_action(each), each.row.program_id) for each in stored)
-
 
 OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
 """Fields of evidence that hold log offsets of transfers."""
 _DRAFT: Final = msgspec.json.Decoder(Draft)
 
+log = structlog.get_logger()
+
 
 class AlertService:
-    def __init__(
-        self,
-        *,
-        programs: ProgramService,
-        alerts: Alerts,
-        history: AlertHistory,
-        transfers: TransferService,
-        clock: Clock,
-    ) -> None:
-        self._programs, self._alerts, self._history = programs, alerts, history
-        self._transfers, self._clock = transfers, clock
-        self._list = ListReader(
-            read_page=self._read_page, items_of=partial(to_alerts, programs, alerts), place=_place, key=place_key
-        )
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._commands = resources.programs, resources.command_log
+        self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
+        self._dispositions, self._transfers = Dispositions(stores.database), transfer_service(resources)
+        self._clock = stores.clock
+        self._list = ListReader(read_page=self._read_page, items_of=self._shown, place=_place, key=place_key)
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
         """The worst first; a programId of another tenant is a 404."""
@@ -74,24 +67,84 @@ class AlertService:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
         rows = self._alerts.export(principal, wanted, BATCH, now=self._clock.now())
-        return batches_of(rows, partial(to_alerts, self._programs, self._alerts, principal))
+        return batches_of(rows, partial(self._shown, principal))
 
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
         row = await self._row(principal, alert_id)
-        (alert,) = await to_thread.run_sync(to_alerts, self._programs, self._alerts, principal, [row])
+        (alert,) = await to_thread.run_sync(self._shown, principal, [row])
         transfer = await self._transfer(principal, row)
         return AlertDetail(
             alert=alert,
             transfer=transfer,
             reasons=_reasons(alert, transfer),
             draft=None if row.draft is None else _DRAFT.decode(row.draft),
-            dispositions=await self._history.dispositions(principal, row.id),
-            actions=await self._history.actions(principal, row.id),
+            dispositions=await self._dispositions_of(principal, row.id),
+            actions=tuple(
+                self._programs.marked(to_action(each), each.row.program_id)
+                for each in await to_thread.run_sync(self._actions.of_alert, principal, row.id)
+            ),
         )
 
     async def dispositions(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
         """The decisions on one alert, oldest first."""
-        return await self._history.dispositions(principal, (await self._row(principal, alert_id)).id)
+        return await self._dispositions_of(principal, (await self._row(principal, alert_id)).id)
+
+    async def decide(
+        self, principal: Principal, alert_id: str, request: DecisionRequest, effect_id: str | None
+    ) -> Disposition | Action:
+        """The disposition of this decision, or the action with which it waits for a second person.
+
+        A repeated ``effect_id`` returns the first one.
+        """
+        alert = await self._row(principal, alert_id)
+        kind = OperatorKind.KEY if is_key_operator(principal.operator) else OperatorKind.PERSON
+        if needs_person(kind, alert.status, alert.route):
+            raise person_needed()
+
+        def decision(entry_id: str, at: int) -> DecisionEntry:
+            return DecisionEntry(
+                id=entry_id,
+                alert_id=alert.id,
+                decision=request.decision,
+                narrative=request.narrative,
+                operator=principal.operator,
+                identity=principal.identity,
+                operator_kind=kind,
+                at=at,
+                principal_id=principal.id,
+            )
+
+        result = await self._commands.submit(
+            principal, EntryKind.DECISION, alert.program_id, decision, effect_id=effect_id
+        )
+        if result.disposition_id is None:
+            action = await to_thread.run_sync(self._actions.find, principal, result.id)
+            assert action is not None, "a decision that waits has an action"
+            log.info("decision_requested", alert_id=alert.id, action_id=result.id, operator=principal.operator)
+            return self._programs.marked(to_action(action), alert.program_id)
+        stored = await to_thread.run_sync(self._dispositions.find, principal, result.id)
+        assert stored is not None, "a decision that was made has a disposition"
+        log.info("alert_decided", alert_id=alert.id, disposition_id=stored.row.id, operator=principal.operator)
+        return self._programs.marked(to_disposition(stored), stored.row.program_id)
+
+    async def appeal(self, principal: Principal, alert_id: str, request: AppealRequest, effect_id: str | None) -> Alert:
+        """The alert that the appeal opened; a repeated ``effect_id`` returns the first one."""
+        alert = await self._row(principal, alert_id)
+
+        def appeal(entry_id: str, at: int) -> AppealEntry:
+            return AppealEntry(
+                id=entry_id, alert_id=alert.id, reason=request.reason, operator=principal.operator, at=at
+            )
+
+        result = await self._commands.submit(principal, EntryKind.APPEAL, alert.program_id, appeal, effect_id=effect_id)
+        opened = await self._row(principal, result.opened_alert_id or "")
+        log.info("alert_appealed", alert_id=alert.id, opened_alert_id=opened.id, operator=principal.operator)
+        (answer,) = await to_thread.run_sync(self._shown, principal, [opened])
+        return answer
+
+    async def _dispositions_of(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
+        stored = await to_thread.run_sync(self._dispositions.of_alert, principal, alert_id)
+        return tuple(self._programs.marked(to_disposition(each), each.row.program_id) for each in stored)
 
     async def _row(self, principal: Principal, alert_id: str) -> AlertRow:
         row = await to_thread.run_sync(self._alerts.find, principal, alert_id.lower())
@@ -126,27 +179,29 @@ class AlertService:
             opened_to=instant_in(filters.to),
         )
 
-
-def to_alerts(programs: ProgramService, alerts: Alerts, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
-    """Alerts for callers: stored evidence names transfers by log offset, the answer by id."""
-    evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
-    of_offsets = [
-        (row.program_id, fields)
-        for row, stored in zip(rows, evidence, strict=True)
-        for fields in (stored, stored.get("path") or {})
-    ]
-    places = [
-        (program, name, fields)
-        for program, fields in of_offsets
-        for name in OFFSETS
-        if isinstance(fields.get(name), list)
-    ]
-    ids = alerts.transfers_at(
-        principal, [(program, int(at)) for program, name, fields in places for at in fields[name]]
-    )
-    for program, name, fields in places:
-        fields[name] = [ids[place] for at in fields[name] if (place := (program, int(at))) in ids]
-    return [programs.marked(to_alert(row, stored), row.program_id) for row, stored in zip(rows, evidence, strict=True)]
+    def _shown(self, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
+        """Alerts for callers: stored evidence names transfers by log offset, the answer by id."""
+        evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
+        of_offsets = [
+            (row.program_id, fields)
+            for row, stored in zip(rows, evidence, strict=True)
+            for fields in (stored, stored.get("path") or {})
+        ]
+        places = [
+            (program, name, fields)
+            for program, fields in of_offsets
+            for name in OFFSETS
+            if isinstance(fields.get(name), list)
+        ]
+        ids = self._alerts.transfers_at(
+            principal, [(program, int(at)) for program, name, fields in places for at in fields[name]]
+        )
+        for program, name, fields in places:
+            fields[name] = [ids[place] for at in fields[name] if (place := (program, int(at))) in ids]
+        return [
+            self._programs.marked(to_answer(row, Alert, evidence=stored), row.program_id)
+            for row, stored in zip(rows, evidence, strict=True)
+        ]
 
 
 def _reasons(alert: Alert, transfer: Transfer | None) -> tuple[Reason, ...]:

@@ -1,28 +1,139 @@
-"""Autonomy over HTTP: read, and changed by operators."""
+"""Autonomy of programs: read from the owners of their state, and changed by actions (``features/actions/autonomy.py``).
+
+The autonomy in answers is the Struct of ``features/policy/program_autonomy.py``.
+
+Errors  NotFoundError for a program that is not this tenant's; ConflictError for a change that the flow refuses;
+        UnavailableError while the program has no owner, or when the change is not confirmed in time
+"""
 
 from functools import partial
-from typing import Final
+from typing import Annotated, Any, Final
 
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+import msgspec
 
-from clearhold.api.actions.routes import action_service
 from clearhold.api.actions.schemas import Action
-from clearhold.api.actions.version_routes import write_route
+from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area, Resources
-from clearhold.api.autonomy.examples import AUTONOMY, TIER_REQUEST
-from clearhold.api.autonomy.schemas import TierRequest
-from clearhold.api.autonomy.service import AutonomyService
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of
+from clearhold.api.http.fields import Prose
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import answer_route, write_route
+from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.features.core.entries.actions import ActionStatus, ActionType, AutonomyRequest, AutonomyTier
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.program_autonomy import ProgramAutonomy
+from clearhold.features.shard.questions import ReadAutonomy
 
 _TAG: Final = "autonomy"
+TARGET_TYPE: Final = "program"
+
+
+class TierRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``note`` says why, for the record and for the second approver."""
+
+    tier: AutonomyTier
+    note: Annotated[Prose, about("Why, for the record and for the second approver.")]
+
+
+class AutonomyService:
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._actions = resources.programs, ActionService(resources)
+        self._owner, self._clock = resources.stores.owner, resources.stores.clock
+
+    async def list(self, principal: Principal) -> tuple[ProgramAutonomy, ...]:
+        """The autonomy of each program within the principal's reach."""
+        programs = self._programs.list(principal, source=None)
+        return tuple([await self._of(program.id) for program in programs])
+
+    async def read(self, principal: Principal, program_id: str) -> ProgramAutonomy:
+        return await self._of(self._programs.read(principal, program_id).id)
+
+    async def change(
+        self, principal: Principal, program_id: str, request: TierRequest, effect_id: str | None
+    ) -> ProgramAutonomy | Action:
+        """The autonomy after a narrowing, which takes effect at once; else the action that waits for its approver."""
+        program = self._programs.read(principal, program_id)
+        change: dict[str, Any] = msgspec.to_builtins(AutonomyRequest(tier=request.tier, note=request.note))
+        action = await self._actions.request_change(
+            principal,
+            ActionType.SET_AUTONOMY,
+            program_id=program.id,
+            target=(TARGET_TYPE, program.id),
+            change=change,
+            effect_id=effect_id,
+        )
+        return await self._of(program.id) if action.status is ActionStatus.EXECUTED else action
+
+    async def _of(self, program_id: str) -> ProgramAutonomy:
+        answer = await self._owner.query(program_id, ReadAutonomy(self._clock.now()))
+        return self._programs.marked(answer.value, program_id)
+
+
+_BODY: Final[dict[str, Any]] = {
+    "version": "autonomy-v1",
+    "tier": "trusted",
+    "granted": ["country_outside_declared"],
+    "withdrawn": [],
+    "note": "A quarter without a bad one; the program pays its suppliers abroad.",
+}
+AUTONOMY: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "tier": "trusted",
+    "version": "autonomy-v1",
+    "granted": ["country_outside_declared"],
+    "effective": {
+        "version": "policy-v1.autonomy-v1",
+        "autoClosableDetectors": ["country_outside_declared", "round_amount"],
+        "autoCloseBands": ["clear"],
+        "minProgramN": 200,
+        "alwaysReviewed": ["structuring_pattern"],
+        "twoApproverActions": ["freeze_account"],
+        "holdBandAutoHold": True,
+    },
+    "eligibility": [
+        {
+            "detector": "country_outside_declared",
+            "closable": True,
+            "eligible": True,
+            "objections": [],
+            "alerts": 212,
+            "labelled": 150,
+            "bad": 0,
+            "badRateBound": 0.0198,
+            "reviewed": 64,
+            "overturned": 1,
+            "overturnRate": 0.0156,
+            "recentlyReviewed": 8,
+            "recentlyOverturned": 0,
+        },
+        {
+            "detector": "fan_out",
+            "closable": False,
+            "eligible": False,
+            "objections": ["bad_rate_bound", "reviewed_too_few"],
+            "alerts": 3,
+            "labelled": 0,
+            "bad": 0,
+            "badRateBound": None,
+            "reviewed": 0,
+            "overturned": 0,
+            "overturnRate": None,
+            "recentlyReviewed": 0,
+            "recentlyOverturned": 0,
+        },
+    ],
+    "lastChangeAt": "2026-06-01T10:00:00.000Z",
+    "nextChangeAllowedAt": "2026-06-08T10:00:00.000Z",
+    "history": [
+        {"version": "autonomy-v1", "createdAt": "2026-06-01T10:00:00.000Z", "body": _BODY, "active": True},
+    ],
+    "warnings": [],
+}
+TIER_REQUEST: Final = {"tier": "standard", "note": "The supplier changed; we look at each payment for a while."}
+
+
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
 
 _LIST: Final = _operation(
@@ -65,32 +176,11 @@ _CHANGE: Final = Operation(
 )
 
 
-@get("/api/autonomy", opt=_LIST.as_opt)
-async def list_autonomy(request: ApiRequest, autonomy: NamedDependency[AutonomyService]) -> tuple[ProgramAutonomy, ...]:
-    return await autonomy.list(principal_of(request.scope))
-
-
-@get("/api/autonomy/{program_id:str}", opt=_READ.as_opt)
-async def get_autonomy(
-    program_id: FromPath[str], request: ApiRequest, autonomy: NamedDependency[AutonomyService]
-) -> ProgramAutonomy:
-    return await autonomy.read(principal_of(request.scope), program_id)
-
-
-def _autonomy(resources: Resources) -> AutonomyService:
-    return AutonomyService(
-        programs=resources.programs,
-        actions=action_service(resources),
-        owner=resources.stores.owner,
-        clock=resources.stores.clock,
-    )
-
-
 AREA: Final = Area(
     routes=(
-        list_autonomy,
-        get_autonomy,
+        answer_route("/api/autonomy", _LIST, _TAG, AutonomyService.list),
+        answer_route("/api/autonomy/{program_id:str}", _READ, _TAG, AutonomyService.read),
         write_route("/api/autonomy/{program_id:str}", _CHANGE, _TAG, AutonomyService.change),
     ),
-    provide={_TAG: _autonomy},
+    provide={_TAG: AutonomyService},
 )

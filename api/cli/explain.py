@@ -16,8 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from clearhold.api.cli.exits import fail
-from clearhold.api.cli.options import Operator, OptionalUrl, token_option
+from clearhold.api.cli.options import Operator, OptionalUrl, fail, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow

@@ -1,6 +1,9 @@
-"""``clearhold lake status``: how current and how large the lake for analysts is.
+"""Commands beside the lake for analysts: its status, and a program on cores that nothing else uses.
 
-Exit codes  0 current; 1 over a minute late, as when no service runs; 2 no lake; 3 a damaged file (``--verify`` only)
+``clearhold lake status`` prints how current and how large it is; ``clearhold aside`` runs an analyst's tool.
+
+Exit codes  of status: 0 current; 1 over a minute late, as when no service runs; 2 no lake; 3 a damaged file
+            (``--verify`` only)
 """
 
 from pathlib import Path
@@ -11,10 +14,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from clearhold.api.cli.exits import fail
+from clearhold.api.cli.options import check_data_dir, fail
+from clearhold.store.analysts.aside import run_aside
 from clearhold.store.analysts.session import LakeStatus, damaged_files, lake_status
 from clearhold.store.clock import SystemClock
-from clearhold.store.data_dir import LAYOUT
 
 LATE_AFTER_S: Final = 60.0
 EXIT_LATE: Final = 1
@@ -35,8 +38,7 @@ def status(
     verify: Annotated[bool, typer.Option(help="Read every file, and compare it with its listed checksum.")] = False,
 ) -> None:
     """Print up to when the lake is complete, and the size of each table. Exit code 1 when that is over a minute ago."""
-    if not (data / LAYOUT).is_file():
-        fail(f"{data} is not a data directory.")
+    check_data_dir(data)
     lake = lake_status((data / "lake").absolute(), SystemClock().now(), late_after_s=LATE_AFTER_S)
     if lake is None:
         fail(f"{data} has no lake yet: a service makes it within a minute of its start.")
@@ -80,3 +82,12 @@ def _print_retention(lake: LakeStatus) -> None:
             f"{each.ended_rows:,} rows to {each.ended_through} have ended" if each.ended_through else "nothing ended"
         )
         typer.echo(f"{each.table}: {kept}; {ended}, {each.due_rows:,} rows are due")
+
+
+def aside(
+    command: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM [ARGUMENT]...", help="The program and its arguments.")
+    ],
+) -> None:
+    """Run a program at low priority beside the service: duckdb, a Python script, a notebook. Returns its exit code."""
+    raise typer.Exit(run_aside(command))

@@ -10,8 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
-from clearhold.api.cli.exits import fail, note
-from clearhold.api.cli.options import Operator, Url, check_address, token_option
+from clearhold.api.cli.options import Operator, Url, check_address, fail, note, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.client.listening import Forwarded, Forwarder, ListenedEndpoint, heard

@@ -9,21 +9,8 @@ from typing import Annotated, Final
 import typer
 
 from clearhold.api.app import serve as run_service
-from clearhold.api.cli import (
-    aside,
-    backup,
-    check,
-    explain,
-    lake,
-    listen,
-    openapi,
-    rebuild,
-    replay,
-    rules,
-    sql,
-    subject,
-    verify,
-)
+from clearhold.api.areas import openapi_text
+from clearhold.api.cli import directory, explain, exports, lake, listen, replay, rules, sql
 from clearhold.api.settings import MOST_SCORERS, Settings
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
 from clearhold.calibrate import command as calibrate
@@ -60,22 +47,21 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # their frames can show the values of variables
 )
-app.command(context_settings={"allow_interspersed_args": False})(aside.aside)
-app.command()(backup.backup)
-app.command()(backup.restore)
+app.command(context_settings={"allow_interspersed_args": False})(lake.aside)
+app.command()(directory.backup)
+app.command()(directory.restore)
 calibrate.register(app)
-app.command()(check.check)
+app.command()(directory.check)
 demo.register(app)
 app.command()(explain.explain)
 lake.register(app)
 app.command()(listen.listen)
-app.command()(openapi.openapi)
-app.command()(rebuild.rebuild)
+app.command()(directory.rebuild)
 app.command()(replay.replay)
 rules.register(app)
 app.command()(sql.sql)
-app.command()(subject.subject)
-app.command()(verify.verify)
+app.command()(exports.subject)
+app.command()(exports.verify)
 
 
 def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 - a flag's callback
@@ -139,6 +125,15 @@ def serve(
     # Everything is closed by now; freeing gigabytes of state object by object would take longer than a stop may take.
     sys.stderr.flush()
     os._exit(0)
+
+
+@app.command()
+def openapi(
+    *,
+    admin: Annotated[bool, typer.Option("--admin", help="The document of the administrative routes instead.")] = False,
+) -> None:
+    """Print the OpenAPI document of this version, as served at /openapi.json."""
+    print(openapi_text(administration=admin), end="")
 
 
 def main() -> None:

@@ -1,14 +1,42 @@
-"""Options of the commands that call a running service: one name, one variable and one check each.
+"""Shared by the commands: the end of one that cannot do its work, progress, and the options for a running service.
 
-Exit codes  2 an option is invalid
+Each option has one name, one variable and one check.
+
+Exit codes  2 the command could not start, or an option is invalid
 """
 
-from typing import Annotated, Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
+from rich.console import Console
+from rich.progress import Progress, ProgressColumn
 
-from clearhold.api.cli.exits import fail
 from clearhold.client.answers import is_http
+from clearhold.store.data_dir import LAYOUT
+
+EXIT_NOT_STARTED: Final = 2
+
+
+def note(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
+def fail(sentence: str, code: int = EXIT_NOT_STARTED) -> NoReturn:
+    note(sentence)
+    raise typer.Exit(code)
+
+
+def check_data_dir(data: Path) -> None:
+    """End the command where the folder is not a data directory."""
+    if not (data / LAYOUT).is_file():
+        fail(f"{data} is not a data directory.")
+
+
+def progress(*columns: ProgressColumn) -> Progress:
+    """Progress on standard error; nothing without a terminal."""
+    screen = Console(stderr=True)
+    return Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True)
 
 
 def check_address(option: typer.CallbackParam, address: str | None) -> str | None:

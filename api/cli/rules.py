@@ -15,8 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from clearhold.api.cli.exits import EXIT_NOT_STARTED, fail, note
-from clearhold.api.cli.options import Operator, Url, token_option
+from clearhold.api.cli.options import EXIT_NOT_STARTED, Operator, Url, fail, note, token_option
 from clearhold.api.cli.rule_files import RuleFileError, read_rules
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient

@@ -1,22 +1,85 @@
-"""Decision clocks over HTTP."""
+"""Decision clocks, for reading: the alerts that are overdue."""
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from litestar import get
-from litestar.di import NamedDependency
+import msgspec
+from anyio import to_thread
 
-from clearhold.api.alerts.examples import ALERT
+from clearhold.api.alerts.schemas import ALERT
 from clearhold.api.area import Area, Resources
-from clearhold.api.clocks.schemas import Overdue, OverdueQuery
-from clearhold.api.clocks.service import ClockService
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.fields import ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import answer_route
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.policies.examples import POLICY
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.alerts import Alerts
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import about, minted
+from clearhold.features.policy.bodies import ClockPolicy
+from clearhold.features.policy.in_force import clock_in_force
+from clearhold.store.duck.alerts import AlertFilter, Alerts
+
+_TAG: Final = "clocks"
+MOST_SHOWN: Final = 1_000
+
+
+class OverdueQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``fromHistory`` false leaves out alerts on transfers that were delivered as history. Without a program, alerts of
+    simulated ones are left out.
+    """
+
+    program_id: ProgramIds | None = None
+    from_history: bool | None = None
+
+
+class OverdueAlert(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    id: Annotated[str, minted("alert")]
+    program_id: str
+    detector: str
+    severity: str
+    status: Annotated[str, about("The alert's status.")]
+    route: str | None
+    sla_tier: str | None
+    opened_at: str
+    due_at: str | None
+    escalated_at: str | None
+    summary: str
+    from_history: bool
+    simulated: Simulated = msgspec.UNSET
+
+
+class Overdue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``count`` is of all overdue alerts that match; ``alerts`` has the worst of them, oldest due first."""
+
+    as_of: str
+    policy: Annotated[ClockPolicy, about("The decision clocks in force.")]
+    count: Annotated[int, about("How many there are in all.")]
+    alerts: Annotated[tuple[OverdueAlert, ...], about("The worst thousand of them, oldest due first.")]
+    simulated: Simulated = msgspec.UNSET
+
+
+class ClockService:
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._policies = resources.programs, stores.registry.tenancy.policies
+        self._alerts, self._clock = Alerts(stores.database), stores.clock
+
+    async def overdue(self, principal: Principal, query: OverdueQuery) -> Overdue:
+        """Alerts that are open, held or escalated after their due time, oldest due first."""
+        now = self._clock.now()
+        clocks = clock_in_force(self._policies.of_tenant(principal.tenant_id), now)
+        programs = self._programs.counted(principal, query.program_id)
+        wanted = AlertFilter(
+            program_ids=tuple(program.id for program in programs), overdue=True, from_history=query.from_history
+        )
+        count, rows = await to_thread.run_sync(lambda: self._alerts.overdue(principal, wanted, MOST_SHOWN, now=now))
+        alerts = tuple(self._programs.marked(to_answer(row, OverdueAlert), row.program_id) for row in rows)
+        overdue = Overdue(as_of=format_instant(now), policy=clocks, count=count, alerts=alerts)
+        return self._programs.marked_of(overdue, programs)
+
 
 OVERDUE: Final[dict[str, Any]] = {
     "asOf": "2026-03-06T09:00:00.000Z",
@@ -31,7 +94,7 @@ OVERDUE: Final[dict[str, Any]] = {
 
 _OVERDUE: Final = Operation(
     id="listOverdueAlerts",
-    tag="clocks",
+    tag=_TAG,
     summary="Alerts that are undecided after their due time, oldest due first, and the worst of equally due ones "
     "first. The worst thousand are shown.",
     access=Access.BEARER,
@@ -43,22 +106,6 @@ _OVERDUE: Final = Operation(
 )
 
 
-@get("/api/clocks/overdue", opt=_OVERDUE.as_opt)
-async def list_overdue_alerts(request: ApiRequest, clocks: NamedDependency[ClockService]) -> Overdue:
-    return await clocks.overdue(principal_of(request.scope), query_of(request.scope, OverdueQuery))
-
-
-def _clocks(resources: Resources) -> ClockService:
-    stores = resources.stores
-    return ClockService(
-        programs=resources.programs,
-        policies=stores.registry.tenancy.policies,
-        alerts=Alerts(stores.database),
-        clock=stores.clock,
-    )
-
-
 AREA: Final = Area(
-    routes=(list_overdue_alerts,),
-    provide={"clocks": _clocks},
+    routes=(answer_route("/api/clocks/overdue", _OVERDUE, _TAG, ClockService.overdue),), provide={_TAG: ClockService}
 )

@@ -1,31 +1,168 @@
-"""Dispositions over HTTP: every decision on every alert, by policy or by a person."""
+"""Dispositions: every decision on every alert, by policy or by a person, for reading; alerts are decided elsewhere.
 
-from typing import Final
+Errors  NotFoundError for a disposition or program that is not this tenant's; InvalidRequestError for a cursor of
+        another list
+"""
 
-from litestar import Response, get
+from collections.abc import Generator, Sequence
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import msgspec
+from anyio import to_thread
+from litestar import get
 from litestar.di import NamedDependency
-from litestar.params import FromPath
 from litestar.types import ASGIApp
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.dispositions.examples import DISPOSITION
-from clearhold.api.dispositions.schemas import Disposition, DispositionFilters, DispositionPage, DispositionsQuery
-from clearhold.api.dispositions.service import DispositionService
 from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.exports import Downloads, ExportFormat
-from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.list_reader import BATCH, ListPage, ListReader, batches_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import export_operation, list_operation
-from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.decisions import Dispositions
+from clearhold.api.programs.examples import TENANT_ID
+from clearhold.features.core.entries.commands import DecisionWarning
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import KeyScope, OperatorIdentity, Principal
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import AlertDecision, about, minted
+from clearhold.store.duck.decisions import DispositionFilter, Dispositions, StoredDisposition
 
+UNKNOWN_DISPOSITION: Final = "Unknown disposition on this tenant."
 _TAG: Final = "dispositions"
+
+
+class DispositionFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Filters of lists and exports of dispositions."""
+
+    decision: Annotated[tuple[AlertDecision, ...], msgspec.Meta(min_length=1, max_length=len(AlertDecision))] | None = (
+        None
+    )
+    decided_by: BankIds | None = None
+    alert_id: Annotated[tuple[UUID, ...], msgspec.Meta(min_length=1, max_length=FILTER_LIMIT)] | None = None
+    program_id: ProgramIds | None = None
+    overturned: bool | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+
+
+class DispositionsQuery(DispositionFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
 
 
 class DispositionExportQuery(DispositionFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     format: ExportFormat = ExportFormat.NDJSON
+
+
+class Disposition(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A decision on an alert: ``hash`` is sha256 over ``prevHash`` and the canonical body, on the tenant's chain."""
+
+    id: Annotated[str, minted("disposition")]
+    tenant_id: str
+    alert_id: str
+    decided_by: str
+    decision: Annotated[AlertDecision, about("What was decided.")]
+    narrative: str
+    narrative_model: str | None
+    recommendation: str | None
+    confidence: Annotated[float | None, about("The draft's confidence, 0 to 1; null for a person's own decision.")]
+    policy_version: str
+    overturns_draft: bool | None
+    prev_hash: str | None
+    hash: str
+    created_at: str
+    action_id: Annotated[
+        str | None, about("The executed action that it follows from: clear_hold or decide_alert; null for none.")
+    ]
+    warnings: Annotated[
+        tuple[DecisionWarning, ...],
+        about("The executed actions on the same transfer, card or account that it contradicts."),
+    ]
+    identity: OperatorIdentity | None
+    simulated: Simulated = msgspec.UNSET
+
+
+class DispositionPage(ListPage[Disposition], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+def to_disposition(stored: StoredDisposition) -> Disposition:
+    warnings = msgspec.json.decode(stored.row.warnings or "[]", type=tuple[DecisionWarning, ...])
+    return to_answer(stored.row, Disposition, prev_hash=stored.prev_hash, hash=stored.hash, warnings=warnings)
+
+
+class DispositionService:
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._dispositions = resources.programs, Dispositions(resources.stores.database)
+        self._list = ListReader(
+            read_page=self._dispositions.list_page,
+            items_of=lambda _, rows: self._marked(rows),
+            place=_place,
+            key=place_key,
+        )
+
+    async def page(self, principal: Principal, query: DispositionsQuery) -> DispositionPage:
+        """Newest first; a programId of another tenant is a 404."""
+        return DispositionPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
+
+    def export(self, principal: Principal, filters: DispositionFilters) -> Generator[Sequence[Disposition], None, None]:
+        """All dispositions of the list, batch by batch; a programId of another tenant is a 404 at once."""
+        wanted = self._store_filter(principal, filters)
+        return batches_of(self._dispositions.export(principal, wanted, BATCH), self._marked)
+
+    async def read(self, principal: Principal, disposition_id: str) -> Disposition:
+        stored = await to_thread.run_sync(self._dispositions.find, principal, disposition_id.lower())
+        if stored is None:
+            raise NotFoundError(UNKNOWN_DISPOSITION, ErrorCode.DISPOSITION_NOT_FOUND)
+        (disposition,) = self._marked([stored])
+        return disposition
+
+    def _store_filter(self, principal: Principal, filters: DispositionFilters) -> DispositionFilter:
+        return DispositionFilter(
+            program_ids=self._programs.filter_by(principal, filters.program_id),
+            alert_ids=None if filters.alert_id is None else tuple(map(str, filters.alert_id)),
+            decisions=filters.decision,
+            decided_by=filters.decided_by,
+            overturned=filters.overturned,
+            created_from=instant_in(filters.from_),
+            created_to=instant_in(filters.to),
+        )
+
+    def _marked(self, rows: Sequence[StoredDisposition]) -> list[Disposition]:
+        return [self._programs.marked(to_disposition(each), each.row.program_id) for each in rows]
+
+
+def _place(stored: StoredDisposition) -> Place:
+    return Place(stored.row.created_at, stored.row.id, stored.row.program_id)
+
+
+ALERT_ID: Final = "7d0f6f6e-4a0a-5d5e-9c1b-0e5b8a2f4c11"
+
+DISPOSITION: Final[dict[str, Any]] = {
+    "id": "3c8e1b7a-2f4d-4a6c-9e5b-7d1f0a8c6e11",
+    "tenantId": TENANT_ID,
+    "alertId": ALERT_ID,
+    "decidedBy": "operator:ann",
+    "identity": "person",
+    "decision": "close",
+    "narrative": "Three payments of one semi-monthly run to known counterparties.",
+    "narrativeModel": None,
+    "recommendation": "escalate",
+    "confidence": None,
+    "policyVersion": "policy-v1",
+    "overturnsDraft": True,
+    "prevHash": None,
+    "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "createdAt": "2026-03-02T16:20:00.000Z",
+    "actionId": None,
+    "warnings": [],
+}
 
 
 _LIST: Final = list_operation(
@@ -58,14 +195,6 @@ _READ: Final = Operation(
 )
 
 
-@get("/api/dispositions", opt=_LIST.as_opt)
-async def list_dispositions(
-    request: ApiRequest, dispositions: NamedDependency[DispositionService]
-) -> Response[DispositionPage]:
-    page = await dispositions.page(principal_of(request.scope), query_of(request.scope, DispositionsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
 @get("/api/dispositions/export", opt=_EXPORT.as_opt)
 async def export_dispositions(
     request: ApiRequest,
@@ -77,17 +206,11 @@ async def export_dispositions(
     return downloads.of(principal, batches, name="dispositions", kind=Disposition, format_=query.format)
 
 
-@get("/api/dispositions/{disposition_id:str}", opt=_READ.as_opt)
-async def get_disposition(
-    disposition_id: FromPath[str], request: ApiRequest, dispositions: NamedDependency[DispositionService]
-) -> Disposition:
-    return await dispositions.read(principal_of(request.scope), disposition_id)
-
-
-def _dispositions(resources: Resources) -> DispositionService:
-    return DispositionService(programs=resources.programs, dispositions=Dispositions(resources.stores.database))
-
-
 AREA: Final = Area(
-    routes=(list_dispositions, export_dispositions, get_disposition), provide={"dispositions": _dispositions}
+    routes=(
+        page_route("/api/dispositions", _LIST, _TAG, DispositionService.page),
+        export_dispositions,
+        answer_route("/api/dispositions/{disposition_id:str}", _READ, _TAG, DispositionService.read),
+    ),
+    provide={_TAG: DispositionService},
 )

@@ -1,23 +1,182 @@
-"""Bank events and their results, for reading."""
+"""Bank events and their results, for reading; only ingest writes them.
 
-from typing import Any, Final
+Errors  NotFoundError for an event or program that is not this tenant's; InvalidRequestError for a cursor of another
+        list, or for an id that several programs have while the request names none of them
+"""
 
-from litestar import Response, get
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+
+import msgspec
+from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.events.schemas import Event, EventPage, EventQuery, EventsQuery
-from clearhold.api.events.service import EventService
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
+from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.list_reader import ListPage, ListReader
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in
 from clearhold.api.lists.operations import list_operation
-from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.events import Events
+from clearhold.api.program_service import several_programs
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT, EventResult, EventSubjectType
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.vocabulary import about
+from clearhold.store.duck.events import Consequences, EventFilter, Events
+
+_TAG: Final = "events"
+_OFFSET: Final = re.compile(r"[0-9]{1,19}", re.ASCII)
+_OFFSET_LIMIT: Final = 2**63
+
+UNKNOWN_EVENT: Final = "Unknown event on this tenant. One that has just been received can be read a moment later."
+_RESULT_MEANING = " ".join(f"{result}: {meaning}" for result, meaning in MEANING_OF_RESULT.items())
+_REASON = "One sentence on the result; null for most results."
+_PATH = "The field that the sentence is about, such as data.amount."
+
+
+class EventsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Filters and page of the list of events; ``from`` and ``to`` are of their arrival."""
+
+    program_id: ProgramIds | None = None
+    result: Annotated[tuple[EventResult, ...], msgspec.Meta(min_length=1, max_length=len(EventResult))] | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class EventQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramId | None = None
+
+
+class EventSubject(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an event is about."""
+
+    type: Annotated[EventSubjectType, about("What the event is about.")]
+    id: Annotated[str, about("The bank's id of the transfer or party.")]
+
+
+class EventDelivery(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One delivery under an event's id that is in the log."""
+
+    received_at: Annotated[str, about("When it was made durable.")]
+    result: Annotated[EventResult, msgspec.Meta(description=_RESULT_MEANING)]
+    reason: Annotated[str | None, msgspec.Meta(description=_REASON)]
+    path: Annotated[str | None, msgspec.Meta(description=_PATH)]
+    corrects: Annotated[bool, about("True when events under this id came before and none of them took effect.")]
+
+
+class EventSummary(EventDelivery, frozen=True, kw_only=True, rename="camel"):
+    """One delivery of an event and its result."""
+
+    id: Annotated[str, about("The event's id.")]
+    tenant_id: Annotated[str, about("The tenant.")]
+    program_id: Annotated[str, about("The program that it was sent to.")]
+    type: Annotated[str, about("The event's type.")]
+    created_at: Annotated[str, about("When the bank created it.")]
+    subject: Annotated[EventSubject | None, about("What it is about, where that could be read.")]
+    simulated: Simulated = msgspec.UNSET
+
+
+class Event(EventSummary, frozen=True, kw_only=True, rename="camel"):
+    """The delivery that took effect, else the newest one, with its consequences and all deliveries under the id."""
+
+    alert_ids: Annotated[tuple[str, ...], about("The alerts that it opened or changed.")]
+    preflight_id: Annotated[str | None, about("The pre-flight that was open on its transfer, if there was one.")]
+    deliveries: Annotated[
+        tuple[EventDelivery, ...],
+        about("Newest first, at most 100, without exact repetitions."),
+    ]
+
+
+class EventPage(ListPage[EventSummary], frozen=True, kw_only=True, rename="camel"):
+    """A page of deliveries, newest first."""
+
+
+def to_delivery(row: EventRow) -> EventDelivery:
+    return EventDelivery(
+        received_at=format_instant(row.appended_at),
+        result=EventResult(row.result),
+        reason=row.reason,
+        path=row.path,
+        corrects=row.is_correction,
+    )
+
+
+def to_summary(row: EventRow) -> EventSummary:
+    subject = None
+    if row.subject_type is not None and row.subject_id is not None:
+        subject = EventSubject(type=EventSubjectType(row.subject_type), id=row.subject_id)
+    return EventSummary(
+        **msgspec.structs.asdict(to_delivery(row)),
+        id=row.event_id,
+        tenant_id=row.tenant_id,
+        program_id=row.program_id,
+        type=row.type,
+        created_at=format_instant(row.created_at),
+        subject=subject,
+    )
+
+
+def to_event(row: EventRow, consequences: Consequences, deliveries: tuple[EventDelivery, ...]) -> Event:
+    return Event(
+        **msgspec.structs.asdict(to_summary(row)),
+        alert_ids=consequences.alert_ids,
+        preflight_id=consequences.preflight_id,
+        deliveries=deliveries,
+    )
+
+
+class EventService:
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._events = resources.programs, Events(resources.stores.database)
+        self._list = ListReader(
+            read_page=self._events.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
+        )
+
+    async def page(self, principal: Principal, query: EventsQuery) -> EventPage:
+        """Every delivery, newest first by arrival; a programId of another tenant is a 404."""
+        wanted = EventFilter(
+            program_ids=self._programs.filter_by(principal, query.program_id),
+            results=query.result,
+            received_from=instant_in(query.from_),
+            received_to=instant_in(query.to),
+        )
+        return EventPage.of(*await self._list.page(principal, wanted, query))
+
+    async def read(self, principal: Principal, event_id: str, query: EventQuery) -> Event:
+        return await to_thread.run_sync(self._read, principal, event_id, query.program_id)
+
+    def _read(self, principal: Principal, event_id: str, program_id: str | None) -> Event:
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        rows = self._events.find(principal, event_id, named)
+        if not rows:
+            raise NotFoundError(UNKNOWN_EVENT, ErrorCode.EVENT_NOT_FOUND)
+        if len({row.program_id for row in rows}) > 1:
+            raise several_programs("an event")
+        row = next((each for each in rows if each.result in TAKES_EFFECT), rows[0])
+        event = to_event(row, self._events.consequences(row), tuple(map(to_delivery, rows)))
+        return self._programs.marked(event, row.program_id)
+
+    def _marked(self, rows: Sequence[EventRow]) -> list[EventSummary]:
+        return [self._programs.marked(to_summary(row), row.program_id) for row in rows]
+
+
+def _place(row: EventRow) -> Place:
+    return Place(row.appended_at, str(row.offset), row.program_id)
+
+
+def _key(place: Place) -> tuple[int, int, str]:
+    if not _OFFSET.fullmatch(place.id) or int(place.id) >= _OFFSET_LIMIT:
+        raise unusable_cursor(UNREADABLE)
+    return place.at, int(place.id), place.program_id
+
 
 _WRONG: Final = {
     "receivedAt": "2026-03-05T17:10:03.412Z",
@@ -49,9 +208,6 @@ EVENT: Final[dict[str, Any]] = {
     "deliveries": [_RIGHT, _WRONG],
 }
 
-
-_TAG: Final = "events"
-
 _LIST: Final = list_operation(
     "listEvents",
     tag=_TAG,
@@ -75,20 +231,10 @@ _READ: Final = Operation(
 )
 
 
-@get("/api/events", opt=_LIST.as_opt)
-async def list_events(request: ApiRequest, events: NamedDependency[EventService]) -> Response[EventPage]:
-    page = await events.page(principal_of(request.scope), query_of(request.scope, EventsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-@get("/api/events/{event_id:str}", opt=_READ.as_opt)
-async def get_event(event_id: FromPath[str], request: ApiRequest, events: NamedDependency[EventService]) -> Event:
-    program_id = query_of(request.scope, EventQuery).program_id
-    return await events.read(principal_of(request.scope), event_id, program_id)
-
-
-def _events(resources: Resources) -> EventService:
-    return EventService(programs=resources.programs, events=Events(resources.stores.database))
-
-
-AREA: Final = Area(routes=(list_events, get_event), provide={"events": _events})
+AREA: Final = Area(
+    routes=(
+        page_route("/api/events", _LIST, _TAG, EventService.page),
+        answer_route("/api/events/{event_id:str}", _READ, _TAG, EventService.read),
+    ),
+    provide={_TAG: EventService},
+)

@@ -1,6 +1,21 @@
-"""The webhook for bank events, one endpoint for each program; the busiest route."""
+"""Ingest of bank events: verify the raw bytes, read the envelope, append, answer. One endpoint for each program; the
+busiest route.
 
-from typing import Final
+``data`` is not read here: unusual contents are stored, and the flow handles them.
+A batch is NDJSON, one line an event, and so is its answer. Lines end at LF or CRLF and are counted from 1; blank ones
+are skipped. The bytes of a line without its ending are the event.
+
+Limits  ``MOST_EVENTS`` of a batch; a line is as long as the body of a single event may be
+Errors  InvalidRequestError for a body that is no batch; UnauthorizedError, one sentence for every failed proof of the
+        sender; EnvelopeError for an invalid envelope; UnavailableError when the log could not make the events durable
+"""
+
+import asyncio
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple
+from zlib import crc32
 
 import msgspec
 from litestar import post
@@ -9,14 +24,34 @@ from litestar.params import FromPath
 from litestar.types import Scope
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.envelope import ApiRequest, header_values
 from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
 from clearhold.api.http.gate import checked
 from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
 from clearhold.api.http.outcomes import EventCounts, Outcome, note, note_events
-from clearhold.api.ingest.service import MOST_EVENTS, IngestService, LineReceipt
+from clearhold.api.log.pending_entries import EventKey
+from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
 from clearhold.features.bank.event_schema import EVENT_SCHEMA, EXAMPLES
-from clearhold.features.core.errors import ErrorCode
+from clearhold.features.bank.events import BankEvent
+from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
+from clearhold.features.core.log_entry import EventResult
+from clearhold.features.core.program import SIGNATURE_HEADER
+from clearhold.features.core.vocabulary import about
+from clearhold.features.sandbox.feed import ComposedEvents
+from clearhold.features.shard.questions import SeenEvents
+from clearhold.store.control.credentials import IngestTarget
+
+MOST_EVENTS: Final = 1_000
+MOST_LINE_BYTES: Final = 1_048_576
+
+_NO_EVENTS: Final = "must have at least one event"
+_TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
+_TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
+UNVERIFIED: Final = "The event's signature could not be verified."
+
+_SIGNATURE_HEADER: Final = SIGNATURE_HEADER.lower().encode()
+_SIGNATURE: Final = re.compile(rb"[0-9A-Fa-f]{64}")
+_NO_SECRETS: Final = (b"a key of no program", b"and another: a program has two at most")
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +59,151 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
     received: bool
     duplicate: bool
+
+
+class LineReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The result of one line; ``error``, with the ``path`` of its field, when it was refused."""
+
+    line: Annotated[int, about("The number of the line, from 1.")]
+    received: bool
+    id: Annotated[str | None, about("The event's id; null when it could not be read.")] = None
+    duplicate: bool | None = None
+    error: Annotated[str | None, about("Why the line was refused, in a sentence; null when it was not.")] = None
+    path: Annotated[str | None, about("The field that the sentence is about; null without one.")] = None
+
+
+def lines_of(raw: bytes) -> list[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers."""
+    lines = [(number, line.removesuffix(b"\r")) for number, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    if not lines:
+        raise invalid("body", _NO_EVENTS, FieldCode.TOO_SHORT)
+    if len(lines) > MOST_EVENTS:
+        raise invalid("body", _TOO_MANY, FieldCode.TOO_LONG)
+    if (fault := format_fault(raw)) is not None:
+        raise EnvelopeError(fault)
+    return lines
+
+
+def read_line(line: bytes) -> BankEvent:
+    """The envelope of a line's event. Raises EnvelopeError when it is invalid."""
+    if len(line) > MOST_LINE_BYTES:
+        raise EnvelopeError(_TOO_LONG)
+    return read_envelope(line)
+
+
+class DeliveredEvent(NamedTuple):
+    """One delivered event with its bytes."""
+
+    event_id: str
+    checksum: int
+    body: bytes
+
+
+class IngestService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._tenancy, self._log, self._owner = stores.registry.tenancy, stores.appender, stores.owner
+        self._pending, self._clock = resources.pending, stores.clock
+        self._appending: dict[EventKey, asyncio.Future[None]] = {}
+
+    async def take(self, program_id: str, scope: Any, raw: bytes) -> bool:
+        """Make one event durable; True if it is a duplicate, or another event took effect under its id."""
+        target = self._verified(program_id, scope, raw)
+        (duplicate,) = await self._taken(target, [DeliveredEvent(read_envelope(raw).id, crc32(raw), raw)])
+        return duplicate
+
+    async def take_batch(self, program_id: str, scope: Any, raw: bytes) -> list[LineReceipt]:
+        """Make the events of all lines durable together; an invalid line does not stop the others."""
+        target = self._verified(program_id, scope, raw)
+        receipts: list[LineReceipt] = []
+        deliveries: dict[int, DeliveredEvent] = {}
+        for number, line in lines_of(raw):
+            try:
+                deliveries[number] = DeliveredEvent(read_line(line).id, crc32(line), line)
+            except EnvelopeError as error:
+                receipts.append(LineReceipt(line=number, received=False, error=str(error), path=error.path))
+        duplicates = await self._taken(target, [*deliveries.values()]) if deliveries else []
+        for (number, each), duplicate in zip(deliveries.items(), duplicates, strict=True):
+            receipts.append(LineReceipt(line=number, received=True, id=each.event_id, duplicate=duplicate))
+        return sorted(receipts, key=lambda receipt: receipt.line)
+
+    async def take_composed(self, program_id: str, events: ComposedEvents) -> None:
+        """Make events durable that this service composed in the bank's format, for a simulated program."""
+        target = self._tenancy.ingest_targets.find(program_id)
+        assert target is not None, "every program has a target of ingest"
+        composed = zip(events.event_ids, events.bodies, strict=True)
+        await self._taken(target, [DeliveredEvent(event_id, crc32(body), body) for event_id, body in composed])
+
+    def _verified(self, program_id: str, scope: Any, raw: bytes) -> IngestTarget:
+        """The program, after the sender has proved the knowledge of its secret.
+
+        A refusal takes the same time for an unknown program and for one with one secret or two.
+        """
+        target = self._tenancy.ingest_targets.find(program_id)
+        now = self._clock.now()
+        secrets = [] if target is None else [each.value.encode() for each in target.secrets if each.is_valid(now)]
+        sent = header_values(scope, _SIGNATURE_HEADER if target is None else target.signature_header)
+        well_formed = len(sent) == 1 and _SIGNATURE.fullmatch(sent[0]) is not None
+        signature = bytes.fromhex(sent[0].decode("ascii")) if well_formed else b""
+        proved = [hmac.compare_digest(hmac.digest(secret, raw, "sha256"), signature) for secret in secrets]
+        if target is None or not any(proved):
+            for secret in _NO_SECRETS[len(proved) :]:
+                hmac.digest(secret, raw, "sha256")
+            raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
+        endpoint = target.webhook_endpoint_id
+        if endpoint is not None and header_values(scope, b"webhook-endpoint-id") != [endpoint.encode()]:
+            raise UnauthorizedError(UNVERIFIED, ErrorCode.SIGNATURE_INVALID)
+        return target
+
+    async def _taken(self, target: IngestTarget, deliveries: Sequence[DeliveredEvent]) -> list[bool]:
+        """Append the events that are not in the log, in order; True for each duplicate.
+
+        The bytes of an event are appended once. A second sender waits for the first append, and retries if it failed.
+        """
+        keys = [(target.program_id, each.event_id, each.checksum) for each in deliveries]
+        while others := [self._appending[key] for key in keys if key in self._appending]:
+            await asyncio.wait(others)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._appending.update(dict.fromkeys(keys, done))
+        try:
+            return await self._append_new(target, keys, deliveries)
+        finally:
+            for key in keys:
+                self._appending.pop(key, None)
+            done.set_result(None)
+
+    async def _append_new(
+        self, target: IngestTarget, keys: Sequence[EventKey], deliveries: Sequence[DeliveredEvent]
+    ) -> list[bool]:
+        earlier = await self._earlier_results(target.program_id, keys)
+        new: dict[EventKey, bytes] = {}
+        duplicates: list[bool] = []
+        for key, delivery in zip(keys, deliveries, strict=True):
+            is_repeated = key in new or earlier[key] is EventResult.DUPLICATE
+            if not is_repeated:
+                new[key] = delivery.body  # A conflicting event is stored too, for its sender to find.
+            duplicates.append(is_repeated or earlier[key] is not None)
+        if new:
+            now, bodies = self._clock.now(), [*new.values()]
+            offsets = await self._log.append_events(target.shard, target.program_id, now, bodies)
+            for key, offset in zip(new, offsets, strict=True):
+                self._pending.add(target.shard, offset, now, key)
+        return duplicates
+
+    async def _earlier_results(
+        self, program_id: str, keys: Sequence[EventKey]
+    ) -> Mapping[EventKey, EventResult | None]:
+        """Each event's result by earlier ones: a duplicate while pending, else by the state; None if it is new."""
+        earlier: dict[EventKey, EventResult | None] = {}
+        for key in keys:
+            earlier[key] = EventResult.DUPLICATE if self._pending.holds(key) else None
+        unknown = [key for key, result in earlier.items() if result is None]
+        if unknown:
+            question = SeenEvents(tuple((event_id, checksum) for _, event_id, checksum in unknown))
+            earlier.update(zip(unknown, (await self._owner.query(program_id, question)).value, strict=True))
+        return earlier
 
 
 _LINES: Final = msgspec.json.Encoder()
@@ -93,16 +273,4 @@ async def take_batch(program_id: FromPath[str], request: ApiRequest, ingest: Nam
     return _LINES.encode_lines(receipts)
 
 
-def ingest_service(resources: Resources) -> IngestService:
-    """Also for the sandbox, whose events take the same path."""
-    stores = resources.stores
-    return IngestService(
-        tenancy=stores.registry.tenancy,
-        log=stores.appender,
-        owner=stores.owner,
-        pending=resources.pending,
-        clock=stores.clock,
-    )
-
-
-AREA: Final = Area(routes=(ingest_is_answered_by_middleware, take_batch), provide={"ingest": ingest_service})
+AREA: Final = Area(routes=(ingest_is_answered_by_middleware, take_batch), provide={"ingest": IngestService})

@@ -4,44 +4,100 @@ Errors  NotFoundError for a snapshot or program that is not this tenant's; Unava
         committed in time
 """
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
+import msgspec
 import structlog
 from anyio import to_thread
-from litestar import Response, get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import effect_id_of, principal_of, query_of
+from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
-from clearhold.api.kris.schemas import KriSnapshot, SnapshotPage, SnapshotsQuery, SnapshotTaken, to_snapshot
 from clearhold.api.lists.cursors import Place, place_key
-from clearhold.api.lists.list_reader import ListReader
-from clearhold.api.lists.lists import instant_in, next_link
+from clearhold.api.lists.handlers import answer_route, page_route, write_route
+from clearhold.api.lists.list_reader import ListPage, ListReader
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import list_operation
-from clearhold.api.log.commands import CommandLog
-from clearhold.api.program_service import ProgramService
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
-from clearhold.features.catalogue.kris import SnapshotEntry
+from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry
 from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.program import Simulated
 from clearhold.features.core.rows.parties import KriSnapshotRow
+from clearhold.features.core.vocabulary import Band, about, minted
 from clearhold.store.duck.reports.scores import KriSnapshots, SnapshotFilter
 
 UNKNOWN_SNAPSHOT: Final = "Unknown snapshot on this tenant."
 log = structlog.get_logger()
+_TAG: Final = "kris"
+
+
+class SnapshotTaken(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``snapshot_id`` is the id of the stored snapshot."""
+
+    snapshot_id: Annotated[str, about("The snapshot; `GET /api/kri/snapshots/{id}` reads it.")]
+
+
+class SnapshotsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramIds | None = None
+    cause: Annotated[tuple[SnapshotCause, ...], msgspec.Meta(min_length=1, max_length=len(SnapshotCause))] | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class KriSnapshot(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All indicators of a program as of one instant, with the program's score."""
+
+    id: Annotated[str, minted("snapshot")]
+    tenant_id: str
+    program_id: str
+    cause: Annotated[
+        SnapshotCause,
+        about(
+            "scheduled once a quarter of an hour, transfers after every 200, requested by an operator, history for a "
+            "past day that was loaded."
+        ),
+    ]
+    as_of: Annotated[str, about("The instant of the figures; of a past day its end.")]
+    window_days: Annotated[int, about("Days of the longest window of an indicator.")]
+    kris: Annotated[dict[str, KriValue], about("Each indicator by its name.")]
+    program_score: Annotated[int | None, about("Program Risk Score, 0-100; null below three measured indicators.")]
+    program_score_n: Annotated[int, about("Indicators that were measured for the score.")]
+    program_score_version: Annotated[str, about("Which scorer gave the score, as in prs-v1.")]
+    band: Annotated[Band, about("Band of the program's score; unscored when it is null.")]
+    created_at: Annotated[str, about("When the snapshot was taken.")]
+    simulated: Simulated = msgspec.UNSET
+
+
+class SnapshotPage(ListPage[KriSnapshot], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
+
+
+def indicators_of(row: KriSnapshotRow) -> dict[str, KriValue]:
+    """The indicators, in their order."""
+    kris = _KRIS.decode(row.kris)
+    return {name.value: kris[name] for name in KriName if name in kris}
+
+
+def to_snapshot(row: KriSnapshotRow) -> KriSnapshot:
+    return to_answer(row, KriSnapshot, as_of=format_instant(row.as_of_at), kris=indicators_of(row))
 
 
 class KriService:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(self, *, programs: ProgramService, snapshots: KriSnapshots, command_log: CommandLog) -> None:
-        self._programs, self._snapshots, self._commands = programs, snapshots, command_log
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._commands = resources.programs, resources.command_log
+        self._snapshots = KriSnapshots(resources.stores.database)
         self._list = ListReader(
-            read_page=snapshots.list_page,
+            read_page=self._snapshots.list_page,
             items_of=lambda _, rows: [*map(self._marked, rows)],
             place=_place,
             key=place_key,
@@ -82,7 +138,6 @@ def _place(row: KriSnapshotRow) -> Place:
     return Place(row.as_of_at, row.id, row.program_id)
 
 
-_TAG: Final = "kris"
 SNAPSHOT: Final[dict[str, Any]] = {
     "id": "6f1c7a52-9f0e-4c0b-8a53-0f1d2c3b4a59",
     "tenantId": TENANT_ID,
@@ -143,32 +198,11 @@ _READ: Final = Operation(
 )
 
 
-@post("/api/kri/snapshot/{program_id:str}", status_code=200, opt=_TAKE.as_opt)
-async def take_snapshot(
-    program_id: FromPath[str], request: ApiRequest, kris: NamedDependency[KriService]
-) -> SnapshotTaken:
-    return await kris.take_snapshot(principal_of(request.scope), program_id, effect_id_of(request.scope))
-
-
-@get("/api/kri/snapshots", opt=_LIST.as_opt)
-async def list_snapshots(request: ApiRequest, kris: NamedDependency[KriService]) -> Response[SnapshotPage]:
-    page = await kris.page(principal_of(request.scope), query_of(request.scope, SnapshotsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-@get("/api/kri/snapshots/{snapshot_id:str}", opt=_READ.as_opt)
-async def get_snapshot(
-    snapshot_id: FromPath[str], request: ApiRequest, kris: NamedDependency[KriService]
-) -> KriSnapshot:
-    return await kris.read(principal_of(request.scope), snapshot_id)
-
-
-def _kris(resources: Resources) -> KriService:
-    return KriService(
-        programs=resources.programs,
-        snapshots=KriSnapshots(resources.stores.database),
-        command_log=resources.command_log,
-    )
-
-
-AREA: Final = Area(routes=(take_snapshot, list_snapshots, get_snapshot), provide={"kris": _kris})
+AREA: Final = Area(
+    routes=(
+        write_route("/api/kri/snapshot/{program_id:str}", _TAKE, _TAG, KriService.take_snapshot),
+        page_route("/api/kri/snapshots", _LIST, _TAG, KriService.page),
+        answer_route("/api/kri/snapshots/{snapshot_id:str}", _READ, _TAG, KriService.read),
+    ),
+    provide={_TAG: KriService},
+)

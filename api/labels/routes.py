@@ -1,24 +1,143 @@
-"""Labels over HTTP."""
+"""Labels: whether a transfer turned out bad or ok. Requested here, and recorded by the flow, which knows the transfers.
 
-from typing import Any, Final
+Errors  NotFoundError for a transfer or program that is not this tenant's; InvalidRequestError for a cursor of another
+        list, and for a transfer id that several programs have; UnavailableError when it is not recorded in time
+"""
 
-from litestar import Response, get, post
-from litestar.di import NamedDependency
+from functools import partial
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+import structlog
+from anyio import to_thread
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of, query_of
+from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds, Prose
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.labels.schemas import Label, LabelPage, LabelsQuery, NewLabel
-from clearhold.api.labels.service import LabelService
-from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.cursors import Place, place_key
+from clearhold.api.lists.handlers import page_route, write_route
+from clearhold.api.lists.list_reader import ListPage, ListReader
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import list_operation
 from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.transfers.service import find_transfer
+from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.alerts import Labels
+from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.alerts import LabelRow
+from clearhold.features.core.vocabulary import LabelSource, LabelValue, about, minted
+from clearhold.store.duck.alerts import LabelFilter, Labels
 from clearhold.store.duck.transfers import Transfers
+
+_TAG: Final = "labels"
+_TRANSFER_ID: Final = about("The bank's id of the transfer.")
+
+
+class NewLabel(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` is required if several programs have a transfer of that id.
+
+    ``source`` is the author of the label; only the bank writes the label of a return.
+    """
+
+    transfer_id: Annotated[BankId, _TRANSFER_ID]
+    label: LabelValue
+    reason: Prose
+    program_id: Annotated[
+        ProgramId | None, about("The transfer's program; required where several have this transfer id.")
+    ] = None
+    source: Literal["person", "dispute", "law_enforcement"] = "person"
+
+
+class LabelsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    transfer_id: BankIds | None = None
+    program_id: ProgramIds | None = None
+    label: Annotated[tuple[LabelValue, ...], msgspec.Meta(min_length=1, max_length=len(LabelValue))] | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class Label(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The newest label of a transfer is the one that counts."""
+
+    id: Annotated[str, minted("label")]
+    transfer_id: Annotated[str, _TRANSFER_ID]
+    program_id: str
+    label: LabelValue
+    reason: str
+    source: LabelSource
+    recorded_by: Annotated[str, about("Who recorded it.")]
+    created_at: str
+    simulated: Simulated = msgspec.UNSET
+
+
+class LabelPage(ListPage[Label], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+log = structlog.get_logger()
+
+
+class LabelService:
+    """One for the process; belongs to the API's event loop."""
+
+    def __init__(self, resources: Resources) -> None:
+        database = resources.stores.database
+        self._programs, self._commands = resources.programs, resources.command_log
+        self._labels, self._transfers = Labels(database), Transfers(database)
+        self._list = ListReader(
+            read_page=self._labels.list_page,
+            items_of=lambda _, rows: [*map(self._marked, rows)],
+            place=_place,
+            key=place_key,
+        )
+
+    async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
+        """The label; a repeated ``effect_id`` returns the first one."""
+        result = await self._commands.carried_out(principal, effect_id)
+        if result is None:
+            find = partial(find_transfer, self._programs, self._transfers, principal, request.transfer_id)
+            program_id = (await to_thread.run_sync(find, request.program_id)).row.program_id
+
+            def label(entry_id: str, at: int) -> LabelEntry:
+                return LabelEntry(
+                    id=entry_id,
+                    transfer_id=request.transfer_id,
+                    label=request.label,
+                    reason=request.reason,
+                    source=LabelSource(request.source),
+                    recorded_by=principal.operator,
+                    at=at,
+                )
+
+            result = await self._commands.submit(principal, EntryKind.LABEL, program_id, label, effect_id=effect_id)
+        row = await to_thread.run_sync(self._labels.find, principal, result.id)
+        assert row is not None, "a label that was made has a row"
+        log.info("label_recorded", label_id=row.id, transfer_id=row.transfer_id, operator=principal.operator)
+        return self._marked(row)
+
+    async def page(self, principal: Principal, query: LabelsQuery) -> LabelPage:
+        """Newest first; a programId of another tenant is a 404."""
+        wanted = LabelFilter(
+            program_ids=self._programs.filter_by(principal, query.program_id),
+            transfer_ids=query.transfer_id,
+            labels=query.label,
+            created_from=instant_in(query.from_),
+            created_to=instant_in(query.to),
+        )
+        return LabelPage.of(*await self._list.page(principal, wanted, query))
+
+    def _marked(self, row: LabelRow) -> Label:
+        return self._programs.marked(to_answer(row, Label), row.program_id)
+
+
+def _place(row: LabelRow) -> Place:
+    return Place(row.created_at, row.id, row.program_id)
+
 
 LABEL: Final[dict[str, Any]] = {
     "id": "6b1d4f0e-9a2c-4c7e-8b5d-1e3f7a0c9d11",
@@ -31,10 +150,6 @@ LABEL: Final[dict[str, Any]] = {
     "createdAt": "2026-03-20T10:00:00.000Z",
 }
 NEW_LABEL: Final = {name: LABEL[name] for name in ("transferId", "label", "reason", "programId")}
-
-
-_TAG: Final = "labels"
-
 _RECORD: Final = Operation(
     id="recordLabel",
     tag=_TAG,
@@ -64,26 +179,10 @@ _LIST: Final = list_operation(
 )
 
 
-@post("/api/labels", opt=_RECORD.as_opt)
-async def record_label(request: ApiRequest, labels: NamedDependency[LabelService]) -> Label:
-    return await labels.record(
-        principal_of(request.scope), body_of(request.scope, NewLabel), effect_id_of(request.scope)
-    )
-
-
-@get("/api/labels", opt=_LIST.as_opt)
-async def list_labels(request: ApiRequest, labels: NamedDependency[LabelService]) -> Response[LabelPage]:
-    page = await labels.page(principal_of(request.scope), query_of(request.scope, LabelsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-def _labels(resources: Resources) -> LabelService:
-    return LabelService(
-        programs=resources.programs,
-        labels=Labels(resources.stores.database),
-        transfers=Transfers(resources.stores.database),
-        command_log=resources.command_log,
-    )
-
-
-AREA: Final = Area(routes=(record_label, list_labels), provide={"labels": _labels})
+AREA: Final = Area(
+    routes=(
+        write_route("/api/labels", _RECORD, _TAG, LabelService.record),
+        page_route("/api/labels", _LIST, _TAG, LabelService.page),
+    ),
+    provide={_TAG: LabelService},
+)

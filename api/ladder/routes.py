@@ -1,30 +1,151 @@
-"""The limit ladder over HTTP."""
+"""The limit ladder: read, compared with a proposed transfer, and the entities that are due for screening.
+
+Errors  NotFoundError for a program that is not this tenant's; InvalidRequestError for a cursor of another list;
+        UnavailableError while the state has no owner
+"""
 
 from functools import partial
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from uuid import UUID
 
 import msgspec
-from litestar import Response, get, post
+from anyio import to_thread
+from litestar import post
 from litestar.di import NamedDependency
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, principal_of, query_of
+from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramIds
+from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.ladder.schemas import EvaluationRequest, LadderInForce, LadderQuery, RescreenPage, RescreenQuery
-from clearhold.api.ladder.service import LadderService
-from clearhold.api.lists.lists import next_link
-from clearhold.api.preflight.schemas import transfer_rules
+from clearhold.api.lists.cursors import Place, cursor_for, place_of
+from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.list_reader import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_rules
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
+from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.vocabulary import Band, about
 from clearhold.features.limits.proposed import LimitEvaluation
+from clearhold.features.policy.bodies import LADDER, LimitLadder
+from clearhold.features.policy.in_force import ladder_in_force, version_in_force
 from clearhold.features.policy.seeds import LADDER_V1, LADDER_VERSION
-from clearhold.store.duck.parties import Rescreening
+from clearhold.features.shard.questions import EvaluateLadder
+from clearhold.store.duck.parties import FIRST, DueEntity, Rescreening
+
+_TAG: Final = "ladder"
+
+
+class LadderQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramId | None = None
+
+
+class LadderInForce(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A ladder and its version."""
+
+    version: Annotated[str, about("Version of the ladder.")]
+    ladder: LimitLadder
+
+
+class EvaluationRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A proposed transfer, as a pre-flight takes it."""
+
+    program_id: Annotated[UUID, about("The program.")]
+    transfer: Annotated[TransferRequest, about("The proposed transfer, as a pre-flight takes it.")]
+
+
+class RescreenQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramIds | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class RescreenDue(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An entity to be screened again; ``lastScreenedAt`` null: it must be screened and never was."""
+
+    program_id: str
+    entity_id: Annotated[str, about("The bank's id of the entity.")]
+    band: Annotated[Band, about("The entity's band, whose cadence this is.")]
+    requires_screening: bool
+    cadence_days: int
+    last_screened_at: str | None
+    due_at: Annotated[str | None, about("When it was to be screened again; null when it never was.")]
+    simulated: Simulated = msgspec.UNSET
+
+
+class RescreenPage(ListPage[RescreenDue], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+def to_due(due: DueEntity) -> RescreenDue:
+    due_at = None if due.screened_at is None else due.screened_at + due.cadence_days * DAY_US
+    return RescreenDue(
+        program_id=due.program_id,
+        entity_id=due.entity_id,
+        band=Band(due.band),
+        requires_screening=due.requires_screening,
+        cadence_days=due.cadence_days,
+        last_screened_at=instant_text(due.screened_at),
+        due_at=instant_text(due_at),
+    )
+
+
+class LadderService:
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._policies = resources.programs, stores.registry.tenancy.policies
+        self._owner, self._clock = stores.owner, stores.clock
+        self._rescreening = Rescreening(stores.database)
+
+    async def read(self, principal: Principal, query: LadderQuery) -> LadderInForce:
+        """The tenant's ladder, or the program's."""
+        program_id = query.program_id
+        return self._in_force(principal, None if program_id is None else self._programs.read(principal, program_id).id)
+
+    def _in_force(self, principal: Principal, program_id: str | None) -> LadderInForce:
+        policies = self._policies.of_tenant(principal.tenant_id)
+        for own in policies.all() if program_id is not None else ():
+            if own.active and own.program_id == program_id and isinstance(own.body, LimitLadder):
+                return LadderInForce(version=own.version, ladder=own.body)
+        now = self._clock.now()
+        return LadderInForce(
+            version=version_in_force(policies, LADDER, now).version, ladder=ladder_in_force(policies, now)
+        )
+
+    async def evaluate(self, principal: Principal, request: EvaluationRequest) -> LimitEvaluation:
+        """The limits in the transfer's pre-flight; nothing is recorded."""
+        program = self._programs.read(principal, str(request.program_id))
+        question = EvaluateLadder(proposed(request.transfer), self._clock.now())
+        evaluation = (await self._owner.query(program.id, question)).value
+        return self._programs.marked(evaluation, program.id)
+
+    async def due(self, principal: Principal, query: RescreenQuery) -> RescreenPage:
+        """By program and entity; a programId of another tenant is a 404."""
+        programs = self._programs.filter_by(principal, query.program_id)
+        filters = {"programId": programs}
+        place = None if query.cursor is None else place_of(query.cursor, filters)
+        after = FIRST if place is None else (place.program_id, place.id)
+        cadences = [
+            (program.id, band, days)
+            for program in self._programs.list(principal, source=None)
+            for band, days in msgspec.structs.asdict(self._in_force(principal, program.id).ladder.rescreen_days).items()
+        ]
+        rows = await to_thread.run_sync(
+            lambda: self._rescreening.due(principal, programs, cadences, after, query.limit + 1, now=self._clock.now())
+        )
+        page = rows[: query.limit]
+        last = Place(0, page[-1].entity_id, page[-1].program_id) if len(rows) > query.limit else None
+        return RescreenPage.of(
+            [self._programs.marked(to_due(row), row.program_id) for row in page],
+            None if last is None else cursor_for(last, filters),
+        )
+
 
 _LADDER: Final[dict[str, Any]] = msgspec.to_builtins(LADDER_V1)
-LADDER: Final[dict[str, Any]] = {"version": LADDER_VERSION, "ladder": _LADDER}
 LIMIT_HIT: Final[dict[str, Any]] = {
     "limit": "counterparty.daily",
     "actor": "counterparty",
@@ -71,7 +192,6 @@ RESCREEN_DUE: Final[dict[str, Any]] = {
 }
 
 
-_TAG: Final = "ladder"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
 
 _READ: Final = _operation(
@@ -81,7 +201,7 @@ _READ: Final = _operation(
     answers={200: LadderInForce},
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
     query=RequestSchema(LadderQuery),
-    answer_example=LADDER,
+    answer_example={"version": LADDER_VERSION, "ladder": _LADDER},
 )
 _EVALUATE: Final = Operation(
     id="evaluateLadder",
@@ -110,31 +230,16 @@ _DUE: Final = _operation(
 )
 
 
-@get("/api/ladder", opt=_READ.as_opt)
-async def get_ladder(request: ApiRequest, ladder: NamedDependency[LadderService]) -> LadderInForce:
-    return ladder.read(principal_of(request.scope), query_of(request.scope, LadderQuery).program_id)
-
-
 @post("/api/ladder/evaluate", status_code=200, opt=_EVALUATE.as_opt)
 async def evaluate_ladder(request: ApiRequest, ladder: NamedDependency[LadderService]) -> LimitEvaluation:
     return await ladder.evaluate(principal_of(request.scope), body_of(request.scope, EvaluationRequest))
 
 
-@get("/api/ladder/rescreen", opt=_DUE.as_opt)
-async def list_rescreening_due(request: ApiRequest, ladder: NamedDependency[LadderService]) -> Response[RescreenPage]:
-    page = await ladder.due(principal_of(request.scope), query_of(request.scope, RescreenQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-def _ladder(resources: Resources) -> LadderService:
-    stores = resources.stores
-    return LadderService(
-        programs=resources.programs,
-        policies=stores.registry.tenancy.policies,
-        owner=stores.owner,
-        rescreening=Rescreening(stores.database),
-        clock=stores.clock,
-    )
-
-
-AREA: Final = Area(routes=(get_ladder, evaluate_ladder, list_rescreening_due), provide={"ladder": _ladder})
+AREA: Final = Area(
+    routes=(
+        answer_route("/api/ladder", _READ, _TAG, LadderService.read),
+        evaluate_ladder,
+        page_route("/api/ladder/rescreen", _DUE, _TAG, LadderService.due),
+    ),
+    provide={_TAG: LadderService},
+)

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from clearhold.api.actions.examples import ACTION
+from clearhold.api.actions.schemas import ACTION
 from clearhold.api.programs.examples import PROGRAM_ID
 
 _NOTE: Final = "The pilot is over; agreed with the program on 1 March."

@@ -6,8 +6,7 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.version_routes import write_route
+from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
@@ -16,6 +15,7 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.limits.examples import CHANGED_LIMIT, LIMIT_ACTION, LIMITS, NEW_LIMIT
 from clearhold.api.limits.schemas import LimitAction, LimitHistoryPage, LimitHistoryQuery, Limits, NewLimit, limit_rules
 from clearhold.api.limits.service import LimitService
+from clearhold.api.lists.handlers import write_route
 from clearhold.api.lists.lists import next_link
 from clearhold.features.core.errors import ErrorCode
 from clearhold.store.duck.decisions import Actions
@@ -88,7 +88,7 @@ def _limits(resources: Resources) -> LimitService:
     return LimitService(
         programs=resources.programs,
         owner=stores.owner,
-        requests=action_service(resources),
+        requests=ActionService(resources),
         actions=Actions(stores.database),
         clock=stores.clock,
     )

@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Final
 
-from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.version_routes import activation_operation, versioned_routes
+from clearhold.api.actions.routes import activation_operation, versioned_routes
+from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.conditional import ETAG
 from clearhold.api.http.operation import Access, Operation
@@ -76,7 +76,7 @@ def _policies(resources: Resources) -> PolicyService:
         versions=Versions(stores.registry, clock=stores.clock),
         table=PolicyTable(stores.database),
         programs=resources.programs,
-        actions=action_service(resources),
+        actions=ActionService(resources),
     )
 
 

@@ -10,8 +10,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from anyio import to_thread
 
-from clearhold.api.counterparties.schemas import UNKNOWN_COUNTERPARTY
-from clearhold.api.entities.schemas import UNKNOWN_ENTITY
+from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.api.proofs.schemas import NewProof, ProofSubject
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError

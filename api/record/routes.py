@@ -8,8 +8,8 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
-from clearhold.api.area import Area, Resources
-from clearhold.api.dispositions.examples import DISPOSITION
+from clearhold.api.area import Area, Resources, Stores
+from clearhold.api.dispositions.routes import DISPOSITION
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
@@ -28,7 +28,6 @@ from clearhold.api.record.schemas import (
     VerifyQuery,
 )
 from clearhold.api.record.service import RecordService
-from clearhold.api.stores import Stores
 from clearhold.features.core.canonical import Chain, LineKind, canonical, link_hash, record_line
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope

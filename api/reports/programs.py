@@ -9,7 +9,7 @@ from typing import Final
 import duckdb
 from anyio import to_thread
 
-from clearhold.api.kris.schemas import indicators_of
+from clearhold.api.kris.routes import indicators_of
 from clearhold.api.program_service import ProgramService
 from clearhold.api.reports.conversions import by_detector, current_of, summary_of, transitions_of
 from clearhold.api.reports.periods import period_of

@@ -8,14 +8,15 @@ from litestar import Response, get, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.version_routes import activation_operation, list_route, versioned_routes, write_route
+from clearhold.api.actions.routes import activation_operation, versioned_routes
+from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.conditional import ETAG, PRIVATE, etag_of, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of, replaces_of
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import list_route, write_route
 from clearhold.api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
 from clearhold.api.rules.schemas import (
     FIELDS,
@@ -219,7 +220,7 @@ def _rules(resources: Resources) -> RuleService:
     return RuleService(
         registry=RuleRegistry(stores.registry, clock=stores.clock),
         programs=resources.programs,
-        actions=action_service(resources),
+        actions=ActionService(resources),
         backtests=resources.backtests,
         new_id=stores.new_id,
     )

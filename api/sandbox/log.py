@@ -3,7 +3,7 @@
 Errors  UnavailableError when the log refuses them, and while the service starts
 """
 
-from clearhold.api.ingest.service import IngestService
+from clearhold.api.ingest.routes import IngestService
 from clearhold.api.log.commands import COMMITTED_WITHIN_S
 from clearhold.features.core.log_entry import shard_of
 from clearhold.features.sandbox.feed import ComposedEvents

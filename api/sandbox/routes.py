@@ -11,7 +11,7 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.ingest.routes import ingest_service
+from clearhold.api.ingest.routes import IngestService
 from clearhold.api.sandbox.log import SandboxLog
 from clearhold.api.sandbox.schemas import (
     LISTINGS,
@@ -180,7 +180,7 @@ def _sandbox(resources: Resources) -> SandboxService:
     return SandboxService(
         programs=resources.programs,
         sandbox_log=SandboxLog(
-            ingest=ingest_service(resources),
+            ingest=IngestService(resources),
             owner=stores.owner,
             appender=stores.appender,
             progress=stores.progress,

@@ -7,14 +7,15 @@ from litestar import delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
-from clearhold.api.actions.routes import action_service
-from clearhold.api.actions.version_routes import activation_operation, versioned_routes, write_route
+from clearhold.api.actions.routes import activation_operation, versioned_routes
+from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.conditional import ETAG
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import write_route
 from clearhold.api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
 from clearhold.api.scorecards.schemas import (
     NewScorecard,
@@ -152,7 +153,7 @@ def _scorecards(resources: Resources) -> ScorecardService:
     return ScorecardService(
         registry=ScorecardRegistry(stores.registry, clock=stores.clock),
         programs=resources.programs,
-        actions=action_service(resources),
+        actions=ActionService(resources),
         shadow_scores=ShadowScores(stores.database),
         clock=stores.clock,
     )

@@ -10,14 +10,12 @@ from litestar.params import FromPath
 from litestar.types import ASGIApp
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.counterparties.schemas import CounterpartyQuery
-from clearhold.api.entities.examples import ENTITY
-from clearhold.api.entities.schemas import EntityQuery
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
+from clearhold.api.parties.routes import ENTITY, PartyQuery
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.routes import policy_bodies
 from clearhold.api.subjects.service import SubjectLine, SubjectService
@@ -76,7 +74,7 @@ _ENTITY: Final = _operation(
     tenant_wide=True,
     answers={200: SubjectLine},
     refusals=(*_REFUSALS, ErrorCode.ENTITY_NOT_FOUND),
-    query=RequestSchema(EntityQuery),
+    query=RequestSchema(PartyQuery),
     headers=("Content-Disposition",),
     media=(_MEDIA,),
     text_examples={_MEDIA: SUBJECT_EXPORT},
@@ -87,7 +85,7 @@ _COUNTERPARTY: Final = _operation(
     tenant_wide=True,
     answers={200: SubjectLine},
     refusals=(*_REFUSALS, ErrorCode.COUNTERPARTY_NOT_FOUND),
-    query=RequestSchema(CounterpartyQuery),
+    query=RequestSchema(PartyQuery),
     headers=("Content-Disposition",),
     media=(_MEDIA,),
     text_examples={_MEDIA: SUBJECT_EXPORT},
@@ -101,7 +99,7 @@ async def export_entity(
     subjects: NamedDependency[SubjectService],
     downloads: NamedDependency[Downloads],
 ) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, EntityQuery)
+    principal, query = principal_of(request.scope), query_of(request.scope, PartyQuery)
     batches = await subjects.export(principal, SubjectKind.ENTITY, entity_id, query.program_id)
     return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
 
@@ -113,7 +111,7 @@ async def export_counterparty(
     subjects: NamedDependency[SubjectService],
     downloads: NamedDependency[Downloads],
 ) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, CounterpartyQuery)
+    principal, query = principal_of(request.scope), query_of(request.scope, PartyQuery)
     batches = await subjects.export(principal, SubjectKind.COUNTERPARTY, counterparty_id, query.program_id)
     return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
 

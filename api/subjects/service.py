@@ -10,9 +10,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.counterparties.schemas import UNKNOWN_COUNTERPARTY
-from clearhold.api.entities.schemas import UNKNOWN_ENTITY
 from clearhold.api.lists.list_reader import batches_of
+from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal

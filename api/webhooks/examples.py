@@ -4,8 +4,8 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.api.actions.examples import APPROVED_ACTION
-from clearhold.api.dispositions.examples import ALERT_ID, DISPOSITION
+from clearhold.api.actions.schemas import APPROVED_ACTION
+from clearhold.api.dispositions.routes import ALERT_ID, DISPOSITION
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.examples import TRANSFER_SUMMARY
 from clearhold.api.webhooks.schemas import WebhookPayload, to_payload

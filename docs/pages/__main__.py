@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from clearhold.api.cli.openapi import openapi_text
+from clearhold.api.areas import openapi_text
 from docs.pages import detectors, errors, events, features, kris, policies, reasons, rules, sandbox
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {

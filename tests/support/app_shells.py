@@ -9,10 +9,9 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from clearhold.api.areas import ROUTES
+from clearhold.api.areas import ROUTES, http_app
 from clearhold.api.http.fast_route import SERVICES
 from clearhold.api.http.gate import Gate
-from clearhold.api.http_app import http_app
 
 
 class _GateOfTheDay(ASGIMiddleware):

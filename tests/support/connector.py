@@ -5,7 +5,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from clearhold.api.connector.eras import CALL_TOOL, CAPABILITIES, MODERN, PROTOCOL_VERSION
+from clearhold.api.connector.messages import CALL_TOOL, CAPABILITIES, MODERN, PROTOCOL_VERSION
 from tests.support.running_app import RunningApp
 
 PATH: Final = "/api/mcp"

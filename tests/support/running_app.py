@@ -13,12 +13,12 @@ import msgspec
 from litestar.testing import TestClient
 from redis import Redis
 
-from clearhold.api.areas import services_of
+from clearhold.api.area import RecordStores, Resources, Stores
+from clearhold.api.areas import services_of, wired_gate
 from clearhold.api.http.operation import RateClass
 from clearhold.api.http.origins import Origins
-from clearhold.api.stores import RecordStores, Stores
+from clearhold.api.opening import wired_record
 from clearhold.api.telemetry.readiness import Readiness
-from clearhold.api.wiring import wired_gate, wired_record, wired_resources
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.agents.service import AgentImporter
@@ -194,15 +194,14 @@ class RunningApp:
         )
         self.bank_work.executor.begin()
         self.webhooks = self._new_webhooks()
-        self.resources = wired_resources(
+        self.resources = Resources(
             self.stores,
-            self._readiness,
-            self.backfills,
-            self.bank_work.executor,
-            self.webhooks.registry,
-            self.webhooks.dispatcher,
-            BacktestRunner(self.database, self.clock),
-            self._new_importer(),
+            readiness=self._readiness,
+            rescoring=self.backfills,
+            executor=self.bank_work.executor,
+            webhook_dispatch=self.webhooks.dispatcher,
+            backtests=BacktestRunner(self.database, self.clock),
+            agent_importer=self._new_importer(),
             issuer=BASE_URL,
         )
         self.services: Mapping[str, Any] = services_of(self.resources)

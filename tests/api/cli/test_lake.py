@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner, Result
 
-from clearhold.api.cli.exits import EXIT_NOT_STARTED
 from clearhold.api.cli.lake import EXIT_DAMAGED, EXIT_LATE, LATE_AFTER_S
 from clearhold.api.cli.main import app
+from clearhold.api.cli.options import EXIT_NOT_STARTED
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.store.analysts.parts import Ended, Part, PartList, write_parts
 from clearhold.store.clock import SystemClock

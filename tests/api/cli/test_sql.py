@@ -18,8 +18,7 @@ from typer.testing import CliRunner, Result
 
 from clearhold.api.cli import sql as sql_command
 from clearhold.api.cli.main import app
-from clearhold.api.cli.sql_output import MOST_SHOWN, Format, write_answer
-from clearhold.api.cli.sql_prompt import run_prompt
+from clearhold.api.cli.sql import MOST_SHOWN, Format, run_prompt, write_answer
 from clearhold.features.core.instants import format_instant
 from clearhold.store.analysts.session import AnalystSession, QueryAnswer
 from clearhold.store.duck.database import open_database

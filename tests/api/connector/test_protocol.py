@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhold.api.connector.eras import CALL_TOOL, CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION, SERVER_INFO
+from clearhold.api.connector.messages import CALL_TOOL, CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION, SERVER_INFO
 from clearhold.api.connector.tools import TOOL_OF
 from clearhold.api.http.auth import MISSING_BEARER
 from clearhold.api.http.origins import OTHER_HOST, OTHER_ORIGIN, Origins

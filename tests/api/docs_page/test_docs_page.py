@@ -11,7 +11,7 @@ import pytest
 from msgspec import json
 
 from clearhold.api.docs_page import page as viewer
-from clearhold.api.docs_page.page import REDOC_PATH, REDOC_SHA256
+from clearhold.api.docs_page.routes import REDOC_PATH, REDOC_SHA256
 from tests.support.running_app import RunningApp, assert_refused
 
 FOLDER: Final = Path(viewer.__file__).parent / "redoc"

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 from litestar.routes import HTTPRoute
 
-from clearhold.api.docs_page.page import REDOC_PATH
+from clearhold.api.docs_page.routes import REDOC_PATH
 from clearhold.api.policies.examples import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 from msgspec import json
 
-from clearhold.api.ingest.service import MOST_EVENTS, MOST_LINE_BYTES
+from clearhold.api.ingest.routes import MOST_EVENTS, MOST_LINE_BYTES
 from clearhold.features.core.errors import UnavailableError
 from tests.api.ingest.test_ingest import an_event, bank_entries
 from tests.support.running_app import RunningApp, assert_refused, assert_stamped, signature

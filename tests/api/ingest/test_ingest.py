@@ -361,7 +361,7 @@ def test_given_a_program_that_is_none_when_posted_to_then_as_many_digests_are_ta
         digests.append(message)
         return digest(key, message, name)
 
-    monkeypatch.setattr("clearhold.api.ingest.service.hmac.digest", counted)
+    monkeypatch.setattr("clearhold.api.ingest.routes.hmac.digest", counted)
     counts = []
     for program_id in (program["id"], UNKNOWN_ID):
         digests.clear()

@@ -7,9 +7,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.api.areas import PROVIDERS, ROUTES
+from clearhold.api.areas import openapi_text
 from clearhold.api.http.error_table import ERRORS
-from clearhold.api.http_app import routes_document
 from clearhold.api.openapi.components import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, without_references
 from clearhold.api.openapi.document import ADMIN_TAGS, TAGS
 from clearhold.api.openapi.glossary import PROPERTIES
@@ -19,7 +18,7 @@ Node = dict[str, Any]
 
 
 def document(*, administration: bool) -> Node:
-    text = routes_document(ROUTES, PROVIDERS, base_url="http://127.0.0.1:8080", administration=administration)
+    text = openapi_text(administration=administration)
     return without_references(msgspec.json.decode(text))
 
 

@@ -1,0 +1,211 @@
+"""The parties of transfers, for reading: entities, the persons and businesses of a program, and the other sides.
+
+Only ingest writes them.
+
+Errors  NotFoundError for a party or program that is not this tenant's; InvalidRequestError for an id that several
+        programs have while the request names none of them
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from anyio import to_thread
+
+from clearhold.api.area import Area, Resources
+from clearhold.api.http.fields import ProgramId
+from clearhold.api.http.operation import Access, Operation
+from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import answer_route
+from clearhold.api.lists.lists import to_answer
+from clearhold.api.program_service import several_programs
+from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.features.bank.masking import masked_raw
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.program import Simulated
+from clearhold.features.core.rows.parties import CounterpartyRow, EarlierAccount, EntityRow
+from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus, about
+from clearhold.store.duck.parties import Counterparties, Entities
+
+UNKNOWN_ENTITY: Final = "Unknown entity on this tenant."
+UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
+_SERVICE: Final = "parties"
+_TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
+
+Row = TypeVar("Row", EntityRow, CounterpartyRow)
+
+
+class PartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``programId`` is required if several programs have a party of that id."""
+
+    program_id: ProgramId | None = None
+
+
+class Entity(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The bank's newest statement of each field; ``raw`` is its object as last delivered, masked."""
+
+    id: str
+    tenant_id: str
+    program_id: str
+    type: Annotated[EntityType, about("A person or a business.")]
+    name: str
+    verification_status: Annotated[
+        VerificationStatus, about("The bank's verification; UNVERIFIED when only transfers name it.")
+    ]
+    is_high_risk: Annotated[bool, about("Whether the bank marks it as high risk.")]
+    pep_status: Annotated[PepStatus, about("Whether it is a politically exposed person.")]
+    requires_screening: bool
+    review_reasons: Annotated[tuple[str, ...], about("Why the bank reviews it.")]
+    last_screened_at: str | None
+    country_code: str | None
+    legal_type: Annotated[str | None, about("Legal form of a business; null for a person or when unknown.")]
+    expected_payment_rails: Annotated[tuple[str, ...], about("Rails that it said it would use.")]
+    raw: dict[str, Any]
+    created_at: str
+    updated_at: str
+    simulated: Simulated = msgspec.UNSET
+
+
+def to_entity(row: EntityRow, *, raw: str, created_at: int) -> Entity:
+    return to_answer(
+        row,
+        Entity,
+        review_reasons=_TEXTS.decode(row.review_reasons),
+        expected_payment_rails=_TEXTS.decode(row.expected_payment_rails),
+        raw=masked_raw(raw.encode()),
+        created_at=format_instant(created_at),
+    )
+
+
+class Counterparty(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Details as the bank delivered them.
+
+    ``raw`` is the bank's newest object of it, from an event on it or in a transfer, masked; empty without one.
+
+    ``firstSeenAt`` is the time of the program's first transfer with it; before that, of the bank's first event on it.
+    """
+
+    id: str
+    tenant_id: str
+    program_id: str
+    name: str | None
+    routing_number: Annotated[str | None, about("Routing number of the counterparty's bank; null when unknown.")]
+    account_last4: Annotated[str | None, about("Last four of the account number; null when unknown.")]
+    country_code: str | None
+    earlier_accounts: Annotated[
+        tuple[EarlierAccount, ...], about("Other accounts that it had before, the oldest first; at most 15.")
+    ]
+    raw: dict[str, Any]
+    first_seen_at: Annotated[
+        str, about("Time of the program's first transfer with it; before that, of the bank's first event on it.")
+    ]
+    simulated: Simulated = msgspec.UNSET
+
+
+def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
+    earlier = msgspec.json.decode(row.earlier_accounts or "[]", type=tuple[EarlierAccount, ...])
+    return to_answer(row, Counterparty, raw=masked_raw(raw.encode()), earlier_accounts=earlier)
+
+
+class PartyService:
+    def __init__(self, resources: Resources) -> None:
+        database = resources.stores.database
+        self._programs = resources.programs
+        self._entities, self._counterparties = Entities(database), Counterparties(database)
+
+    async def entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
+        return await to_thread.run_sync(self._entity, principal, entity_id, query)
+
+    async def counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
+        return await to_thread.run_sync(self._counterparty, principal, counterparty_id, query)
+
+    def _entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
+        rows = self._entities.find(principal, entity_id, self._named(principal, query))
+        row = _only(rows, "an entity", NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND))
+        entity = to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
+        return self._programs.marked(entity, row.program_id)
+
+    def _counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
+        rows = self._counterparties.find(principal, counterparty_id, self._named(principal, query))
+        unknown = NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
+        row = _only(rows, "a counterparty", unknown)
+        return self._programs.marked(to_counterparty(row, raw=self._counterparties.last_raw(row)), row.program_id)
+
+    def _named(self, principal: Principal, query: PartyQuery) -> tuple[str, ...] | None:
+        return self._programs.filter_by(principal, None if query.program_id is None else [query.program_id])
+
+
+def _only(rows: Sequence[Row], noun: str, unknown: NotFoundError) -> Row:
+    """The party of an id, which is of one program."""
+    if not rows:
+        raise unknown
+    if len(rows) > 1:
+        raise several_programs(noun)
+    return rows[0]
+
+
+ENTITY: Final[dict[str, Any]] = {
+    "id": "enti_2zExample0001",
+    "tenantId": TENANT_ID,
+    "programId": PROGRAM_ID,
+    "type": "PERSON",
+    "name": "Ada Example",
+    "verificationStatus": "VERIFIED",
+    "isHighRisk": False,
+    "pepStatus": "no",
+    "requiresScreening": True,
+    "reviewReasons": [],
+    "lastScreenedAt": "2026-02-20T08:00:00.000Z",
+    "countryCode": "US",
+    "legalType": None,
+    "expectedPaymentRails": [],
+    "raw": {"id": "enti_2zExample0001", "type": "PERSON", "verification_status": "VERIFIED"},
+    "createdAt": "2026-02-20T07:59:00.000Z",
+    "updatedAt": "2026-02-20T08:00:02.000Z",
+}
+COUNTERPARTY: Final[dict[str, Any]] = {
+    "id": "cpty_2zExample0001",
+    "tenantId": TENANT_ID,
+    "programId": PROGRAM_ID,
+    "name": "Example Supplies",
+    "routingNumber": "121145307",
+    "accountLast4": "6789",
+    "countryCode": "US",
+    "earlierAccounts": [{"routingNumber": "121145307", "accountLast4": "4471"}],
+    "raw": {"id": "cpty_2zExample0001", "name": "Example Supplies", "account_number": "6789"},
+    "firstSeenAt": "2026-03-02T15:04:05.000Z",
+}
+
+
+_operation: Final = partial(Operation, access=Access.BEARER, scope=KeyScope.ALERTS_READ)
+
+_ENTITY: Final = _operation(
+    id="getEntity",
+    tag="entities",
+    summary="One person or business of a program. It is UNVERIFIED while only transfers name it. "
+    "400 if several programs have an entity of that id and programId names none of them.",
+    answers={200: Entity},
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.ENTITY_NOT_FOUND),
+    answer_example=ENTITY,
+    query=RequestSchema(PartyQuery),
+)
+_COUNTERPARTY: Final = _operation(
+    id="getCounterparty",
+    tag="counterparties",
+    summary="The other side of a program's transfers, as the bank named it. "
+    "400 if several programs have a counterparty of that id and programId names none of them.",
+    answers={200: Counterparty},
+    refusals=(ErrorCode.PROGRAM_REQUIRED, ErrorCode.PROGRAM_NOT_FOUND, ErrorCode.COUNTERPARTY_NOT_FOUND),
+    answer_example=COUNTERPARTY,
+    query=RequestSchema(PartyQuery),
+)
+AREA: Final = Area(
+    routes=(
+        answer_route("/api/entities/{entity_id:str}", _ENTITY, _SERVICE, PartyService.entity),
+        answer_route("/api/counterparties/{counterparty_id:str}", _COUNTERPARTY, _SERVICE, PartyService.counterparty),
+    ),
+    provide={_SERVICE: PartyService},
+)
