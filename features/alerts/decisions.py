@@ -4,7 +4,9 @@ From    open: close, hold, escalate, no_action; held: release, close, escalate, 
         decision, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
         final, and an appeal opens a new alert
 To      close, no_action and release: closed; hold: held; escalate: escalated
-Warns   where the decision contradicts an action that was executed on the same transfer, card or account
+Warns   where the decision contradicts an action that was executed on the same transfer, card or account. An alert on
+        an entity is also on all accounts of the entity, and on its transfers from the first to the last finding: an
+        alert that a delivery opened names the transfer that it rests on by its time alone
 Errors  none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
@@ -36,6 +38,7 @@ from clearhold.features.core.entries.commands import (
 )
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.plain_text import without_invisible
 from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier, SubjectType
@@ -84,6 +87,8 @@ _AGAINST: Final[Mapping[AlertDecision, tuple[ActionType, ...]]] = {
     AlertDecision.HOLD: _LET_GO,
     AlertDecision.ESCALATE: _LET_GO,
 }
+_ACTORS: Final = frozenset({SubjectType.ENTITY, SubjectType.ACCOUNT})
+_ACCOUNTS: Final = ("account", "card_account")
 _SENTENCE: Final = (
     "This decision contradicts the action {action_id}, {type} of {target_type} {target_id}, which was executed: "
     "the decision does not undo it."
@@ -118,7 +123,7 @@ def result_of(
     if entry.decision not in ALLOWED[alert.status] and not is_first_hold:
         return EntryResult.NOT_HELD if entry.decision is _RELEASE else EntryResult.ALREADY
     policy = policy_in_force(program, position.appended_at).policy
-    if len(entry.narrative.strip()) < policy.least_narrative(alert.severity, hard=alert.hard):
+    if len(without_invisible(entry.narrative).strip()) < policy.least_narrative(alert.severity, hard=alert.hard):
         return EntryResult.NARRATIVE_TOO_SHORT
     return EntryResult.MADE
 
@@ -303,8 +308,21 @@ def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, st
             yield from _account(account_id)
         if card_id is not None:
             yield "card", card_id
+    if alert.subject_type in _ACTORS:
+        for target_type, target_id in program.actions.executed_targets():
+            if _is_of_actor(program, alert, target_type, target_id):
+                yield target_type, target_id
+
+
+def _is_of_actor(program: ProgramState, alert: AlertState, target_type: str, target_id: str) -> bool:
+    """Whether the target is an account of the alert's subject, or its transfer between the alert's findings."""
+    if target_type in _ACCOUNTS:
+        return program.accounts.owner_of(target_id) == alert.subject_id
+    transfer = StoredTransfer.find(program, target_id) if target_type == "transfer" else None
+    if transfer is None or transfer.actor is None:
+        return False
+    return transfer.actor.id == alert.subject_id and alert.first_at <= transfer.record.at <= alert.last_at
 
 
 def _account(account_id: str) -> Iterator[tuple[str, str]]:
-    yield "account", account_id
-    yield "card_account", account_id
+    return ((target_type, account_id) for target_type in _ACCOUNTS)

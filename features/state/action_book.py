@@ -67,6 +67,12 @@ class ActionBook:
         """Whether any action at the bank was executed."""
         return bool(self._executed)
 
+    def executed_targets(self) -> Iterator[tuple[str, str]]:
+        """The types and ids of the targets of executed actions at the bank."""
+        for target in self._executed:
+            target_type, _, target_id = target.partition(":")
+            yield target_type, target_id
+
     def executed_on(self, target_type: str, target_id: str) -> Mapping[ActionType, str]:
         """The newest executed action at the bank of each type on a target, by its id."""
         return self._executed.get(_target(target_type, target_id), {})

@@ -3,10 +3,13 @@
 import msgspec
 import pytest
 
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.rows.alerts import AlertRow, EntryResultRow
 from clearhold.features.policy.bodies import NarrativeChars, PolicyBody
 from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import a_decision
+from tests.support.bank_events import a_wire, an_account, an_entity, rfc3339
+from tests.support.clock import T0
 from tests.support.holds import HeldStory
 from tests.support.policies import in_force_at
 
@@ -33,6 +36,10 @@ def under(policy: PolicyBody = POLICY_V1) -> tuple[HeldStory, AlertRow, AlertRow
         ("x" * 20, "made"),
         (f"  {'x' * 19}\n\u3000", "narrative_too_short"),
         (f" {'x' * 10}  {'y' * 8}\t", "made"),
+        ("\u200b" * 40, "narrative_too_short"),
+        ("ok" + "\u2800" * 18, "narrative_too_short"),
+        ("e\u0301" * 19, "narrative_too_short"),
+        ("\u00e9" * 20, "made"),
     ],
 )
 def test_given_a_hard_alert_then_a_narrative_has_twenty_characters_after_trimming(narrative: str, result: str) -> None:
@@ -201,6 +208,42 @@ def test_given_a_paused_card_and_a_frozen_account_when_an_alert_on_the_account_i
     (disposition,) = [row for row in story.dispositions(alert) if row.decided_by.startswith("operator:")]
     warnings = msgspec.json.decode(disposition.warnings or "[]")
     assert [(each["actionId"], each["targetId"]) for each in warnings] == [(account.id, "bacc_7"), (card.id, "card_1")]
+
+
+@pytest.mark.parametrize(
+    ("type_", "target", "warns"),
+    [
+        ("freeze_account", ("account", "bacc_9"), True),
+        ("suspend_card_account", ("card_account", "bacc_9"), True),
+        ("cancel_transfer", ("transfer", "wire_new"), True),
+        ("cancel_transfer", ("transfer", "wire_old"), False),
+        ("cancel_transfer", ("transfer", "wire_of_another"), False),
+        ("freeze_account", ("account", "bacc_8"), False),
+    ],
+)
+def test_given_an_alert_that_a_delivery_opened_when_it_is_closed_then_actions_on_what_it_rests_on_are_named(
+    type_: str, target: tuple[str, str], *, warns: bool
+) -> None:
+    story = HeldStory()
+    story.now += DAY_US
+    wires = (("wire_old", "bacc_9", 3), ("wire_new", "bacc_9", 1), ("wire_of_another", "bacc_8", 1))
+    for account, owner in (("bacc_9", "enti_9"), ("bacc_8", "enti_8")):
+        story.story.deliver("account.created", an_account(id=account, owners=[owner]), at=T0)
+    for wire_id, account, hours_ago in wires:
+        at = rfc3339(T0 + story.now - hours_ago * HOUR_US)
+        data = a_wire(id=wire_id, amount=5_000, bank_account_id=account, created_at=at, updated_at=None)
+        story.story.deliver("wire.outgoing_transfer.completed", data, at=T0 + story.now)
+    denied = an_entity(id="enti_9", verification_status="DENIED", updated_at=rfc3339(T0 + story.now))
+    story.story.deliver("identity.updated", denied, at=T0 + story.now)
+    (alert,) = [row for row in story.alerts() if row.subject_id == "enti_9"]
+    assert alert.transfer_id is None
+    action = story.execute(type_, target)
+
+    story.decide(alert, "close", narrative=ENOUGH)
+
+    (disposition,) = story.dispositions(alert)
+    warned = [each["actionId"] for each in msgspec.json.decode(disposition.warnings or "[]")]
+    assert warned == [action.id] * warns
 
 
 def test_given_a_state_that_was_dumped_then_executed_actions_are_still_known() -> None:
