@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
 
+MILLISECOND_US: Final = 1_000
 SECOND_US: Final = 1_000_000
 MINUTE_US: Final = 60 * SECOND_US
 HOUR_US: Final = 3_600 * SECOND_US

@@ -1,7 +1,8 @@
 """Pre-flights that no landed transfer has matched yet, for match-back.
 
 Window  a landed transfer matches when its bank creation time lies in [asked - 5 s, asked + 24 h], with the same
-        counterparty and amount; the oldest open pre-flight first, one each
+        counterparty and amount; the oldest open pre-flight first, one each. Both times count in whole milliseconds,
+        as answers show them
 How     both sides are looked up under every detail of their counterparty: its id, its account, its name. Two
         counterparties of one name are the same unless both carry account details that differ
 """
@@ -9,12 +10,13 @@ How     both sides are looked up under every detail of their counterparty: its i
 from collections import deque
 from typing import Any, Final, NamedTuple
 
-from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.instants import HOUR_US, MILLISECOND_US
 from clearhold.features.core.plain_text import name_key
 from clearhold.features.state.party_details import accounts_differ
 
 MATCH_WINDOW_US: Final = 24 * HOUR_US
-EARLY_US: Final = 5 * SECOND_US
+MATCH_WINDOW_MS: Final = MATCH_WINDOW_US // MILLISECOND_US
+EARLY_MS: Final = 5_000
 
 Key = tuple[str, int]
 _NAME: Final = "name:"
@@ -70,10 +72,12 @@ class OpenPreflights:
     def match(self, landed: CounterpartyDetails, cents: int, landed_at: int) -> str | None:
         """Remove the oldest pre-flight on this counterparty and amount in the window, and return its id."""
         best: _OpenPreflight | None = None
+        landed_ms = landed_at // MILLISECOND_US
         for key in landed.keys(cents):
             by_name = key[0].startswith(_NAME)
             for preflight in self._of_key.get(key, ()):
-                if not preflight.asked_at - EARLY_US <= landed_at <= preflight.asked_at + MATCH_WINDOW_US:
+                asked_ms = preflight.asked_at // MILLISECOND_US
+                if not asked_ms - EARLY_MS <= landed_ms <= asked_ms + MATCH_WINDOW_MS:
                     continue
                 if by_name and preflight.counterparty.differs(landed):
                     continue

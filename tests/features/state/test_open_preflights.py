@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
-from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.instants import HOUR_US, MILLISECOND_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.core.vocabulary import Decision, Direction, Rail
@@ -139,12 +139,15 @@ def test_given_three_questions_when_four_transfers_land_then_the_oldest_goes_fir
         (T0 - 5 * SECOND_US, True),
         (T0 - 5 * SECOND_US - 1, False),
         (T0 + 24 * HOUR_US, True),
-        (T0 + 24 * HOUR_US + SECOND_US, False),
+        (T0 + 24 * HOUR_US + MILLISECOND_US, False),
     ],
 )
-def test_given_a_question_when_the_transfer_is_created_then_only_the_window_matches(at: int, *, matches: bool) -> None:
+@pytest.mark.parametrize("asked", [T0, T0 + 1, T0 + 999])
+def test_given_a_question_when_the_transfer_is_created_then_only_the_window_matches(
+    asked: int, at: int, *, matches: bool
+) -> None:
     story = ShardStory()
-    record_preflight(story, "pf_1", counterparty_id="cpty_9")
+    record_preflight(story, "pf_1", at=asked, counterparty_id="cpty_9")
 
     assert (land_wire(story, "wire_1", at=at, counterparty_id="cpty_9") == "pf_1") is matches
 

@@ -92,7 +92,7 @@ def test_given_questions_in_order_when_transfers_land_then_each_takes_the_oldest
                     asked
                     for asked in waiting
                     if asked.cents == step.cents
-                    and asked.at - 5 * SECOND_US <= at <= asked.at + DAY_US
+                    and -5_000 <= at // 1_000 - asked.at // 1_000 <= 86_400_000  # milliseconds
                     and same_side(asked.side, step.side)
                 ),
                 None,
