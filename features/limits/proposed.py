@@ -102,7 +102,7 @@ def assess_proposed(
             counterparty_country=country,
         ),
         degraded_reasons=(*assessment.degraded_reasons, *thin),
-        crossed=_crossed(program, transfer, actor, whole, at) if program.caps else (),
+        crossed=_crossed(program, transfer, actor, cents, at) if program.caps else (),
         limits_hit=_limits_hit(program, parties, whole, at) if _is_sent(transfer) else (),
         usd_rate=usd_rate,
     )
@@ -139,10 +139,11 @@ def evaluate_ladder(program: ProgramState, transfer: ProposedTransfer, *, at: in
 
 
 def _crossed(
-    program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, cents: int, at: int
+    program: ProgramState, transfer: ProposedTransfer, actor: Actor | None, counted_cents: int | None, at: int
 ) -> tuple[Reason, ...]:
-    ach_type, is_least = None if transfer.type is None else transfer.type.value, transfer.currency != USD
-    capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, cents, is_least, actor)
+    ach_type, whole = None if transfer.type is None else transfer.type.value, _whole(transfer, counted_cents)
+    is_least = counted_cents is None and transfer.currency != USD
+    capped = CappedTransfer(transfer.rail.value, transfer.direction.value, ach_type, whole, is_least, actor)
     return tuple(map(reason_of, crossed_by_proposed(program, capped, at)))
 
 

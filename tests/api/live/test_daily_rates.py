@@ -76,6 +76,26 @@ def test_given_a_rate_of_another_day_when_a_wire_lands_then_it_counts_if_it_is_e
     assert asked["usdRate"] == transfer["usdRate"]
 
 
+@pytest.mark.parametrize(("currency", "amount"), [("EUR", 1_000), ("JPY", 10_000), ("USD", 1_100)])
+def test_given_a_cap_when_an_amount_counts_at_a_rate_then_question_and_transfer_say_the_same_us_dollars(
+    bank: LiveBank, currency: str, amount: int
+) -> None:
+    rates_in_force(bank, ("EUR", 0, "1.1"), ("JPY", 0, "0.0011"))
+    feed = bank.feed()
+    wanted = {"kind": "per_transaction", "capCents": "1000", "note": "Agreed."}
+    cap = bank.post(f"/api/limits/program/{feed.id}", wanted)
+    assert bank.post(f"/api/actions/{cap['id']}/approve", {"approverId": "ben"})["status"] == "executed"
+
+    question = {"rail": "intl_wire", "amountCents": str(amount), "currency": currency, "entityId": "enti_1"}
+    asked = feed.ask(**question, counterparty={"name": "Nord", "countryCode": "DE"})
+    wire(feed, "swft_1", currency, amount)
+
+    (reason,) = [each for each in asked["reasons"] if each["id"] == "limit:per_transaction"]
+    (alert,) = [each for each in feed.alerts(transferId="swft_1") if each["detector"] == "program_limit_breach"]
+    assert reason["sentence"].startswith("One outgoing transfer of USD 11.00, over")
+    assert reason["sentence"] in alert["summary"]
+
+
 def test_given_rates_of_several_days_when_a_wire_lands_then_the_newest_of_them_counts(bank: LiveBank) -> None:
     rates_in_force(bank, ("EUR", 5, "1.5"), ("EUR", 2, "1.2"), ("GBP", 0, "1.3"), ("EUR", 6, "1.6"))
     feed = bank.feed()
