@@ -178,7 +178,11 @@ ENTITY_FIELDS: Final = (
     EventField("is_high_risk", FLAG, "Whether the bank rates it so."),
     EventField("pep_status", PEP_STATUS, "Whether it is a politically exposed person."),
     EventField("requires_screening", FLAG, "Whether it must be screened against lists."),
-    EventField("review_reasons", TEXTS, "Why it is or was in review, such as `fraud_risk`."),
+    EventField(
+        "review_reasons",
+        TEXTS,
+        "Why it is or was in review, such as `fraud_risk`, or a word with `sanction`, `ofac`, `sdn` or `watchlist`.",
+    ),
     EventField("last_screened_at", INSTANT, "When it was last screened."),
     EventField("name", NAME, "Its name where its details state none."),
     EventField("address", OBJECT, "Its address where its details state none.", _IN_ADDRESS),

@@ -163,7 +163,7 @@ class Novelties(Group, frozen=True):
     entity_fraud_risk: Annotated[
         bool | None,
         shown("entity.fraudRisk", "", "as known then"),
-        "The bank's review reasons include fraud_risk; null without a report on the entity.",
+        "The bank's review reasons name a fraud risk or a list of sanctions; null without a report on the entity.",
     ]
     entity_rescreen_days: Annotated[
         int | None,

@@ -188,9 +188,10 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id=SCREENING,
         opens_when=(
-            "A politically exposed, high-risk, unscreened or long unscreened entity, or one that the bank's review "
-            "calls a fraud risk, with its next transfer; if it moved money in the 90 days before, with the bank's "
-            "statement. A wallet on a sanctions list: of an agent, or of a counterparty that pays one."
+            "A politically exposed, high-risk, unscreened or long unscreened entity, or one whose review by the bank "
+            "names a fraud risk or a list of sanctions, with its next transfer; if it moved money in the 90 days "
+            "before, with the bank's statement. A wallet on a sanctions list: of an agent, or of a counterparty that "
+            "pays one."
         ),
         hard_when="for a listed wallet",
         severities=(HARD.severity,),

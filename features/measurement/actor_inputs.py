@@ -6,7 +6,9 @@ Window  the newest 64 settlements of 90 days for payers, of 30 days for round tr
 Errors  none: None for an unknown actor, for one without a report, and for an input that the index did not deliver
 """
 
+import re
 from collections import Counter
+from functools import lru_cache
 from typing import Final
 
 from clearhold.features.agents.reading import address_of, cents_of
@@ -22,7 +24,9 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near
 
-FRAUD_RISK: Final = "fraud_risk"
+_RISK: Final = re.compile(r"fraud risk|sanction|watch ?list|\b(ofac|sdn)\b")
+"""The bank's documented word, and words for the lists of sanctions."""
+_BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
 _UNKNOWN: Final = Identity(None, None, None, None, None)
 UNKNOWN_AGENT: Final = AgentFacts()
 
@@ -47,11 +51,11 @@ def identity_at(actor: Actor | None, at: int) -> Identity:
 
 
 def has_fraud_risk(actor: Actor | None, at: int) -> bool | None:
-    """Whether the bank's review reasons name a fraud risk."""
+    """Whether the bank's review reasons name a fraud risk or a list of sanctions."""
     profile = UNKNOWN_PROFILE if actor is None else actor.profile_at(at)
     if profile is UNKNOWN_PROFILE:
         return None
-    return _names_fraud_risk(profile)
+    return _name_risk(profile.words.review_reasons)
 
 
 def outcomes_of(profile: EntityProfile) -> frozenset[str]:
@@ -62,13 +66,14 @@ def outcomes_of(profile: EntityProfile) -> frozenset[str]:
         (words.pep_status == PepStatus.YES.value, rules.PEP),
         (words.pep_status == PepStatus.POTENTIAL.value, rules.PEP_POTENTIAL),
         (words.is_high_risk, rules.HIGH_RISK),
-        (_names_fraud_risk(profile), rules.FRAUD_RISK),
+        (_name_risk(words.review_reasons), rules.FRAUD_RISK),
     )
     return frozenset(signal.id for is_stated, signal in stated if is_stated)
 
 
-def _names_fraud_risk(profile: EntityProfile) -> bool:
-    return any(reason.casefold() == FRAUD_RISK for reason in profile.words.review_reasons)
+@lru_cache(maxsize=256)
+def _name_risk(review_reasons: tuple[str, ...]) -> bool:
+    return any(_RISK.search(_BETWEEN_WORDS.sub(" ", reason.casefold())) for reason in review_reasons)
 
 
 def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:

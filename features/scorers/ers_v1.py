@@ -158,7 +158,7 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
     Signal(
         "ERS-SCR-07",
         "fraud_risk_flagged",
-        "The bank's review of the entity names a fraud risk.",
+        "The bank's review of the entity names a fraud risk or a list of sanctions.",
         lambda i: i.fraud_risk is True,
         source="The bank's review reasons; weight [P]",
     ),

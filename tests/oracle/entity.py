@@ -65,14 +65,15 @@ def profile_fields(subject: Subject, profile: Profile | None, own: list[Other]) 
         starts.append(profile.created_at)
     said = profile or Profile()
     screened_at = said.screened_at
-    words = {reason.casefold() for reason in said.review_reasons or ()}
+    words = " ".join(said.review_reasons or ()).casefold().replace("_", " ").split()
+    risks = ("fraud risk", "sanction", "watchlist", "watch list", "ofac", "sdn")
     return {
         "entity.verificationStatus": said.verification,
         "entity.pepStatus": said.pep,
         "entity.isHighRisk": said.high_risk,
         "entity.requiresScreening": said.requires_screening,
         "entity.screeningAgeDays": None if screened_at is None else max(0, subject.at - screened_at) // DAY_US,
-        "entity.fraudRisk": None if profile is None else "fraud_risk" in words,
+        "entity.fraudRisk": None if profile is None else any(risk in " ".join(words) for risk in risks),
         "entity.ageDays": (subject.at - min(starts)) // DAY_US if starts else None,
     }
 

@@ -187,7 +187,15 @@ def test_given_two_days_when_they_are_over_then_what_came_in_is_forgotten() -> N
 
 
 @pytest.mark.parametrize(
-    ("reasons", "risk"), [([], False), (["ssn_mismatch"], False), (["name_mismatch", "fraud_risk"], True)]
+    ("reasons", "risk"),
+    [
+        ([], False),
+        (["ssn_mismatch"], False),
+        (["name_mismatch", "fraud_risk"], True),
+        (["Sanctions-Match"], True),
+        (["ofac_hit"], True),
+        (["watch_list"], True),
+    ],
 )
 def test_given_an_owner_who_is_reviewed_when_he_pays_then_only_the_banks_word_is_a_fraud_risk(
     reasons: list[str], *, risk: bool

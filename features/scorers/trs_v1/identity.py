@@ -107,7 +107,7 @@ SCREENING_STALE: Final = Signal[FeatureVector](
 FRAUD_RISK: Final = Signal[FeatureVector](
     "TRS-SCR-07",
     "fraud_risk_flagged",
-    "The bank's review of the entity names a fraud risk.",
+    "The bank's review of the entity names a fraud risk or a list of sanctions.",
     lambda v: v.entity_fraud_risk is True,
     source="The bank's review reasons; weight [P]",
     of_attempts=True,
