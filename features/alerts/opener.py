@@ -53,17 +53,20 @@ class AlertOpener:
         self._policies = policy_in_force(context.program, position.appended_at)
         self._is_in_hold = context.assessment.score.band is Band.HOLD
 
-    def open_or_join(self, finding: Finding) -> None:
-        """Join the alert that covers the finding, or open one; an alert on the program has no score."""
+    def open_or_join(self, finding: Finding, *, is_outcome: bool = False) -> None:
+        """Join the alert that covers the finding, or open one; an alert on the program has no score.
+
+        An outcome of screening is news: a waiting alert shows it, and one that a person closed does not cover it.
+        """
         if finding.subject.type is not SubjectType.PROGRAM:
             grade = graded_with(self._context.assessment.score, finding.grade)
             finding = msgspec.structs.replace(finding, grade=grade)
         routing = route(self._routing_input(finding), self._policies.policy)
         alert = self.alert_covering(finding)
-        if alert is None or not self._may_join(alert, finding, routing):
+        if alert is None or not self._may_join(alert, finding, routing, is_outcome=is_outcome):
             self._open_alert(finding, routing)
         else:
-            self._join_alert(alert, finding, routing)
+            self._join_alert(alert, finding, routing, is_outcome=is_outcome)
 
     def open_for_band(self) -> None:
         """Open an alert on a transfer in review or hold that is in no alert for a person."""
@@ -117,12 +120,12 @@ class AlertOpener:
             degraded=self._context.assessment.degraded,
         )
 
-    def _may_join(self, alert: AlertState, finding: Finding, routing: Routing) -> bool:
+    def _may_join(self, alert: AlertState, finding: Finding, routing: Routing, *, is_outcome: bool) -> bool:
         if finding.rule is not None:
             return True  # a rule opens one alert on a transfer, also after a person decided on it
         if alert.status is AlertStatus.AUTO_CLOSED:
             return routing.route is Route.AUTOMATED
-        return alert.waits or not self._is_worse(alert, finding)
+        return alert.waits or not (is_outcome or self._is_worse(alert, finding))
 
     def _is_worse(self, alert: AlertState, finding: Finding) -> bool:
         so_far = Grade(alert.severity, alert.hard)
@@ -209,7 +212,7 @@ class AlertOpener:
         alert.disposition_ids = (signed.id,)
         return () if self._emit is no_rows else disposition_rows(self._program, alert, signed, self._position)
 
-    def _join_alert(self, alert: AlertState, finding: Finding, routing: Routing) -> None:
+    def _join_alert(self, alert: AlertState, finding: Finding, routing: Routing, *, is_outcome: bool) -> None:
         if self._book.is_resting(alert.id):
             return  # it is decided and its window is over: a late finding changes nothing
         context, is_worse = self._context, self._is_worse(alert, finding)
@@ -222,7 +225,7 @@ class AlertOpener:
                 self._program.closing_evidence.add_transfer(alert.id, self._row)
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
             self._note_alerted(finding, alert)
-        if alert.status is AlertStatus.CLOSED or not (is_news or (is_worse and alert.waits)):
+        if alert.status is AlertStatus.CLOSED or not (is_news or ((is_worse or is_outcome) and alert.waits)):
             if is_news:
                 self._emit_transfers(alert, (), None)
             return

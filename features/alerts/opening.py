@@ -7,7 +7,9 @@ alert is its match.
 Two statements open alerts at their delivery, without a transfer. Both alerts rest on the newest transfer of their
 subject, named in the evidence by log offset alone; an actor without one gets the alert with its next transfer.
 
-screening   denied, politically exposed, high risk, fraud risk: by the detectors that find it at a transfer
+screening   denied, politically exposed, high risk, fraud risk: by the detectors that find it at a transfer. An alert
+            that a person closed covers no new outcome. A transfer of the 90 days before an outcome that arrives after
+            it opens the alert too, unless one covers it
 sanctions   a wallet that paid or was paid appears on a list; a hard alert that already covers it gets no further one
 
 Window  the newest transfer of 90 days before a statement, among as many as a search of the graph looks at
@@ -46,6 +48,7 @@ from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.parties.agents import Listed
+from clearhold.features.parties.party_rows import outcomes_since
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.state.parties import Actor, KnownCounterparty
@@ -119,11 +122,31 @@ def open_for_outcomes(program: ProgramState, position: EntryPosition, emit: Emit
     """Open the alerts of the screening outcomes that this entry has brought."""
     news, program.screening_news = program.screening_news, []
     for actor, reason_ids in news if program.runs_detectors else ():
+        at = max(position.event_at, actor.profile.known_at)
         graph, node = program.graph, node_of_actor(actor.index)
         sides = [side.get(node) for side in (graph.into, graph.out, graph.alone)]
-        transfer = _newest_transfer(program, actor, sides, position.event_at, position.appended_at)
+        transfer = _newest_transfer(program, actor, sides, at, position.appended_at)
         if transfer is not None:
-            _open_for_outcome(program, actor, reason_ids, transfer, position, emit)
+            context = _context_of_outcome(transfer, actor, reason_ids, at)
+            opener = AlertOpener(context, position, emit)
+            for finding in _at(reason_findings(context), at):
+                opener.open_or_join(finding, is_outcome=True)
+
+
+def open_for_late_money(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
+    """Open the alerts of outcomes that came before this transfer and are of the days after it."""
+    actor, transfer = landed.parties[0], landed.transfer
+    if not landed.is_new or actor is None or transfer is None or not transfer.record.moved:
+        return
+    moved_at, at = transfer.record.at, actor.profile.known_at
+    reason_ids = outcomes_since(program, actor, actor.profile_at(moved_at)) if moved_at < at else None
+    if not reason_ids or moved_at <= at - DAYS_90:
+        return
+    context = _context_of_outcome(transfer, actor, reason_ids, at)
+    opener = AlertOpener(context, position, emit)
+    for finding in _at(reason_findings(context), at):
+        if opener.alert_covering(finding) is None:
+            opener.open_or_join(finding)
 
 
 def open_for_listed(program: ProgramState, listed: Listed, position: EntryPosition, emit: Emit) -> None:
@@ -142,25 +165,23 @@ def open_for_listed(program: ProgramState, listed: Listed, position: EntryPositi
         opener.open_or_join(finding)
 
 
-def _open_for_outcome(
-    program: ProgramState,
-    actor: Actor,
-    reason_ids: frozenset[str],
-    transfer: StoredTransfer,
-    position: EntryPosition,
-    emit: Emit,
-) -> None:
-    """The findings are as of the outcome, with windows as long as at a transfer."""
-    assessment, at = score_again(transfer), position.event_at
+def _context_of_outcome(
+    transfer: StoredTransfer, actor: Actor, reason_ids: frozenset[str], at: int
+) -> DetectionContext:
+    """The transfer with the bank's statements on the actor as known at ``at``, and the reasons of the outcomes."""
+    assessment = score_again(transfer)
     stated = msgspec.structs.asdict(identity_at(actor, at)) | {"entity_fraud_risk": has_fraud_risk(actor, at)}
     vector = msgspec.structs.replace(assessment.vector, **stated)
     assessment = msgspec.structs.replace(assessment, vector=vector)
     fired = tuple(reason for reason in trs_v1.DEFAULT.fired(vector) if reason.id in reason_ids)
-    context = DetectionContext(program, transfer, known_result(_NO_ID, transfer, assessment), assessment, fired)
-    opener = AlertOpener(context, position, emit)
-    for finding in reason_findings(context):
+    return DetectionContext(transfer.program, transfer, known_result(_NO_ID, transfer, assessment), assessment, fired)
+
+
+def _at(findings: Iterable[Finding], at: int) -> Iterator[Finding]:
+    """The findings as of the outcome, with windows as long as at a transfer."""
+    for finding in findings:
         before, after = finding.at - finding.after, finding.until - finding.at
-        opener.open_or_join(msgspec.structs.replace(finding, at=at, after=at - before, until=at + after))
+        yield msgspec.structs.replace(finding, at=at, after=at - before, until=at + after)
 
 
 def _newest_transfer(

@@ -73,14 +73,19 @@ def apply_entity_event(
 
 
 def note_outcomes(program: ProgramState, actor: Actor, former: EntityProfile) -> None:
-    """Remember the outcomes of screening that the former profile lacked, for their alerts.
+    """Remember the outcomes of screening that the former profile lacked, for their alerts."""
+    news = outcomes_since(program, actor, former)
+    if news:
+        program.screening_news.append((actor, news))
+
+
+def outcomes_since(program: ProgramState, actor: Actor, former: EntityProfile) -> frozenset[str]:
+    """The outcomes of screening that a former profile of the actor lacked, by the ids of their reasons.
 
     An agent is high risk when its wallet is on a sanctions list, which has an alert by itself.
     """
     outcomes = outcomes_of(actor.profile) - outcomes_of(former)
-    news = outcomes - {HIGH_RISK.id} if program.holds_agents else outcomes
-    if news:
-        program.screening_news.append((actor, news))
+    return outcomes - {HIGH_RISK.id} if program.holds_agents else outcomes
 
 
 def apply_counterparty_event(

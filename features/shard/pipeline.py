@@ -18,7 +18,7 @@ from zlib import crc32
 import msgspec
 
 from clearhold.features.alerts.labelling import apply_dispute_event, label_by_earlier_dispute, label_disputed_check
-from clearhold.features.alerts.opening import open_for_outcomes, run_detectors
+from clearhold.features.alerts.opening import open_for_late_money, open_for_outcomes, run_detectors
 from clearhold.features.bank.envelope import repeated_key
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, BankEventType, event_type
 from clearhold.features.bank.events import (
@@ -250,6 +250,7 @@ def detect_and_route(
     """Findings become alerts, each routed by the policy in force."""
     if program.runs_detectors:
         run_detectors(program, landed, position, emit)
+        open_for_late_money(program, landed, position, emit)
 
 
 def match_preflight(

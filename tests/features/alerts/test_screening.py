@@ -7,14 +7,14 @@ import pytest
 
 from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult
-from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.scorecards import points_when
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1.relationship import FIRST_TIME
 from tests.features.alerts.test_cards_and_alerts import with_points
-from tests.support.alert_rows import evidence_of, grade_of
+from tests.support.alert_rows import a_decision, evidence_of, grade_of
 from tests.support.bank_events import an_account, an_entity, rfc3339
 from tests.support.builders import a_program
 from tests.support.clock import T0
@@ -30,6 +30,8 @@ OUTCOMES: Final[dict[str, tuple[dict[str, Any], str, tuple[str, bool], str]]] = 
     "may be exposed": ({"person_details": {"pep_status": "potential"}}, SCREENING, ("medium", False), "TRS-SCR-02"),
     "high risk": ({"is_high_risk": True}, SCREENING, ("medium", False), "TRS-SCR-03"),
     "fraud risk": ({"review_reasons": ["Fraud_Risk"]}, SCREENING, ("medium", False), "TRS-SCR-07"),
+    "sanctions": ({"review_reasons": ["name_mismatch", "sanctions_match"]}, SCREENING, ("medium", False), "TRS-SCR-07"),
+    "OFAC": ({"review_reasons": "OFAC-hit"}, SCREENING, ("medium", False), "TRS-SCR-07"),
 }
 
 
@@ -160,3 +162,80 @@ def test_given_an_outcome_that_was_taken_back_when_it_is_stated_after_the_window
     (second,) = state(story, 40 * DAY, pep_status="yes")
 
     assert first.id != second.id
+
+
+@pytest.mark.parametrize(("over", "detector", "grade", "reason"), OUTCOMES.values(), ids=OUTCOMES)
+@pytest.mark.parametrize(("days_ago", "is_opened"), [(1, True), (89, True), (91, False)])
+def test_given_an_outcome_when_a_transfer_of_the_days_before_it_arrives_late_then_the_alert_opens(
+    over: dict[str, Any], detector: str, grade: tuple[str, bool], reason: str, days_ago: int, *, is_opened: bool
+) -> None:
+    story = ShardStory(a_program()).introduce("enti_1")
+    assert state(story, 0, **over) == []
+
+    story.wire("enti_1", "cpty_1", 10_000, -days_ago * DAY)
+
+    found = [row for row in story.last(AlertRow) if row.subject_id == "enti_1"]
+    assert [(row.detector, grade_of(row)) for row in found] == [(detector, grade)] * is_opened
+    assert [[each["id"] for each in evidence_of(row)["reasons"]] for row in found] == [[reason]] * is_opened
+
+
+def test_given_an_outcome_when_several_transfers_arrive_late_then_one_alert_opens() -> None:
+    story = ShardStory(a_program()).introduce("enti_1")
+    state(story, 0, verification_status="DENIED")
+
+    for days_ago in (3, 60, 2, 30):
+        story.wire("enti_1", "cpty_1", 10_000 + days_ago, -days_ago * DAY)
+
+    assert len({row.id for row in story.all(AlertRow) if row.detector == DENIED_DETECTOR}) == 1
+
+
+@pytest.mark.parametrize("reason", ["ssn_mismatch", "address_mismatch", "other_review_reason", "sdnx", "risk"])
+def test_given_a_review_for_another_reason_when_it_is_stated_then_no_alert_opens(reason: str) -> None:
+    assert state(moved(), 0, verification_status="VERIFIED", review_reasons=[reason]) == []
+
+
+def test_given_an_outcome_that_was_taken_back_when_a_transfer_arrives_late_then_no_alert_opens() -> None:
+    story = ShardStory(a_program()).introduce("enti_1")
+    state(story, -DAY, verification_status="DENIED")
+    state(story, 0, verification_status="VERIFIED")
+
+    story.wire("enti_1", "cpty_1", 10_000, -3 * DAY)
+
+    assert story.all(AlertRow) == []
+
+
+def test_given_a_denied_entity_when_an_older_statement_on_the_owner_arrives_last_then_the_alert_opens() -> None:
+    story = ShardStory(a_program()).introduce("enti_1", verification_status="DENIED")
+    story.wire("enti_2", "cpty_1", 10_000, -DAY, entity_id=None, bank_account_id="bacc_1")
+
+    story.deliver("account.created", an_account(id="bacc_1", owners=["enti_1"]), at=T0 - 50 * DAY, appended_at=T0)
+
+    assert [(alert.detector, alert.subject_id) for alert in story.last(AlertRow)] == [(DENIED_DETECTOR, "enti_1")]
+
+
+@pytest.mark.parametrize(
+    ("first", "between", "second", "reason"),
+    [
+        ({"pep_status": "yes"}, {}, {"pep_status": "yes", "review_reasons": ["fraud_risk"]}, "TRS-SCR-07"),
+        (
+            {"verification_status": "DENIED"},
+            {"verification_status": "VERIFIED"},
+            {"verification_status": "DENIED"},
+            "TRS-KYC-01",
+        ),
+    ],
+)
+@pytest.mark.parametrize("decision", ["close", "escalate"])
+def test_given_an_alert_that_a_person_decided_when_the_next_outcome_is_stated_then_a_closed_one_does_not_cover_it(
+    first: dict[str, Any], between: dict[str, Any], second: dict[str, Any], reason: str, decision: str
+) -> None:
+    story = moved()
+    (alert,) = state(story, 0, **first)
+    story.submit(a_decision(alert, decision, T0 + HOUR_US))
+    if between:
+        state(story, 2 * HOUR_US, **between)
+
+    (found,) = state(story, DAY, **second)
+
+    assert (found.id == alert.id) is (decision == "escalate")
+    assert [each["id"] for each in evidence_of(found)["reasons"]] == [reason]
