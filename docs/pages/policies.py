@@ -29,7 +29,7 @@ _WHY: Final[Mapping[str, str]] = {
     "autoClosableDetectors": "Medium and low ones about a single amount or a busy day, of which most are ordinary.",
     "autoCloseBands": "Only where no other signal speaks against the transfer.",
     "minProgramN": "Transfers in the program's baseline (`program.n90d`). Below, its median and p95 are not stable.",
-    "alwaysReviewed": "Hard by nature, or a legal matter: never closed without a person, even if listed as closable.",
+    "alwaysReviewed": "Hard by nature, or a legal matter: never closed without a person, so none of them is closable.",
     "twoApproverActions": "An action that stops a customer or reaches the program needs a second person.",
     "holdBandAutoHold": "An alert whose transfer is in the hold band opens as held, not as open; its appeal too.",
     "minNarrativeChars": "The least length of a person's narrative, without white space around it: that of the alert's "
