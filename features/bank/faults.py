@@ -38,6 +38,7 @@ from clearhold.features.bank.fields import (
     BankFieldKind,
     instant,
     mapping,
+    routing,
     text,
 )
 from clearhold.features.bank.transfers import DISPUTE_OPENED
@@ -131,7 +132,7 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
         and (snapshot.type is not None or snapshot.rail != _ACH)
         and (
             snapshot.counterparty_routing is not None
-            or not (data.creditor_agent_routing_number or data.odfi_routing_number)
+            or (_bank_read(data.creditor_agent_routing_number) and _bank_read(data.odfi_routing_number))
         )
         and (
             snapshot.counterparty_last4 is not None
@@ -148,6 +149,10 @@ def _both_read(stated: str | None, other: str | None, latest: int) -> bool:
     if not stated or not other or stated == other:
         return True
     return instant(stated, latest) is not None and instant(other, latest) is not None
+
+
+def _bank_read(number: str | None) -> bool:
+    return not number or routing(number) is not None
 
 
 def _is_plain(event: TypedEvent, kind: BankEventType, body: bytes, appended_at: int) -> bool:

@@ -20,6 +20,7 @@ from typing import Final
 from unicodedata import category, decimal, normalize
 
 _NAMES_REMEMBERED: Final = 8_192  # at most 255 characters each; ASCII names are not remembered
+_BANKS_REMEMBERED: Final = 8_192
 
 _IGNORABLE: Final = frozenset(
     map(
@@ -146,6 +147,7 @@ def last_four(number: str) -> str | None:
     return letters_and_digits(number)[-LAST:] or None
 
 
+@lru_cache(maxsize=_BANKS_REMEMBERED)
 def routing_number(number: str) -> str | None:
     """A routing number of nine digits, or a BIC; None for anything else.
 
