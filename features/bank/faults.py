@@ -53,6 +53,7 @@ CAMEL_CASE_ID: Final = b'Id":'
 
 _DATA: Final = "data"
 _NOTHING: Final = (None, "")
+_NO_RETURNS: Final = (None, [])
 _ACH: Final = Rail.ACH.value
 _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transaction": "card", "rtp": "realtime"}
 _SENTENCES: Final = {
@@ -138,8 +139,11 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
             snapshot.counterparty_last4 is not None
             or not (data.beneficiary_account_number or data.originator_account_number)
         )
-        and not (data.returned_at or data.return_details or data.counterparty or data.wire or data.merchant)
-        and not (data.beneficiary_address or data.originator_address)
+        and data.counterparty is data.wire is data.merchant is None
+        and data.beneficiary_address is data.originator_address is None
+        and data.return_details in _NO_RETURNS
+        and not data.returned_at
+        and snapshot.amount_cents is not None
         and not (data.settled_currency_code or data.instructed_currency_code)
     )
 

@@ -32,6 +32,7 @@ _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 _REMEMBERED: Final = 8_192
 _LONGEST: Final = 64
 _UNREAD: Final = -(2**63)
+_WITH_MILLISECONDS: Final = len("2026-01-01T00:00:00.000Z")
 _YEAR_10000: Final = 253_402_300_800 * SECOND_US
 _RFC_3339: Final = re.compile(
     r"\d{4}-\d{2}-\d{2}"
@@ -55,14 +56,14 @@ def parse_instant(text: str) -> int | None:
 
 
 def _read(text: str) -> int | None:
-    if text[4::3] != "--T::Z":  # the form of nearly every time, which needs no closer look
+    if text[4::3] != "--T::Z" and not _has_milliseconds(text):  # the forms of nearly every time need no closer look
         form = _RFC_3339.fullmatch(text)
         if form is None:
             return None
         if (leap := form.start("leap")) >= 0:
             return _after_leap_second(f"{text[:leap]}59{text[leap + 2 :]}")
     elif text[17:19] == "60":
-        return _after_leap_second(f"{text[:17]}59Z")
+        return _after_leap_second(f"{text[:17]}59{text[19:]}")
     try:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is not UTC:
@@ -70,6 +71,10 @@ def _read(text: str) -> int | None:
         return instant_of(moment)
     except (ValueError, OverflowError):
         return None
+
+
+def _has_milliseconds(text: str) -> bool:
+    return len(text) == _WITH_MILLISECONDS and text[4:20:3] == "--T::." and text[20:23].isdigit() and text[23] == "Z"
 
 
 def _after_leap_second(before: str) -> int | None:

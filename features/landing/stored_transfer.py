@@ -4,8 +4,6 @@
 transfer's parties, its contribution to the windows, and its row in the store.
 """
 
-from typing import Final
-
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.statuses import transfer_rank
 from clearhold.features.core.log_entry import EntryPosition
@@ -31,8 +29,6 @@ from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import NO_INSTANT, UNSCORED, ReturnState, TransferRecord, priced
 from clearhold.features.windows.edges import NOBODY, node_of_actor
 from clearhold.features.windows.series_kinds import SeriesKind, attempt_kinds, kinds_of
-
-_NO_RATE: Final = (None, None, None)
 
 
 class StoredTransfer:
@@ -223,7 +219,9 @@ class StoredTransfer:
             record.raw_offset,
             position.appended_at,
             self.row_index,
-            *(_NO_RATE if rate is None else (rate.rate, rate.day, rate.version)),
+            None if rate is None else rate.rate,
+            None if rate is None else rate.day,
+            None if rate is None else rate.version,
         )
 
 

@@ -62,11 +62,15 @@ def next_change_of_counterparty(
 
 def is_behind(party: Actor | KnownCounterparty, at: int) -> bool:
     """True when facts of the party are known that are later than ``at``: a late entry evaluates the past."""
-    facts = [party.amounts, party.ach_debits, party.probes] if isinstance(party, Actor) else [party.times]
-    return any(
-        each is not None and (each.revised_at > at or (len(each.times) > 0 and each.times[-1] > at))
-        for each in (*facts, party.returns, party.unauthorized)
-    )
+    of_party: tuple[Series | None, ...]
+    if isinstance(party, Actor):
+        of_party = (party.amounts, party.returns, party.unauthorized, party.ach_debits, party.probes)
+    else:
+        of_party = (party.times, party.returns, party.unauthorized)
+    for series in of_party:  # noqa: SIM110 - ``any`` takes twice as long, and each event asks
+        if series is not None and series.is_known_after(at):
+            return True
+    return False
 
 
 def _of_entity(program: ProgramState, actor: Actor, inputs: EntityInputs, value: int, at: int) -> Iterator[int]:

@@ -195,8 +195,11 @@ def record_changes_until(program: ProgramState, at: int, position: EntryPosition
 def settle_clearings(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
     """End the points of transfers that persons have cleared, or bring them back, and score their parties again."""
     transfers, clearings = program.scores.transfers, program.clearings
+    rows = clearings.take_changed()
+    if not rows:
+        return
     changed: dict[int, Actor | KnownCounterparty] = {}
-    for row in clearings.take_changed():
+    for row in rows:
         stored = StoredTransfer.read(program, row)
         actor, score = stored.actor, max(0, stored.record.score)
         is_back, returned = clearings.is_cleared(row), stored.returned()

@@ -102,6 +102,8 @@ class CounterpartyBook:
         self, party: KnownCounterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
         """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
+        if not (routing or last4 or country) and name == party.name:
+            return False
         merged = (name or party.name, *party.account_after(routing, last4), country or party.country)
         if merged == (party.name, party.routing, party.last4, party.country):
             return False
@@ -163,9 +165,9 @@ class CounterpartyBook:
 
     def _looking_like(self, name: str) -> list[KnownCounterparty]:
         """The counterparties of that name, and those with a name that differs only by letters that look alike."""
-        look = look_key(name)
-        keys = dict.fromkeys((name_key(name), look, _LOOKS_LIKE + look))
-        return [self.all[index] for key in keys for index in self._by_name.get(key)]
+        key, look = name_key(name), look_key(name)
+        keys = (key, _LOOKS_LIKE + look) if look == key else (key, look, _LOOKS_LIKE + look)
+        return [self.all[index] for each in keys for index in self._by_name.get(each)]
 
     def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:

@@ -113,8 +113,9 @@ class WindowCounts:
 
     def add(self, contribution: KriContribution, at: int) -> None:
         """Count a transfer that landed."""
-        for window, span in enumerate(_WINDOWS):
-            self._tails[window] += at <= self.upto - span  # it lands behind the window
+        if at <= self.upto - DAYS_30:  # it lands behind that window, and may land behind the other
+            self._tails[_OF_30D] += 1
+            self._tails[_OF_60D] += at <= self.upto - DAYS_60
         self.change(contribution, 1, at)
 
     def change(self, contribution: KriContribution, sign: int, at: int) -> None:

@@ -162,6 +162,13 @@ class Series(InMemory):
         n = last - (bisect_right(times, after, 0, last) if after != ALWAYS else 0)
         return n + self._unrevised(after, upto)[0] if self.revised_at > upto else n
 
+    def is_known_after(self, at: int) -> bool:
+        """Whether a fact is later than ``at``, or a change became known later."""
+        if self.revised_at > at:
+            return True
+        times = self.times
+        return len(times) > 0 and times[-1] > at
+
     def count_now(self, after: int, upto: int) -> int:
         """Facts in (after, upto] as known now, whatever became known after ``upto``."""
         times = self.times

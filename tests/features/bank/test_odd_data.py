@@ -110,6 +110,24 @@ def test_given_a_deeply_nested_object_when_it_is_delivered_then_it_is_stored() -
     assert story.one(TransferRow).id == "wire_1"
 
 
+@pytest.mark.parametrize("value", [[], 0, False], ids=repr)
+@pytest.mark.parametrize("field", ["counterparty", "beneficiary_address", "originator_address", "wire"])
+def test_given_an_empty_value_where_an_object_belongs_when_it_is_applied_then_the_field_is_named(
+    field: str, value: Any
+) -> None:
+    transfer = bank.an_ach_transfer(odfi_routing_number=None, **{field: value})
+
+    row = ShardStory().deliver("ach.outgoing_transfer.initiated", transfer).one(EventRow)
+    assert (row.result, row.path) == ("applied", f"data.{field}")
+
+
+@pytest.mark.parametrize("number", ["12", "0210000211"])
+def test_given_an_outgoing_transfer_when_its_own_banks_number_is_none_then_the_field_is_named(number: str) -> None:
+    story = ShardStory().deliver("ach.outgoing_transfer.initiated", bank.an_ach_transfer(odfi_routing_number=number))
+
+    assert story.one(EventRow).path == "data.odfi_routing_number"
+
+
 @pytest.mark.parametrize("amount", [-1, 1.5, 10**18, True, "12.50", "\uff10", "1_000", [5], {"cents": 5}], ids=repr)
 def test_given_an_amount_that_is_no_number_of_cents_when_a_transfer_is_first_seen_then_it_is_unusable(
     amount: Any,
