@@ -19,9 +19,8 @@ from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.log.recorded_preflights import RecordedPreflights
 from clearhold.api.program_service import ProgramService
 from clearhold.api.telemetry.readiness import Readiness
-from clearhold.features.core.entries.backfill import ActorsRescored
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.entries.commands import ActorsRescored
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.core.rules import Backtest, Rule, RuleMode, ShadowReport
 from clearhold.features.shard.questions import Owner

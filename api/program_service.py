@@ -7,8 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError, NotFoundError, invalid
-from clearhold.features.core.principal import KeyMode, Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import KeyMode, Principal, Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.tenancy import UNKNOWN_PROGRAM, Tenancy
 

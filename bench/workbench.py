@@ -14,7 +14,7 @@ import redis
 from bench.log_feed import Appender, Feed, feed_of
 from bench.stream_events import Traffic
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine

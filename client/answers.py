@@ -11,7 +11,7 @@ import httpx
 import msgspec
 
 from clearhold.features.core.canonical import path_segment
-from clearhold.features.core.program import SIGNATURE_HEADER as SIGNATURE_HEADER
+from clearhold.features.core.principal import SIGNATURE_HEADER as SIGNATURE_HEADER
 from clearhold.features.webhooks.payloads import EventType
 
 ENDPOINT_HEADER: Final = "Webhook-Endpoint-Id"

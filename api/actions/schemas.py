@@ -15,8 +15,7 @@ from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.principal import OperatorIdentity
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import OperatorIdentity, Simulated
 from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.decisions import StoredAction
 

@@ -46,8 +46,7 @@ from clearhold.features.core.entries.commands import OwnerEntry
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.store.control.entries import Tenant
 from clearhold.store.control.registry import UNKNOWN_ANYWHERE
 

@@ -26,7 +26,7 @@ from clearhold.api.http.validation import Failure
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.plain_text import read_countries
-from clearhold.features.core.program import SIGNATURE_HEADER, Program
+from clearhold.features.core.principal import SIGNATURE_HEADER, Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail, about, minted
 from clearhold.store.control.credentials import PersonToken
 from clearhold.store.control.entries import Tenant

@@ -16,8 +16,7 @@ from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program, Simulated
+from clearhold.features.core.principal import Principal, Program, Simulated
 from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.parties import AgentRow
 from clearhold.features.core.vocabulary import ActorType, Band, about

@@ -14,7 +14,7 @@ from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.features.alerts.evidence_bodies import Draft
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import (
     AlertDecision,

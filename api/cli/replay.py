@@ -36,7 +36,7 @@ from clearhold.client.event_replay import (
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
 from clearhold.features.bank.events import decode_event
 from clearhold.features.core.log_entry import EntryKind, EventResult, LogEntry
-from clearhold.features.core.program import SIGNATURE_HEADER
+from clearhold.features.core.principal import SIGNATURE_HEADER
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.shard.pipeline import process_bank_event
 from clearhold.features.state.program import ProgramState

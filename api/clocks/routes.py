@@ -15,8 +15,7 @@ from clearhold.api.lists.lists import to_answer
 from clearhold.api.policies.examples import POLICY
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.policy.bodies import ClockPolicy
 from clearhold.features.policy.in_force import clock_in_force

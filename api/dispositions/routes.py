@@ -28,8 +28,7 @@ from clearhold.api.lists.operations import export_operation, list_operation
 from clearhold.api.programs.examples import TENANT_ID
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.errors import ErrorCode, NotFoundError
-from clearhold.features.core.principal import KeyScope, OperatorIdentity, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, OperatorIdentity, Principal, Simulated
 from clearhold.features.core.vocabulary import AlertDecision, about, minted
 from clearhold.store.duck.decisions import DispositionFilter, Dispositions, StoredDisposition
 

@@ -24,8 +24,7 @@ from clearhold.api.program_service import several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT, EventResult, EventSubjectType
-from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.events import Consequences, EventFilter, Events

@@ -33,8 +33,8 @@ from clearhold.features.core.principal import (
     KeyMode,
     Principal,
     PrincipalKind,
+    Program,
 )
-from clearhold.features.core.program import Program
 from clearhold.store.clock import Clock
 from clearhold.store.control.credentials import KeyUsage, PersonToken, StoredKey
 from clearhold.store.control.entries import Tenant

@@ -35,7 +35,7 @@ from clearhold.features.bank.event_schema import EVENT_SCHEMA, EXAMPLES
 from clearhold.features.bank.events import BankEvent
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
 from clearhold.features.core.log_entry import EventResult
-from clearhold.features.core.program import SIGNATURE_HEADER
+from clearhold.features.core.principal import SIGNATURE_HEADER
 from clearhold.features.core.vocabulary import about
 from clearhold.features.sandbox.feed import ComposedEvents
 from clearhold.features.shard.questions import SeenEvents

@@ -23,8 +23,7 @@ from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, 
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import Band, about, minted
 from clearhold.store.duck.reports.scores import KriSnapshots, SnapshotFilter

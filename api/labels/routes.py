@@ -25,8 +25,7 @@ from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue, about, minted
 from clearhold.store.duck.alerts import LabelFilter, Labels

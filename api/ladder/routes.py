@@ -27,8 +27,7 @@ from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.vocabulary import Band, about
 from clearhold.features.limits.proposed import LimitEvaluation
 from clearhold.features.policy.bodies import LADDER, LimitLadder

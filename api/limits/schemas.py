@@ -27,7 +27,7 @@ from clearhold.features.core.entries.actions import (
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import parse_cents
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about
 
 _KINDS: Final = frozenset(CapKind)

@@ -9,7 +9,7 @@ from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.measured import Measured
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about
 
 

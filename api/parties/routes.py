@@ -24,8 +24,7 @@ from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow, EarlierAccount, EntityRow
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus, about
 from clearhold.store.duck.parties import Counterparties, Entities

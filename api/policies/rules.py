@@ -19,7 +19,7 @@ from clearhold.features.core.money import UNREADABLE_CURRENCY, USD
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.bodies import BODIES, CLOCK, FX, KRI, LADDER, POLICY, RETENTION, THRESHOLDS, prefix_of
-from clearhold.features.policy.retention import FLOORS
+from clearhold.features.policy.seeds import FLOORS
 
 WRITTEN_HERE: Final = (POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION, FX)
 WRITTEN_ELSEWHERE: Final[Mapping[str, str]] = {

@@ -23,7 +23,7 @@ from clearhold.api.http.meant import OF_COUNTERPARTY, counterparty_failures, mom
 from clearhold.api.http.validation import Failure
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import AchType, Direction, Rail, about
 
 

@@ -42,8 +42,7 @@ from clearhold.features.core.entries.preflight import (
 )
 from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.shard.questions import Owner, ProposalScore, ScoreProposal, unscored
 from clearhold.store.clock import Clock
 from clearhold.store.duck.preflights import PreflightCounts, Preflights

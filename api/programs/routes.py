@@ -16,7 +16,7 @@ from clearhold.api.lists.lists import only
 from clearhold.api.program_service import ProgramService
 from clearhold.api.programs.examples import PROGRAM
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import ProgramSource
 
 _Sources = Annotated[tuple[ProgramSource, ...], msgspec.Meta(min_length=1, max_length=len(ProgramSource))]

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from clearhold.api.http.fields import BankId
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import Band, about
 
 

@@ -17,8 +17,7 @@ from clearhold.api.reports.schemas import KriDelta, ProgramPoint, ProgramRank, P
 from clearhold.features.catalogue.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.measured import DayTotals
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.shard.questions import Owner, ReadDays

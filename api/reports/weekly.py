@@ -29,8 +29,7 @@ from clearhold.api.reports.weekly_summary import weekly_paragraphs
 from clearhold.features.catalogue.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek, format_instant, week_of
 from clearhold.features.core.measured import DayTotals, sum_of
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import AlertStatus, Band
 from clearhold.features.policy.in_force import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1

@@ -14,7 +14,7 @@ from clearhold.api.area import Area, Rescoring
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
-from clearhold.features.core.entries.backfill import ActorsRescored
+from clearhold.features.core.entries.commands import ActorsRescored
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about

@@ -31,8 +31,7 @@ from clearhold.api.rules.schemas import (
 )
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, invalid
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.rules import MOST_DAYS, Backtest, Rule, ShadowReport, rule_hash
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.features.rules.backtest import not_in_shadow

@@ -13,7 +13,7 @@ from clearhold.api.reports.conversions import signals_of
 from clearhold.api.reports.schemas import ScoreSignal
 from clearhold.features.bank.event_types import event_type as read_type
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.reason import band_of
 from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, about
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder

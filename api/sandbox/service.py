@@ -37,8 +37,7 @@ from clearhold.api.sandbox.schemas import (
 from clearhold.api.transfers.service import object_of
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.detectors.table import PROGRAM_DETECTORS
 from clearhold.features.sandbox.feed import ComposedEvents, event_id

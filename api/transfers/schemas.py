@@ -9,7 +9,7 @@ from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.money import UsdRate
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Band, about

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from clearhold.api.http.fields import URL
 from clearhold.api.lists.lists import instant_text, to_answer
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about, minted
 from clearhold.features.webhooks.delivery import AttemptError, DeliveryStatus
 from clearhold.features.webhooks.payloads import SUBSCRIBABLE, EventType

@@ -31,7 +31,7 @@ from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.commands import DecisionEntry, LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US, parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue

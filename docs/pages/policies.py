@@ -8,11 +8,11 @@ import msgspec
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Band
 from clearhold.features.policy.bodies import Ladder
-from clearhold.features.policy.retention import FLOORS, Floor
 from clearhold.features.policy.routing import RouteReason
 from clearhold.features.policy.seeds import (
     CLOCK_V1,
     CLOCK_VERSION,
+    FLOORS,
     KRI_V1,
     KRI_VERSION,
     LADDER_V1,
@@ -22,6 +22,7 @@ from clearhold.features.policy.seeds import (
     RETENTION_VERSION,
     THRESHOLDS_V1,
     THRESHOLDS_VERSION,
+    Floor,
 )
 
 _WHY: Final[Mapping[str, str]] = {

@@ -148,10 +148,10 @@ class BankEventType(NamedTuple):
     family: str
     suffix: str
     kind: EventKind | None
-    is_transfer: bool
-    is_request: bool  # a request to return or draw money, which names a transfer but is not one
-    is_dispute: bool  # a dispute of a card payment, likewise
-    is_listed: bool  # the bank is known to send it
+    is_transfer: bool = False
+    is_request: bool = False  # a request to return or draw money, which names a transfer but is not one
+    is_dispute: bool = False  # a dispute of a card payment, likewise
+    is_listed: bool = False  # the bank is known to send it
     may_be_transfer: bool = False  # an unlisted resource whose object may be a transfer
     states_direction: bool = False
 
@@ -171,15 +171,7 @@ def event_type(text: str) -> BankEventType:
     rail = RAIL_OF_FAMILY.get(family)
     is_listed = text in LISTED_TYPES or text.startswith(DELIVERY_OF_CHECKS)
     if rail is None:
-        return BankEventType(
-            family,
-            suffix=rest,
-            kind=None,
-            is_transfer=False,
-            is_request=False,
-            is_dispute=False,
-            is_listed=is_listed,
-        )
+        return BankEventType(family, suffix=rest, kind=None, is_listed=is_listed)
     return BankEventType(
         family,
         suffix=rest,

@@ -122,16 +122,7 @@ STATES_OF_TRANSFERS: Final[Mapping[tuple[Rail, Direction], tuple[str, ...]]] = {
 }
 """Words on one line of equal rank are separated by a space. Checks that the program issued are outgoing."""
 
-STATES_OF_ENTITIES: Final = tuple(
-    each.value
-    for each in (
-        VerificationStatus.UNVERIFIED,
-        VerificationStatus.PENDING,
-        VerificationStatus.MANUAL_REVIEW,
-        VerificationStatus.VERIFIED,
-        VerificationStatus.DENIED,
-    )
-)
+STATES_OF_ENTITIES: Final = tuple(each.value for each in VerificationStatus)
 STATES_OF_ACCOUNTS: Final = ("OPEN", "FROZEN", "CLOSED")
 STATES_OF_COUNTERPARTIES: Final = ("created", "updated", "deleted")
 """A counterparty has no status: the last part of the event's type."""

@@ -82,6 +82,14 @@ class KriValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: Annotated[str | msgspec.UnsetType, about("A caveat about the figure; absent without one.")] = msgspec.UNSET
 
 
+_DECODER: Final = msgspec.json.Decoder(dict[str, KriValue])
+
+
+def read_kris(text: str) -> dict[str, KriValue]:
+    """The indicators of a stored snapshot, by name."""
+    return _DECODER.decode(text)
+
+
 class SnapshotCause(StrEnum):
     """The cause of a snapshot: a quarter of an hour passed, 200 transfers landed, an operator requested it, or loaded
     history passed the end of a day.

@@ -1,16 +1,19 @@
-"""The caller: the first argument of everything that reads or writes a tenant's data.
+"""The caller: the first argument of everything that reads or writes a tenant's data; and a program, a business that
+banks on a tenant, with its declaration of expected activity.
 
 A principal carries all limits of its access, so that a reader cannot forget to check: the tenant always, and for an API
 key the programs of its mode and limit.
 """
 
 from enum import StrEnum
-from typing import Final
+from functools import lru_cache
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from clearhold.features.core.errors import ErrorCode, ForbiddenError
-from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.core.instants import format_instant
+from clearhold.features.core.vocabulary import ProgramSource, about, minted
 
 OUT_OF_REACH: Final = (
     "This API key may not touch this program: a test key touches simulated programs only, a live key bank-sourced "
@@ -107,3 +110,34 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def is_key_operator(operator: str) -> bool:
     """Whether the operator's name on the record is an API key's, not a person's."""
     return operator.startswith(KEY_OPERATOR_PREFIX)
+
+
+SIGNATURE_HEADER: Final = "Bank-Signature"
+
+Simulated = Literal[True] | msgspec.UnsetType
+"""A field that is true on objects of a simulated program, and absent on all others."""
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The Program of the interface, as answered and as written to the log."""
+
+    id: Annotated[str, minted("program")]
+    tenant_id: str
+    slug: str
+    name: str
+    webhook_endpoint_id: str | None = None
+    signature_header: Annotated[
+        str, about("The header in which the bank signs the program's events; the algorithm is the same for all.")
+    ] = SIGNATURE_HEADER
+    declared_monthly_volume_cents: str | None = None
+    declared_rails: tuple[str, ...] = ()
+    declared_countries: tuple[str, ...] = ("US",)
+    program_reserve_account_id: str | None = None
+    source: Annotated[ProgramSource, about("bank: real; simulated: to try out, always labelled.")] = ProgramSource.BANK
+    created_at: str = format_instant(0)
+
+
+@lru_cache(maxsize=4096)
+def declared_words(declared: str) -> frozenset[str]:
+    """The words of a comma-separated declaration, split once: programs declare rarely and move money often."""
+    return frozenset(declared.split(","))

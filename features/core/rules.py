@@ -16,7 +16,7 @@ import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.measured import Measured
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import Severity, about, minted
 
 

@@ -22,7 +22,7 @@ from msgspec import Meta
 
 from clearhold.features.core.canonical import MAX_INTEGER, canonical, digest_of
 from clearhold.features.core.measured import Measured
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about
 
 MAX_SIGNALS: Final = 100

@@ -27,11 +27,10 @@ from clearhold.features.detectors.detector import (
     shared_account_subject,
     transfer_subject,
 )
-from clearhold.features.scorers.trs_v1 import card as card_rules
-from clearhold.features.scorers.trs_v1 import geography as geography_rules
 from clearhold.features.scorers.trs_v1 import identity as identity_rules
 from clearhold.features.scorers.trs_v1 import relationship as relationship_rules
 from clearhold.features.scorers.trs_v1 import returns as returns_rules
+from clearhold.features.scorers.trs_v1 import timing as timing_rules
 
 UNAUTHORIZED_RETURN: Final = "unauthorized_return"
 UNAUTHORIZED_RETURNS: Final = 2
@@ -222,9 +221,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "The counterparty's country is on a regulator's list; the increased-monitoring list gives a low alert."
         ),
         triggers=(
-            Trigger(geography_rules.CALLED.id, transfer_subject, HARD, ONCE),
-            Trigger(geography_rules.SANCTIONED.id, transfer_subject, HARD, ONCE),
-            Trigger(geography_rules.MONITORED.id, transfer_subject, LOW, ONCE),
+            Trigger(identity_rules.CALLED.id, transfer_subject, HARD, ONCE),
+            Trigger(identity_rules.SANCTIONED.id, transfer_subject, HARD, ONCE),
+            Trigger(identity_rules.MONITORED.id, transfer_subject, LOW, ONCE),
         ),
         features=("counterparty_country", "counterparty_country_lists", "thresholds_version"),
         review=ReviewQuestion(
@@ -237,7 +236,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="country_unknown",
         opens_when="An international wire without a country that can be read.",
-        triggers=(Trigger(geography_rules.UNKNOWN.id, transfer_subject, MEDIUM, ONCE),),
+        triggers=(Trigger(identity_rules.UNKNOWN.id, transfer_subject, MEDIUM, ONCE),),
         features=("counterparty_country", "rail"),
         review=ReviewQuestion(
             unexplained="which country the money goes to or comes from",
@@ -248,8 +247,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id="country_outside_declared",
         opens_when="A country that the program did not declare; one more alert a day on the program.",
         triggers=(
-            Trigger(geography_rules.OTHER_COUNTRY.id, transfer_subject, MEDIUM, ONCE),
-            Trigger(geography_rules.OTHER_COUNTRY.id, program_subject, MEDIUM, HOURS_24),
+            Trigger(identity_rules.OTHER_COUNTRY.id, transfer_subject, MEDIUM, ONCE),
+            Trigger(identity_rules.OTHER_COUNTRY.id, program_subject, MEDIUM, HOURS_24),
         ),
         features=("counterparty_country", "declared_countries"),
         review=ReviewQuestion(
@@ -261,8 +260,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id="rail_outside_declared",
         opens_when="A rail that the program did not declare; one more alert a day on the program.",
         triggers=(
-            Trigger(geography_rules.OTHER_RAIL.id, transfer_subject, MEDIUM, ONCE),
-            Trigger(geography_rules.OTHER_RAIL.id, program_subject, MEDIUM, HOURS_24),
+            Trigger(identity_rules.OTHER_RAIL.id, transfer_subject, MEDIUM, ONCE),
+            Trigger(identity_rules.OTHER_RAIL.id, program_subject, MEDIUM, HOURS_24),
         ),
         features=("declared_rails",),
         review=ReviewQuestion(
@@ -274,8 +273,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         id="card_testing",
         opens_when="Repeated attempts on one card; hard with attempts on many cards at one program.",
         triggers=(
-            Trigger(card_rules.TESTING.id, account_subject, HIGH, HOURS_24),
-            Trigger(card_rules.TESTING_PROGRAM.id, program_subject, HARD, HOURS_24),
+            Trigger(timing_rules.TESTING.id, account_subject, HIGH, HOURS_24),
+            Trigger(timing_rules.TESTING_PROGRAM.id, program_subject, HARD, HOURS_24),
         ),
         features=(
             "card_declines_1h",
@@ -285,10 +284,10 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "program_card_small_count_1h",
         ),
         thresholds={
-            "declines1h": card_rules.CARD_DECLINES,
-            "small1h": card_rules.CARD_SMALL_COUNT,
-            "programAttempts1h": card_rules.PROGRAM_ATTEMPTS,
-            "programDeclinedPercent": card_rules.PROGRAM_DECLINED_PERCENT,
+            "declines1h": timing_rules.CARD_DECLINES,
+            "small1h": timing_rules.CARD_SMALL_COUNT,
+            "programAttempts1h": timing_rules.PROGRAM_ATTEMPTS,
+            "programDeclinedPercent": timing_rules.PROGRAM_DECLINED_PERCENT,
         },
         review=ReviewQuestion(
             unexplained="whether cards are being tested here",
@@ -300,7 +299,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     Detector(
         id="card_decline_mix",
         opens_when="More of a program's card attempts are declined for fraud than usual.",
-        triggers=(Trigger(card_rules.DECLINE_MIX.id, program_subject, MEDIUM, HOURS_24),),
+        triggers=(Trigger(timing_rules.DECLINE_MIX.id, program_subject, MEDIUM, HOURS_24),),
         features=(
             "program_card_attempts_24h",
             "program_card_fraud_declines_24h",
@@ -308,9 +307,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "program_card_fraud_declines_30d",
         ),
         thresholds={
-            "attempts24h": card_rules.MIX_ATTEMPTS,
-            "percent": card_rules.MIX_PERCENT,
-            "factor": card_rules.MIX_FACTOR,
+            "attempts24h": timing_rules.MIX_ATTEMPTS,
+            "percent": timing_rules.MIX_PERCENT,
+            "factor": timing_rules.MIX_FACTOR,
         },
         review=ReviewQuestion(
             unexplained="why fraud declines are more frequent than before",

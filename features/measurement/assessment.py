@@ -15,7 +15,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
-from clearhold.features.core.entries.backfill import Rescored, Value
+from clearhold.features.core.entries.commands import Rescored, Value
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.measurement.measure import measure

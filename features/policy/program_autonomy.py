@@ -7,7 +7,7 @@ import msgspec
 
 from clearhold.features.core.entries.actions import AutonomyBody, AutonomyTier, DetectorTally
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.autonomy import (
     AutonomyBook,

@@ -20,7 +20,7 @@ from typing import Any, Final
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.canonical import DECIMALS
 from clearhold.features.core.money import money
-from clearhold.features.core.program import declared_words
+from clearhold.features.core.principal import declared_words
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp, RuleScope
 from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, Operand, kind_of, operands_of
 

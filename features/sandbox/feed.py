@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, format_instant
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.parties import (

@@ -17,7 +17,7 @@ import msgspec
 from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES, UNMOVED_STATUSES
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.feed import STEP_US, ComposedEvents, compose_events, life_of, reports_of

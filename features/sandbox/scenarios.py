@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from clearhold.features.core.canonical import SANDBOX_TAG, TAG_DIGITS
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import Rail
 from clearhold.features.sandbox import objects
 from clearhold.features.sandbox.feed import KNOWN_FOR_US, ComposedEvents, Feed

@@ -17,9 +17,9 @@ from clearhold.features.bank.events import decode_event
 from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.canonical import Chain, canonical
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry, PolicyEntry
-from clearhold.features.core.entries.backfill import BackfillStep
 from clearhold.features.core.entries.commands import (
     AppealEntry,
+    BackfillStep,
     DecisionEntry,
     LabelEntry,
     LossBody,
@@ -30,7 +30,7 @@ from clearhold.features.core.entries.directory import AgentImportEntry, Director
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.parties import ProgramRow
 from clearhold.features.core.rows.record import ChainFactRow, Emit
 from clearhold.features.core.rows.transfers import PreflightRow

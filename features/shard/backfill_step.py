@@ -8,7 +8,7 @@ overtaken.
 import msgspec
 
 from clearhold.features.alerts.opening import open_for_band, run_actor_detectors
-from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Rescored
+from clearhold.features.core.entries.commands import ActorRange, BackfillStep, Progress, Rescored
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.rows.alerts import BackfillRow
 from clearhold.features.core.rows.record import Emit

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.money import UsdRate, parse_cents, rates_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.policy.autonomy import AutonomyBook
 from clearhold.features.policy.card_book import CardBook
 from clearhold.features.policy.in_force import PolicyBook

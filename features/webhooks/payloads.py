@@ -13,7 +13,7 @@ import msgspec
 
 from clearhold.features.catalogue.kris import KriValue
 from clearhold.features.core.entries.commands import DecisionWarning
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 
 
 class EventType(StrEnum):

@@ -4,14 +4,15 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from clearhold.features.catalogue.kris import KriValue
+from clearhold.features.catalogue.kris import read_kris
 from clearhold.features.core.canonical import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.parties import KriSnapshotRow
+from clearhold.features.core.rows.record import ObjectRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.webhooks.payloads import (
     ActionApproved,
@@ -33,7 +34,6 @@ Kind = TypeVar("Kind", bound=Data)
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 _PREFLIGHT: Final = msgspec.json.Decoder(PreflightRecord)
-_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
 _KINDS: Final = {"key:": "key", "policy:": "policy"}
 _PERSON: Final = "person"
 
@@ -44,45 +44,34 @@ def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - the subject of
 
 
 def alert_opened(row: AlertRow, mark: Simulated) -> WebhookEvent:
-    data = _copied(
-        AlertOpened,
-        row,
-        alert_id=row.id,
-        opened_at=format_instant(row.opened_at),
-        due_at=None if row.due_at is None else format_instant(row.due_at),
-        simulated=mark,
-    )
-    return _event(EventType.ALERT_OPENED, row.id, row.tenant_id, row.program_id, row.opened_at, data)
+    due_at = None if row.due_at is None else format_instant(row.due_at)
+    opened_at = format_instant(row.opened_at)
+    data = _copied(AlertOpened, row, mark, alert_id=row.id, opened_at=opened_at, due_at=due_at)
+    return _of_row(EventType.ALERT_OPENED, row, data, row.opened_at)
 
 
 def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
     data = _copied(
         DispositionSigned,
         row,
+        mark,
         disposition_id=row.id,
         warnings=msgspec.json.decode(row.warnings or "[]", type=tuple[DecisionWarning, ...]),
         decided_by_kind=next((kind for prefix, kind in _KINDS.items() if row.decided_by.startswith(prefix)), _PERSON),
         created_at=format_instant(row.created_at),
-        simulated=mark,
     )
-    return _event(EventType.DISPOSITION_SIGNED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+    return _of_row(EventType.DISPOSITION_SIGNED, row, data, row.created_at)
 
 
 def action_created(row: ActionRow, mark: Simulated) -> WebhookEvent:
-    data = _copied(ActionCreated, row, action_id=row.id, created_at=format_instant(row.created_at), simulated=mark)
-    return _event(EventType.ACTION_CREATED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+    data = _copied(ActionCreated, row, mark, action_id=row.id, created_at=format_instant(row.created_at))
+    return _of_row(EventType.ACTION_CREATED, row, data, row.created_at)
 
 
 def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> WebhookEvent:
-    data = _copied(
-        ActionApproved,
-        row,
-        action_id=row.id,
-        created_at=format_instant(row.created_at),
-        approved_at=format_instant(approved_at),
-        simulated=mark,
-    )
-    return _event(EventType.ACTION_APPROVED, row.id, row.tenant_id, row.program_id, approved_at, data)
+    instants = {"created_at": format_instant(row.created_at), "approved_at": format_instant(approved_at)}
+    data = _copied(ActionApproved, row, mark, action_id=row.id, **instants)
+    return _of_row(EventType.ACTION_APPROVED, row, data, approved_at)
 
 
 def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
@@ -91,6 +80,7 @@ def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
     data = _copied(
         PreflightScored,
         row,
+        mark,
         preflight_id=row.id,
         version=answer.version,
         n=answer.n,
@@ -104,9 +94,8 @@ def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
         counterparty_id=record.resolved.counterparty_id,
         limits_hit=tuple(dict.fromkeys(hit.limit for hit in answer.limits_hit)),
         created_at=format_instant(row.created_at),
-        simulated=mark,
     )
-    return _event(EventType.PREFLIGHT_SCORED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+    return _of_row(EventType.PREFLIGHT_SCORED, row, data, row.created_at)
 
 
 def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
@@ -114,6 +103,7 @@ def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
     data = _copied(
         TransferScored,
         row,
+        mark,
         transfer_id=row.id,
         amount_cents=str(row.amount_cents),
         band=row.score_band,
@@ -122,24 +112,21 @@ def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
         confidence=row.score_confidence,
         bank_created_at=format_instant(row.bank_created_at),
         scored_at=format_instant(scored_at),
-        simulated=mark,
     )
     cause = f"{row.program_id}/{row.id}/{row.scored_offset}"
     return _event(EventType.TRANSFER_SCORED, cause, row.tenant_id, row.program_id, scored_at, data)
 
 
 def label_recorded(row: LabelRow, mark: Simulated) -> WebhookEvent:
-    data = _copied(LabelRecorded, row, label_id=row.id, created_at=format_instant(row.created_at), simulated=mark)
-    return _event(EventType.LABEL_RECORDED, row.id, row.tenant_id, row.program_id, row.created_at, data)
+    data = _copied(LabelRecorded, row, mark, label_id=row.id, created_at=format_instant(row.created_at))
+    return _of_row(EventType.LABEL_RECORDED, row, data, row.created_at)
 
 
 def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> WebhookEvent:
     """The indicators without their notes."""
-    kris = {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in _KRIS.decode(row.kris).items()}
-    data = _copied(
-        KriSnapshotTaken, row, snapshot_id=row.id, as_of=format_instant(row.as_of_at), kris=kris, simulated=mark
-    )
-    return _event(EventType.KRI_SNAPSHOT, row.id, row.tenant_id, row.program_id, row.created_at, data)
+    kris = {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in read_kris(row.kris).items()}
+    data = _copied(KriSnapshotTaken, row, mark, snapshot_id=row.id, as_of=format_instant(row.as_of_at), kris=kris)
+    return _of_row(EventType.KRI_SNAPSHOT, row, data, row.created_at)
 
 
 def ping(
@@ -167,10 +154,15 @@ def delivery_id_of(event_id: str, endpoint_id: str) -> str:
     return WEBHOOK_DELIVERY_IDS.id_of(f"{event_id}/{endpoint_id}")
 
 
-def _copied(kind: type[Kind], row: msgspec.Struct, **others: Any) -> Kind:
-    """The data of an event: the fields of its row under the same names, and the others."""
+def _copied(kind: type[Kind], row: ObjectRow, mark: Simulated, **others: Any) -> Kind:
+    """The data of an event: the fields of its row under the same names, the mark, and the others."""
+    others["simulated"] = mark
     same = {name: getattr(row, name) for name in kind.__struct_fields__ if name not in others}
     return kind(**same, **others)
+
+
+def _of_row(type_: EventType, row: ObjectRow, data: Data, at: int) -> WebhookEvent:
+    return _event(type_, row.id, row.tenant_id, row.program_id, at, data)
 
 
 def _event(type_: EventType, cause: str, tenant_id: str, program_id: str, created_at: int, data: Data) -> WebhookEvent:

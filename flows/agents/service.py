@@ -20,7 +20,7 @@ import structlog
 from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, GatewayError, UnavailableError
 from clearhold.features.core.instants import HOUR_US
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.flows.agents.importer import AgentImport, ImportCounts, ImportProgress, ItemLog, KnownItems

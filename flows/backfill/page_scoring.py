@@ -17,7 +17,7 @@ import pyarrow as pa
 import structlog
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.entries.backfill import Rescored
+from clearhold.features.core.entries.commands import Rescored
 from clearhold.features.measurement.assessment import rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.questions import CardInForce

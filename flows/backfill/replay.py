@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
-from clearhold.features.core.entries.backfill import Rescored
+from clearhold.features.core.entries.commands import Rescored
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.record import no_rows
 from clearhold.features.measurement.assessment import replayed, rescored

@@ -21,7 +21,7 @@ import duckdb
 import structlog
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
-from clearhold.features.core.entries.backfill import ActorRange, ActorsRescored, Rescored
+from clearhold.features.core.entries.commands import ActorRange, ActorsRescored, Rescored
 from clearhold.features.measurement.assessment import scored_with
 from clearhold.features.scorers.ers_v1 import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CardInForce, CounterpartyIds, CountParties, Owner, ReadArrivals

@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
-from clearhold.features.core.entries.backfill import ActorsRescored, Progress, Stage, Subjects
+from clearhold.features.core.entries.commands import ActorsRescored, Progress, Stage, Subjects
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
 from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals, ReadCard

@@ -18,7 +18,7 @@ import structlog
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Rescored, Stage, Subjects
+from clearhold.features.core.entries.commands import ActorRange, BackfillStep, Progress, Rescored, Stage, Subjects
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram

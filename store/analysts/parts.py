@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.policy.bodies import RETENTION, RetentionBody
-from clearhold.features.policy.retention import longest_of
+from clearhold.features.policy.seeds import longest_of
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.durable_files import durable_file
 

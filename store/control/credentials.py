@@ -19,7 +19,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from clearhold.features.core.log_entry import shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.store.control.entries import (
     ApiKeyEntry,
     ApiKeyRevokedEntry,

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from clearhold.features.core.principal import KeyMode, KeyScope
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import KeyMode, KeyScope, Program
 from clearhold.features.core.rules import Backtest, Rule
 from clearhold.features.core.vocabulary import minted
 from clearhold.features.webhooks.payloads import EventType

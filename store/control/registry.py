@@ -20,7 +20,7 @@ from clearhold.features.core.entries.actions import PolicyEntry
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, UnavailableError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.policy.bodies import PolicyVersion
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import (

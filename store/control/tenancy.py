@@ -13,8 +13,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from clearhold.features.core.instants import parse_instant
-from clearhold.features.core.principal import Principal
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.credentials import ApiKeys, BankKeys, IngestTargets, OperatorTokens, PersonTokens
 from clearhold.store.control.entries import (

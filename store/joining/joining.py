@@ -23,7 +23,7 @@ from redis.client import Pipeline
 from clearhold.features.core.entries.commands import EntryResult, LossEntry
 from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlEntry, ControlKind
 from clearhold.store.data_dir import DataDir

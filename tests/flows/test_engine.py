@@ -11,7 +11,7 @@ import redis
 
 from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import EventRow
 from clearhold.flows.commit.committer import Committer, Epochs
 from clearhold.flows.stream.dataflow import LogSource, ShardChunk, ShardResults, batch_of

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.policy.in_force import PolicyBook
 from tests.support.clock import T0
 

@@ -15,8 +15,17 @@ import duckdb
 import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Stage, Subjects
-from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, LabelEntry, OperatorKind
+from clearhold.features.core.entries.commands import (
+    AppealEntry,
+    BackfillStep,
+    DecisionEntry,
+    LabelEntry,
+    OperatorKind,
+    Progress,
+    Rescored,
+    Stage,
+    Subjects,
+)
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.measured import DayTotals, day_totals
 from clearhold.features.core.reason import Score

@@ -8,7 +8,7 @@ from threading import Event
 import msgspec
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Subjects
+from clearhold.features.core.entries.commands import BackfillStep, Progress, Rescored, Subjects
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.measurement.assessment import replayed
 from clearhold.features.shard.own_time import OwnTimes

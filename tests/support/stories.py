@@ -7,10 +7,17 @@ import msgspec
 from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.entries.actions import ActionEntry, ApprovalEntry, OutcomeEntry
-from clearhold.features.core.entries.backfill import ActorRange, BackfillStep, Progress, Subjects
-from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, LabelEntry
+from clearhold.features.core.entries.commands import (
+    ActorRange,
+    AppealEntry,
+    BackfillStep,
+    DecisionEntry,
+    LabelEntry,
+    Progress,
+    Subjects,
+)
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.rows.transfers import TransferRow

@@ -12,7 +12,7 @@ import msgspec
 
 from clearhold.features.core.entries.actions import PLATFORM
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.delivery import Attempt, answered, secret_of

@@ -1,11 +1,15 @@
-"""Decisions, appeals and labels as log entries, and their results; losses of the log as a fact for the record.
+"""Commands as log entries, and their results: decisions, appeals, labels and owners; losses of the log as a fact for
+the record; and a backfill, which computes a program's scores again beside the stream, in steps.
 
 The flow alone decides, from the alert's state when the entry is applied. The appender of an entry waits until its
 offset is committed and reads the ``decision_results`` row of its ``id``. A repeated ``id`` changes nothing: the first
 result stands.
 
-Unit    instants in microseconds; ``after`` and ``upto`` of a loss are ``milliseconds-sequence``, as Redis
-        names places of the log
+A backfill goes start ─▶ step ─▶ … ─▶ done. Every step carries the whole progress, so after a crash the newest one is
+where to resume.
+
+Unit    instants in microseconds; ``after`` and ``upto`` of a loss are ``milliseconds-sequence``, as Redis names places
+        of the log
 """
 
 from enum import StrEnum
@@ -14,6 +18,7 @@ from typing import Annotated
 import msgspec
 
 from clearhold.features.core.principal import OperatorIdentity
+from clearhold.features.core.reason import Score
 from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route, about
 
 
@@ -136,3 +141,79 @@ class LossBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     after: str
     upto: str
     accepted_at: str
+
+
+Value = int | float | str | bool | None
+
+
+class Subjects(StrEnum):
+    TRANSFERS = "transfers"
+    ACTORS = "actors"
+
+
+class Stage(StrEnum):
+    STARTED = "started"
+    RUNNING = "running"
+    DONE = "done"
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The progress of a backfill.
+
+    ``started_offset`` is the offset of its start entry, 0 within it; later scores of the stream are left alone.
+    ``position`` is the offset of the last finished subject's stored scoring; while ``replaying``, the offset of the log
+    entry that scored it. For actors and counterparties, in the order in which the program met them and actors first, it
+    is the number of finished ones.
+    """
+
+    id: str
+    subjects: Subjects
+    stage: Stage = Stage.STARTED
+    feature_version: str
+    score_version: str
+    started_offset: int = 0
+    replaying: bool = False
+    position: int = 0
+    total: int = 0
+    done: int = 0
+    changed: int = 0
+    actors: int = 0
+    counterparties: int = 0
+
+
+class Rescored(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A transfer's new score with its inputs; the vector is given field by field."""
+
+    transfer_id: str
+    taken_at: int
+    degraded: bool
+    score: Score
+    paths: str | None
+    vector: tuple[Value, ...]
+
+
+class ActorsRescored(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers of evaluated subjects. Agents are counted among the entities too."""
+
+    entities: Annotated[int, about("How many entities were scored again.")]
+    counterparties: Annotated[int, about("How many counterparties were scored again.")]
+    agents: Annotated[int, about("How many of them are agents.")]
+
+
+class ActorRange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """Actors and counterparties to evaluate, from one index up to another.
+
+    ``transfers`` are their transfers that the detectors examine again, in this order.
+    """
+
+    actors: tuple[int, int] = (0, 0)
+    counterparties: tuple[int, int] = (0, 0)
+    transfers: tuple[str, ...] = ()
+
+
+class BackfillStep(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """The body of a backfill's log entry."""
+
+    progress: Progress
+    rescored: tuple[Rescored, ...] = ()
+    evaluate: ActorRange | None = None

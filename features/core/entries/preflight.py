@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from clearhold.features.core.money import UsdRate
-from clearhold.features.core.program import Simulated
+from clearhold.features.core.principal import Simulated
 from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail, about
 

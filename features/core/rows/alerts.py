@@ -151,7 +151,7 @@ class ActionRow(ObjectRow, frozen=True):
 class BackfillRow(ObjectRow, frozen=True):
     """The progress of a backfill after one of its log entries; it resumes from its newest row.
 
-    The fields are those of ``clearhold.features.core.entries.backfill.Progress``.
+    The fields are those of ``clearhold.features.core.entries.commands.Progress``.
     """
 
     subjects: str  # transfers or actors

@@ -12,7 +12,7 @@ from typing import Final
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money
-from clearhold.features.core.program import declared_words
+from clearhold.features.core.principal import declared_words
 from clearhold.features.core.scorecards import points_from, points_when
 from clearhold.features.scorers.signal import BUT_CARD, BUT_CHECK_AND_CARD, Signal
 

@@ -14,11 +14,8 @@ from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Family, InputKind, Scorer, SignalGroup
 from clearhold.features.scorers.trs_v1 import (
     amount,
-    card,
     flow,
-    geography,
     habits,
-    history,
     identity,
     relationship,
     returns,
@@ -37,11 +34,11 @@ _GROUPS: Final[tuple[Group, ...]] = (
     *relationship.GROUPS,
     Group(returns.SIGNALS, returns.may_fire),
     Group(identity.SIGNALS, identity.may_fire),
-    Group(geography.GEOGRAPHY_SIGNALS, geography.may_fire),
-    Group(geography.DECLARED_SIGNALS),
-    Group(history.SIGNALS),
+    Group(identity.GEOGRAPHY_SIGNALS, identity.may_geography_fire),
+    Group(identity.DECLARED_SIGNALS),
+    Group(returns.HISTORY_SIGNALS),
     Group(flow.SIGNALS, flow.may_fire),
-    Group(card.SIGNALS),
+    Group(timing.CARD_SIGNALS),
     *habits.GROUPS,
 )
 _ATTEMPTED: Final = {rail.value: f"{rail.value}, no money moved" for rail in Rail}
@@ -92,10 +89,10 @@ DEFAULT: Final = default_card(
         *relationship.POINTS,
         *returns.POINTS,
         *identity.POINTS,
-        *geography.POINTS,
-        *history.POINTS,
+        *identity.GEOGRAPHY_POINTS,
+        *returns.HISTORY_POINTS,
         *flow.POINTS,
-        *card.POINTS,
+        *timing.CARD_POINTS,
         *habits.POINTS,
     ),
 )

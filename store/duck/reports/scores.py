@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import duckdb
 import msgspec
 
-from clearhold.features.catalogue.kris import KriValue
+from clearhold.features.catalogue.kris import KriValue, read_kris
 from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
@@ -236,7 +236,6 @@ _SINCE: Final = """
     SELECT max(rowid) OVER (), program_id, epoch_us(as_of_at), program_score, program_score_n, kris FROM kri_snapshots
     WHERE rowid > ? QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY as_of_at DESC, "offset" DESC) = 1
 """
-_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
 
 
 class NewestSnapshot(NamedTuple):
@@ -261,7 +260,7 @@ class NewestSnapshots(CommittedRows):
             self._read_upto = rowid
             known = self._by_program.get(program_id)
             if known is None or known.as_of_at <= as_of_at:
-                self._by_program[program_id] = NewestSnapshot(as_of_at, score, score_n, _KRIS.decode(kris))
+                self._by_program[program_id] = NewestSnapshot(as_of_at, score, score_n, read_kris(kris))
         return self._by_program
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clearhold.features.core.entries.backfill import BackfillStep, Stage
+from clearhold.features.core.entries.commands import BackfillStep, Stage
 from clearhold.features.core.log_entry import EntryKind
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.running_app import ADMIN_TOKEN, RunningApp, assert_refused

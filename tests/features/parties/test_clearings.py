@@ -8,8 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION
-from clearhold.features.core.entries.backfill import BackfillStep, Progress, Rescored, Subjects
-from clearhold.features.core.entries.commands import AppealEntry, LabelEntry, OperatorKind
+from clearhold.features.core.entries.commands import (
+    AppealEntry,
+    BackfillStep,
+    LabelEntry,
+    OperatorKind,
+    Progress,
+    Rescored,
+    Subjects,
+)
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.reason import Score

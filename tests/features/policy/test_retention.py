@@ -3,7 +3,7 @@
 import pytest
 
 from clearhold.features.policy.bodies import RetentionBody, TableDays
-from clearhold.features.policy.retention import FIVE_YEARS_DAYS, FLOORS, longest_of
+from clearhold.features.policy.seeds import FIVE_YEARS_DAYS, FLOORS, longest_of
 
 
 def a_policy(**days: int | None) -> RetentionBody:

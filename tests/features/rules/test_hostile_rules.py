@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import RULE_FIELDS
-from clearhold.features.core.program import declared_words
+from clearhold.features.core.principal import declared_words
 from clearhold.features.core.rules import Rule
 from clearhold.features.rules.predicate import compiled, sql_of
 from tests.support.builders import a_vector

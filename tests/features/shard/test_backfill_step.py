@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
-from clearhold.features.core.entries.backfill import (
+from clearhold.features.core.entries.commands import (
     ActorRange,
     BackfillStep,
     Progress,

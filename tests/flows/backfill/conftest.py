@@ -11,7 +11,7 @@ import redis
 from clearhold.demo.bank import SimulatedBank
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
 from tests.flows.backfill.backfill_room import PROGRAM, TENANT, BackfillRoom

@@ -8,10 +8,10 @@ import pytest
 import redis
 
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.entries.backfill import ActorsRescored
+from clearhold.features.core.entries.commands import ActorsRescored
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.scorecards import points_from
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.engine import CompiledCard

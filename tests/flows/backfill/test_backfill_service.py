@@ -16,7 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from clearhold.demo.bank import SimulatedBank
-from clearhold.features.core.entries.backfill import BackfillStep
+from clearhold.features.core.entries.commands import BackfillStep
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.redis_log.connect import connect_sync

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeaturesRow
-from clearhold.features.core.entries.backfill import Rescored
+from clearhold.features.core.entries.commands import Rescored
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import EndedError, PageScoring, ScoringProcess

@@ -7,8 +7,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.core.entries.backfill import Rescored
-from clearhold.features.core.entries.commands import OwnerEntry
+from clearhold.features.core.entries.commands import OwnerEntry, Rescored
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from tests.features.parties.test_clearings import ENTITY, decide_all, hot_wire

@@ -18,7 +18,7 @@ from clearhold.demo.bank import SimulatedBank
 from clearhold.features.bank.envelope import EnvelopeError, read_envelope
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.shard.questions import CountParties, SeenEvents
 from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer import supervisor

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
-from clearhold.features.policy.retention import FLOORS
+from clearhold.features.policy.seeds import FLOORS
 from clearhold.store.analysts.control_rows import control_tables
 from clearhold.store.analysts.parts import FILE, end_of_day, read_parts, write_parts
 from clearhold.store.analysts.session import TableStatus, lake_status

@@ -12,7 +12,7 @@ from redis import Redis
 from clearhold.features.core.errors import ConflictError, NotFoundError, UnavailableError
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
-from clearhold.features.core.program import Program
+from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.store.control.credential_registry import CredentialRegistry
 from clearhold.store.control.registry import Registry
