@@ -168,7 +168,7 @@ def _returns_among(program: ProgramState, rows: Collection[int], after: int, upt
 
 def counterparty_inputs(program: ProgramState, party: KnownCounterparty, at: int) -> CounterpartyInputs:
     times = party.times
-    first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index)
+    first_at, changed_at = times.first(at), program.scores.account_changed_at(party.index, program.clearings)
     thresholds, after = thresholds_of(program, at), at - DAYS_60
     cleared = _returns_among(program, program.clearings.returns_of(node_of_counterparty(party.index)), after, at)
     return CounterpartyInputs(

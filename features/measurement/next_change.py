@@ -117,7 +117,7 @@ def _fading(inputs: EntityInputs, value: int, day: int, at: int) -> int:
 def _of_counterparty(
     program: ProgramState, party: KnownCounterparty, inputs: CounterpartyInputs, at: int
 ) -> Iterator[int]:
-    first_at, changed_at = party.times.first(at), program.scores.account_changed_at(party.index)
+    first_at, changed_at = party.times.first(at), program.scores.account_changed_at(party.index, program.clearings)
     if first_at is not None:
         yield from (first_at + days * DAY_US for days in (crs_v1.NEW_DAYS, crs_v1.YOUNG_DAYS, crs_v1.CLEAN_DAYS))
     if changed_at is not None:

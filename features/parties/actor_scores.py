@@ -80,7 +80,8 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
                 emit_entity_score(program, actor, position, emit)
         shared = assessment.vector.counterparty_shared_entities_30d >= crs_v1.SHARED_FLOOR
         if party is not None and assessment.vector.counterparty_account_changed:
-            scores.set_account_changed(party.index, landed.taken_at)
+            scores.set_account_changed(party.index, landed.taken_at, landed.row_index)
+            party.has_new_account = False
     if party is not None and (
         landed.updated_counterparty is not None
         or not landed.is_new

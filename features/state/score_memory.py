@@ -21,7 +21,9 @@ import numpy as np
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.scorers.ers_v1 import day_of, fades_at
+from clearhold.features.state.clearings import Clearings
 from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.windows.edges import NOBODY
 
 FOREVER: Final = 2**63 - 1
 AT_ONCE: Final = 0
@@ -299,7 +301,7 @@ class ScoreMemory:
         self.counterparties = LastScores()
         self.program = LastScores()
         self.transfers = StrongestTransfers()
-        self._account_changes: dict[int, int] = {}
+        self._account_changes: dict[int, dict[int, int]] = {}  # by counterparty and row, when
 
     def look_again(self, party: Actor | KnownCounterparty | None) -> None:
         """Have the next tick evaluate an actor or a counterparty, whose last evaluation holds no longer."""
@@ -307,16 +309,28 @@ class ScoreMemory:
             scores = self.actors if isinstance(party, Actor) else self.counterparties
             scores.changes.put(party.index, AT_ONCE)
 
-    def set_account_changed(self, counterparty: int, at: int) -> None:
-        """Store that a counterparty arrived with changed account details."""
-        self._account_changes[counterparty] = max(at, self._account_changes.get(counterparty, at))
+    def set_account_changed(self, counterparty: int, at: int, row: int = NOBODY) -> None:
+        """Store that a counterparty came with other account details; ``row`` is of the transfer that brought them.
 
-    def account_changed_at(self, counterparty: int) -> int | None:
-        return self._account_changes.get(counterparty)
+        The first payment to an account replaces the statement of its details alone.
+        """
+        changes = self._account_changes.setdefault(counterparty, {})
+        if row != NOBODY:
+            changes.pop(NOBODY, None)
+        changes[row] = max(at, changes.get(row, at))
+
+    def account_changed_at(self, counterparty: int, clearings: Clearings) -> int | None:
+        """When it last came with other account details, apart from transfers that a person has cleared."""
+        changes = self._account_changes.get(counterparty)
+        if changes is None:
+            return None
+        stand = (at for row, at in changes.items() if row == NOBODY or not clearings.is_cleared(row))
+        return max(stand, default=None)
 
     def dump(self) -> tuple[Any, ...]:
         last = (self.actors.dump(), self.counterparties.dump(), self.program.dump())
-        return (*last, self.transfers.dump(), list(self._account_changes.items()))
+        changes = [(index, list(each.items())) for index, each in self._account_changes.items()]
+        return (*last, self.transfers.dump(), changes)
 
     def load(self, dumped: Any) -> None:
         actors, counterparties, program, transfers, account_changes = dumped
@@ -324,4 +338,4 @@ class ScoreMemory:
         self.counterparties.load(counterparties)
         self.program.load(program)
         self.transfers.load(transfers)
-        self._account_changes = dict(account_changes)
+        self._account_changes = {index: dict(changes) for index, changes in account_changes}

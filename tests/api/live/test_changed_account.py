@@ -56,3 +56,54 @@ def test_given_a_counterparty_id_with_other_details_when_the_first_ones_come_aga
 
     assert CHANGED_ACCOUNT not in same_id(supplier, "00004444", "021000021")
     assert CHANGED_ACCOUNT not in same_id(supplier, "00009999", "026009593")
+
+
+def points_of_change(feed: LiveFeed) -> list[int]:
+    """The points of the counterparty's score for other account details."""
+    current = feed.actor("counterparty", "cpty_s")["current"]
+    return [reason["weight"] for reason in current["reasons"] if reason["id"] == "CRS-CPY-03"]
+
+
+def label(feed: LiveFeed, transfer_id: str, label: str) -> None:
+    body = {"transferId": transfer_id, "programId": feed.id, "label": label, "reason": "The supplier was called."}
+    feed.bank.post("/api/labels", body)
+
+
+def test_given_a_changed_account_when_a_person_explains_its_payment_then_its_points_end_until_it_is_bad(
+    supplier: LiveFeed,
+) -> None:
+    same_id(supplier, "0009999", "026009593")
+    assert points_of_change(supplier) == [15]
+
+    label(supplier, "wire_0009999_026009593", "ok")
+    assert points_of_change(supplier) == []
+
+    label(supplier, "wire_0009999_026009593", "bad")
+    assert points_of_change(supplier) == [15]
+
+
+def test_given_two_changed_accounts_when_the_later_one_is_explained_then_the_points_of_the_first_stand(
+    supplier: LiveFeed,
+) -> None:
+    same_id(supplier, "0009999", "026009593")
+    same_id(supplier, "0008888", "026009593")
+
+    label(supplier, "wire_0008888_026009593", "ok")
+    assert points_of_change(supplier) == [15]
+
+    label(supplier, "wire_0009999_026009593", "ok")
+    assert points_of_change(supplier) == []
+
+
+def test_given_details_that_the_bank_stated_when_their_first_payment_is_explained_then_their_points_end(
+    supplier: LiveFeed,
+) -> None:
+    stated = {"id": "cpty_s", "name": "Supp", "routing_number": "026009593", "account_number": "0009999"}
+    supplier.send("counterparty.updated", stated, now())
+    supplier.settle()
+    assert points_of_change(supplier) == [15]
+
+    same_id(supplier, "0009999", "026009593")
+    label(supplier, "wire_0009999_026009593", "ok")
+
+    assert points_of_change(supplier) == []
