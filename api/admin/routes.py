@@ -190,6 +190,7 @@ _ROTATE_TOKEN: Final = _operation(
     summary="A new operator token.",
     answers={201: NewToken},
     body=RequestSchema(Rotation),
+    body_required=False,
     shown_once=("token",),
     refusals=(ErrorCode.TENANT_NOT_FOUND,),
 )
@@ -233,6 +234,7 @@ _ROTATE_SECRET: Final = _operation(
     summary="A new ingest secret, made here or by the bank.",
     answers={201: NewSecret},
     body=RequestSchema(NewIngestSecret),
+    body_required=False,
     shown_once=("secret",),
     refusals=(ErrorCode.PROGRAM_NOT_FOUND,),
 )

@@ -1,12 +1,13 @@
 """Idempotency keys, secrets shown once, white space in headers, and the bank's own webhook secret."""
 
+from contextlib import closing
 from typing import Any
 
 import msgspec
 import pytest
 
 from tests.support.live_feed import WIRE, LiveBank, LiveFeed, now, text_of
-from tests.support.running_service import ADMIN_TOKEN
+from tests.support.running_service import ADMIN_TOKEN, RunningService
 
 HOOK = {"url": "https://hooks.bank.example/x"}
 
@@ -32,6 +33,32 @@ def test_given_a_rotated_secret_when_the_rotation_is_replayed_then_it_has_no_sec
 
     assert first.json()["secret"] not in (None, hook["secret"])
     assert replay.json() == first.json() | {"secret": None}
+
+
+@pytest.mark.parametrize("body", [None, {}, {"overlapHours": 1}])
+def test_given_a_new_ingest_secret_without_a_body_when_the_call_is_replayed_then_it_has_no_secret(
+    feed: LiveFeed, body: dict[str, Any] | None
+) -> None:
+    path, key = f"/api/admin/programs/{feed.id}/ingest-secret", f"secret {body}"
+
+    first, replay = (feed.bank.call("POST", path, body, token=ADMIN_TOKEN, Idempotency_Key=key) for _ in "ab")
+
+    assert (first.status_code, replay.json()) == (201, {"secret": None}), first.text
+    feed.program["ingestSecret"] = first.json()["secret"]
+    feed.send(WIRE, {"id": "wire_1", "amount": 100}, now())
+    assert feed.event()["result"] == "applied"
+
+
+def test_given_a_new_operator_token_without_a_body_when_the_call_is_replayed_then_it_has_no_token(
+    live_service: RunningService,
+) -> None:
+    with closing(LiveBank(live_service)) as bank:
+        path = f"/api/admin/tenants/{bank.tenant['id']}/operator-token"
+        first, replay = (bank.call("POST", path, token=ADMIN_TOKEN, Idempotency_Key="token") for _ in "ab")
+
+        assert (first.status_code, replay.json()) == (201, {"token": None}), first.text
+        assert bank.call("GET", "/api/programs", token=first.json()["token"]).status_code == 200
+        assert bank.call("GET", "/api/programs").status_code == 401
 
 
 def test_given_a_key_that_was_used_when_only_the_tenant_or_the_operator_differs_then_the_answer_is_replayed(
