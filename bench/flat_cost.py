@@ -23,8 +23,7 @@ import msgspec
 
 from bench.harness import Figure, Promise, Run
 from bench.stream_events import Traffic
-from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.record import no_rows
+from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.shard.shard import ShardState
 from clearhold.flows.scorer.scoring import GC_THRESHOLDS
 

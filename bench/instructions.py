@@ -21,7 +21,7 @@ from bench.apply_events import entry_of
 from bench.harness import Run
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
-from clearhold.features.core.rows.record import no_rows
+from clearhold.features.core.log_entry import no_rows
 from clearhold.features.shard.shard import ShardState
 
 _PERF: Final = ("perf", "stat", "-x,", "-e", "instructions:u")

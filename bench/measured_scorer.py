@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from unittest.mock import patch
 
-from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.record import Emit
+from clearhold.features.core.log_entry import Emit, LogEntry
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.scorer import process
 from clearhold.flows.scorer.process import ForkedSnapshots

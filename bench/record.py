@@ -20,8 +20,8 @@ from bench.harness import Figure, Promise, Run
 from bench.workbench import PREFIX
 from clearhold.api.record.service import LINES_A_BATCH
 from clearhold.features.core.canonical import Chain
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.principal import Principal, PrincipalKind
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.flows.scorer.scoring import GC_THRESHOLDS
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database

@@ -18,8 +18,7 @@ import duckdb
 import msgspec
 
 from clearhold.features.core.canonical import Chain
-from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.log_entry import ChainFactRow, LogEntry
 from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.flows.stream.dataflow import ShardChunk, ShardStep, StepContext, batch_of
 from clearhold.store.clock import Clock

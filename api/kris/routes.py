@@ -19,7 +19,7 @@ from clearhold.api.lists.list_reader import ListPage, ListReader
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import list_operation
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
-from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry
+from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry, read_kris
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryKind
@@ -76,12 +76,9 @@ class SnapshotPage(ListPage[KriSnapshot], frozen=True, kw_only=True, rename="cam
     pass
 
 
-_KRIS: Final = msgspec.json.Decoder(dict[str, KriValue])
-
-
 def indicators_of(row: KriSnapshotRow) -> dict[str, KriValue]:
     """The indicators, in their order."""
-    kris = _KRIS.decode(row.kris)
+    kris = read_kris(row.kris)
     return {name.value: kris[name] for name in KriName if name in kris}
 
 

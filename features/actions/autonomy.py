@@ -24,8 +24,7 @@ from clearhold.features.core.entries.actions import (
     AutonomyTier,
 )
 from clearhold.features.core.entries.commands import EntryResult
-from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.record import Emit
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.landing.policies import emit_composed
 from clearhold.features.policy.autonomy import (
     changed,

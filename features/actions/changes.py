@@ -19,10 +19,9 @@ from clearhold.features.alerts.decisions import CLOSING, result_of, sign
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, DecisionChange
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.principal import is_key_operator
 from clearhold.features.core.reason import band_of
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import AlertDecision, Band
 from clearhold.features.policy.bodies import prefix_of
 from clearhold.features.policy.in_force import policy_in_force

@@ -7,10 +7,9 @@ import msgspec
 from clearhold.features.core.canonical import Chain, canonical, derived_id, digest_of
 from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import ChainFactRow, EntryPosition
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import ActionRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState
 

@@ -17,8 +17,7 @@ from clearhold.features.core.entries.actions import (
     digits_of,
 )
 from clearhold.features.core.entries.commands import EntryResult
-from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.record import Emit
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.landing.policies import bring_into_force
 from clearhold.features.limits.caps import cap_usage
 from clearhold.features.policy.bodies import ActiveVersion, LimitsBody

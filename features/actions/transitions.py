@@ -28,8 +28,7 @@ from clearhold.features.core.entries.actions import (
     same_person,
 )
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, ResultKind
-from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.record import Emit
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState

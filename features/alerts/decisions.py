@@ -37,10 +37,9 @@ from clearhold.features.core.entries.commands import (
     needs_person,
 )
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.plain_text import without_invisible
 from clearhold.features.core.principal import is_key_operator
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Route, SlaTier, SubjectType
 from clearhold.features.detectors.amount import STRUCTURING
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -16,9 +16,15 @@ from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.bank.transfers import OUTCOME_OF_CHECK_STATUS, DisputeOutcome, read_dispute
 from clearhold.features.core.entries.commands import EntryResult, LabelEntry, ResultKind
-from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
+from clearhold.features.core.log_entry import (
+    Emit,
+    EntryPosition,
+    EventOutcome,
+    EventResult,
+    EventSubjectType,
+    SubjectOfEvent,
+)
 from clearhold.features.core.rows.alerts import LabelRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import LabelSource, LabelValue, Rail
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.parties.actor_scores import settle_clearings

@@ -28,8 +28,7 @@ from clearhold.features.alerts.rows import (
     make_worse,
 )
 from clearhold.features.core.instants import HOURS_48, format_instant
-from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.record import Emit, no_rows
+from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus, Band, Route, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding, Grade, graded_with, worse_of
 from clearhold.features.detectors.finding import FED_BY_RETURNS, band_finding

@@ -19,9 +19,8 @@ from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
 from clearhold.features.alerts.narrative import ADVICE, ESCALATING, heading, listed, recommended, review_of, words
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, alert_transfer_rows, make_worse
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.reason import Score, band_word
-from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.vocabulary import Band, SubjectType
 from clearhold.features.detectors.detector import Grade, graded_with, worse_of
 from clearhold.features.detectors.program import Parts, ProgramFinding, ProgramSnapshot, parts_of, program_findings

@@ -9,10 +9,9 @@ from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.canonical import ALERT_IDS, Chain, canonical, digest_of
 from clearhold.features.core.entries.commands import DecisionWarning, EntryResult, ResultKind
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import ChainFactRow, EntryPosition
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, AlertTransferRow, DispositionRow, EntryResultRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision
 from clearhold.features.detectors.detector import Grade, worse_of
 from clearhold.features.policy.bodies import ClockPolicy

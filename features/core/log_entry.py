@@ -1,13 +1,17 @@
-"""One entry of the ingest log: the only input for a fact that can change a score; and the results of a bank event.
+"""One entry of the ingest log: the only input for a fact that can change a score; the results of a bank event; and how
+an entry hands over its rows.
 
 Offsets are integers that grow within a shard, from 1 on: Redis's ``milliseconds-sequence`` as ``milliseconds << 20 |
 sequence``. Only the log that gave an offset reads more from it than its order.
 
 An event's id is used up by the first event under it that takes effect. Another event under it is then ``conflicting``;
 before, it is taken as new, so that an event whose data could not be used can be corrected under its own id.
+
+The row types stand in ``features/core/rows``, one module for each group of tables; ``store/duck/schema.py`` makes the
+tables from them. Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Final
@@ -157,3 +161,46 @@ class EventOutcome(msgspec.Struct, frozen=True, gc=False):
     subject: SubjectOfEvent | None = None
     is_plain: bool = False
     fault: EventFault | None = None
+
+
+class EntryRow(msgspec.Struct, frozen=True, gc=False):
+    """A row of one program that a log entry gives; a row without an id is known by its place in the log."""
+
+    tenant_id: str
+    program_id: str
+    shard: int
+    offset: int
+
+
+class ObjectRow(msgspec.Struct, frozen=True, gc=False):
+    """One version of an object of a program; the one with the highest offset is the newest."""
+
+    tenant_id: str
+    program_id: str
+    id: str
+    shard: int
+    offset: int
+
+
+class ChainFactRow(msgspec.Struct, frozen=True, gc=False):
+    """One fact for the record: the writer links it to its tenant's chain (``store/record``) as it commits.
+
+    ``chain`` is dispositions or actions; ``body`` is the fact's canonical JSON (``features/core/canonical.py``).
+    """
+
+    tenant_id: str
+    program_id: str
+    chain: str
+    id: str
+    shard: int
+    offset: int
+    body: str
+    created_at: int
+
+
+Emit = Callable[[msgspec.Struct], None]
+"""Takes one row. Rows are emitted one by one, in the order in which they are committed."""
+
+
+def no_rows(_: msgspec.Struct) -> None:
+    """The ``Emit`` of an entry with committed rows: rows that are built for many entries are not built for it."""

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
+from clearhold.features.core.log_entry import Emit, EntryPosition, EventFault, EventResult, no_rows
 from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.parties import ShadowScoreRow
-from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.parties import Actor, KnownCounterparty

@@ -6,9 +6,8 @@ import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import PolicyEntry
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.rows.alerts import PolicyRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.rules import RuleMode
 from clearhold.features.landing.movement import count_under
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -13,9 +13,8 @@ import msgspec
 from clearhold.features.agents.reading import WALLET_PREFIX, AgentItem, ProfileItem, address_of, counterparty_id_of
 from clearhold.features.bank.events import EntitySnapshot
 from clearhold.features.core.instants import DAY_US, DAYS_90
-from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
+from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.parties import AgentRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, VerificationStatus
 from clearhold.features.parties.actor_scores import emit_entity_score
 from clearhold.features.parties.party_rows import counterparty_row, entity_row, note_outcomes

@@ -12,9 +12,8 @@ import msgspec
 from clearhold.features.bank.events import ANY_DECODER
 from clearhold.features.bank.parties import account_id_of, counterparty_id_of, entity_id_of
 from clearhold.features.core.entries.directory import DirectoryEntry, DirectoryKind, DirectoryResult
-from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time
+from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.parties import DirectoryRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.parties.party_rows import apply_account_event, apply_counterparty_event, apply_entity_event
 from clearhold.features.state.program import ProgramState
 

@@ -16,11 +16,17 @@ from clearhold.features.bank.statuses import account_rank, counterparty_rank, en
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.canonical import canonical
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
-from clearhold.features.core.log_entry import EntryPosition, EventOutcome, EventResult, EventSubjectType, SubjectOfEvent
+from clearhold.features.core.log_entry import (
+    Emit,
+    EntryPosition,
+    EventOutcome,
+    EventResult,
+    EventSubjectType,
+    SubjectOfEvent,
+)
 from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EarlierAccount, EntityRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.measurement.actor_inputs import outcomes_of

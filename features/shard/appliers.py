@@ -29,10 +29,9 @@ from clearhold.features.core.entries.commands import (
 from clearhold.features.core.entries.directory import AgentImportEntry, DirectoryEntry
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry, position_of
+from clearhold.features.core.log_entry import ChainFactRow, Emit, EntryKind, EntryPosition, LogEntry, position_of
 from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.parties import ProgramRow
-from clearhold.features.core.rows.record import ChainFactRow, Emit
 from clearhold.features.core.rows.transfers import PreflightRow
 from clearhold.features.landing.policies import apply_policy
 from clearhold.features.limits.proposed import counterparty_to_match

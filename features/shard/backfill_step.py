@@ -9,9 +9,8 @@ import msgspec
 
 from clearhold.features.alerts.opening import open_for_band, run_actor_detectors
 from clearhold.features.core.entries.commands import ActorRange, BackfillStep, Progress, Rescored
-from clearhold.features.core.log_entry import EntryPosition
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.rows.alerts import BackfillRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.landing.landing_result import known_result
 from clearhold.features.landing.rescoring import score_again
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -33,6 +33,7 @@ from clearhold.features.bank.faults import CAMEL_CASE_ID, fault_of, reads_plainl
 from clearhold.features.bank.transfers import EventKind, read_transfer
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import (
+    Emit,
     EntryPosition,
     EventFault,
     EventOutcome,
@@ -43,9 +44,9 @@ from clearhold.features.core.log_entry import (
     earlier_result,
     entry_of,
     event_time,
+    no_rows,
 )
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
-from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.core.rows.transfers import PreflightMatchRow
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult, emit_shadow_score

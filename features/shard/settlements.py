@@ -14,10 +14,9 @@ from clearhold.features.agents.reading import AgentItem, ProfileItem, Settlement
 from clearhold.features.alerts.opening import open_for_listed, open_for_outcomes
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.entries.directory import AgentImportEntry, ImportStage, SkipReason
-from clearhold.features.core.log_entry import EntryPosition, LogEntry, event_time, position_of
+from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, event_time, position_of
 from clearhold.features.core.money import USD
 from clearhold.features.core.rows.parties import AgentImportRow
-from clearhold.features.core.rows.record import Emit
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult

@@ -16,8 +16,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
-from clearhold.features.core.rows.record import Emit
+from clearhold.features.core.log_entry import Emit, EntryKind, LogEntry, shard_of
 from clearhold.features.shard.appliers import APPLIERS
 from clearhold.features.shard.pipeline import quarantine_row
 from clearhold.features.state.program import ProgramState

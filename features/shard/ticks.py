@@ -14,10 +14,9 @@ from clearhold.features.alerts.evidence import with_totals
 from clearhold.features.alerts.evidence_bodies import Escalation
 from clearhold.features.alerts.rows import alert_row
 from clearhold.features.core.instants import DAY_US, format_instant
-from clearhold.features.core.log_entry import EntryPosition, LogEntry, position_of
+from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, no_rows, position_of
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.rows.parties import MetricsDayRow
-from clearhold.features.core.rows.record import Emit, no_rows
 from clearhold.features.parties.actor_scores import record_changes_by_time
 from clearhold.features.shard.kri_snapshots import end_quiet_day, snapshot_on_tick
 from clearhold.features.state.program import ProgramState

@@ -9,10 +9,10 @@ from clearhold.features.core.canonical import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVEN
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import ObjectRow
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.features.core.rows.record import ObjectRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.webhooks.payloads import (
     ActionApproved,

@@ -22,8 +22,7 @@ import numpy as np
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
 from clearhold.features.core.entries.commands import Rescored
-from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.record import no_rows
+from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.measurement.assessment import replayed, rescored
 from clearhold.features.policy.card_book import TransferCard
 from clearhold.features.shard.own_time import OwnTimes, order_of_lives

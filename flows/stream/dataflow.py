@@ -22,9 +22,8 @@ from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.operators import StatefulBatchLogic
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
-from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.log_entry import LogEntry, no_rows
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
-from clearhold.features.core.rows.record import no_rows
 from clearhold.features.shard.shard import Shards
 from clearhold.store.tables.columns import nothing, row_tables
 

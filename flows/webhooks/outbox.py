@@ -25,11 +25,11 @@ from clearhold.features.catalogue.kris import SnapshotCause
 from clearhold.features.core.canonical import Chain, derived_id
 from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow, AlertRow, BackfillRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events

@@ -20,7 +20,7 @@ import duckdb
 import structlog
 
 from clearhold.features.core.canonical import Chain, link_hash
-from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain_file import ChainFile, ChainLine, RecordChainRow, chain_files, line_of
 from clearhold.store.tables.columns import row_builder, select_list

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from clearhold.features.core.canonical import Chain
-from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.durable_files import fsync_folder, make_durable_folder
 from clearhold.store.errors import StartupError
 

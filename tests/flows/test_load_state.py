@@ -5,8 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.record import no_rows
+from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.shard.shard import Shards, ShardState
 from clearhold.flows.scorer.local import NoQuestions
 from clearhold.flows.scorer.scoring import Scoring, newest_states

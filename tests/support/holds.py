@@ -7,8 +7,8 @@ import msgspec
 from clearhold.features.core.entries.actions import ActionEntry, ActionType, ApprovalEntry, OutcomeEntry
 from clearhold.features.core.entries.commands import AppealEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, EntryResultRow
-from clearhold.features.core.rows.record import ChainFactRow
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of
 from tests.support.clock import T0

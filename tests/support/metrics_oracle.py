@@ -26,11 +26,10 @@ from clearhold.features.core.entries.commands import (
     Stage,
     Subjects,
 )
-from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import ChainFactRow, EntryKind, LogEntry
 from clearhold.features.core.measured import DayTotals, day_totals
 from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision, LabelSource, LabelValue
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.duck.database import BatchWriter

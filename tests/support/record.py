@@ -8,8 +8,8 @@ import duckdb
 
 from clearhold.features.core.canonical import Chain, canonical, digest_of
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import AlertBodyRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.tables.columns import row_tables

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.rows.record import EntryRow, ObjectRow
+from clearhold.features.core.log_entry import EntryRow, ObjectRow
 
 RANK_INSTANT_BITS: Final = 53
 """The lower part of ``queue_rank``, the time of opening, which fits until the year 2255; above it is the weight."""

@@ -8,7 +8,7 @@ Field order is column order. Instants are microseconds since the epoch, money is
 
 import msgspec
 
-from clearhold.features.core.rows.record import EntryRow
+from clearhold.features.core.log_entry import EntryRow
 
 
 class EventRow(EntryRow, frozen=True):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from clearhold.features.core.rows.record import EntryRow, ObjectRow
+from clearhold.features.core.log_entry import EntryRow, ObjectRow
 from clearhold.features.core.vocabulary import about
 
 

@@ -5,7 +5,7 @@ Field order is column order. Instants are microseconds since the epoch, money is
 
 import msgspec
 
-from clearhold.features.core.rows.record import ObjectRow
+from clearhold.features.core.log_entry import ObjectRow
 
 
 class TransferRow(ObjectRow, frozen=True):

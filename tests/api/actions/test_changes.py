@@ -10,8 +10,7 @@ from clearhold.features.actions.changes import Change
 from clearhold.features.core.entries.actions import ActionEntry, ActionType
 from clearhold.features.core.entries.commands import EntryResult
 from clearhold.features.core.errors import ConflictError, ErrorCode
-from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.core.rows.record import Emit
+from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState
 from tests.support.acting import FREEZE, Acting

@@ -6,8 +6,8 @@ import pytest
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import PLATFORM, AutonomyBody, AutonomyTier
 from clearhold.features.core.instants import DAY_US, DAYS_7, format_instant
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import ActionRow, DispositionRow, PolicyRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.policy.autonomy import Objection, as_left_by
 from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of

@@ -7,8 +7,8 @@ from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import PLATFORM
 from clearhold.features.core.entries.commands import OperatorKind
 from clearhold.features.core.instants import DAY_US, DAYS_30, HOUR_US
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import ActionRow, PolicyRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.policy.seeds import POLICY_V1
 from tests.support.alert_rows import evidence_of
 from tests.support.autonomy import CANDIDATE, LISTED, AutonomyStory, status_of_next, trusted

@@ -20,9 +20,8 @@ from clearhold.features.core.entries.actions import (
 )
 from clearhold.features.core.entries.commands import OperatorKind
 from clearhold.features.core.instants import HOUR_US, SECOND_US
-from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.log_entry import ChainFactRow, LogEntry
 from clearhold.features.core.rows.alerts import ActionRow, DispositionRow, EntryResultRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.policy.bodies import ActiveVersion
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState

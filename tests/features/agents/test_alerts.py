@@ -4,9 +4,8 @@ import msgspec
 import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
-from clearhold.features.core.log_entry import LogEntry
+from clearhold.features.core.log_entry import LogEntry, no_rows
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.record import no_rows
 from clearhold.features.shard.shard import ShardState
 from tests.features.agents.test_oracle import played
 from tests.support.clock import T0

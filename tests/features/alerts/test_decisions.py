@@ -13,11 +13,10 @@ from clearhold.features.core.entries.commands import EntryResult, OperatorKind
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.log_entry import ChainFactRow, EntryKind
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, DispositionRow, EntryResultRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.rows.record import ChainFactRow
 from clearhold.features.core.vocabulary import AlertDecision, AlertStatus
 from clearhold.features.policy.bodies import policy_sha256
 from clearhold.features.policy.seeds import CLOCK_V1, POLICY_V1

@@ -9,11 +9,10 @@ import pytest
 from clearhold.features.catalogue.kris import SnapshotEntry
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.log_entry import EntryKind, LogEntry
+from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
-from clearhold.features.core.rows.record import no_rows
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 from tests.support.builders import a_program

@@ -5,8 +5,7 @@ from random import Random
 import msgspec
 import pytest
 
-from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.record import Emit, no_rows
+from clearhold.features.core.log_entry import Emit, LogEntry, no_rows
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.random_streams import stream_of
 

@@ -8,9 +8,8 @@ import duckdb
 import msgspec
 import pytest
 
-from clearhold.features.core.log_entry import EventResult, LogEntry
+from clearhold.features.core.log_entry import EventResult, LogEntry, no_rows
 from clearhold.features.core.measured import DayTotals
-from clearhold.features.core.rows.record import no_rows
 from clearhold.features.shard.questions import ReadDays
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.day_tallies import MOST_FAMILIES, OTHER_FAMILY, DayTallies

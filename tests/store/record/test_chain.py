@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.canonical import Chain, canonical
-from clearhold.features.core.rows.record import ChainFactRow
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.errors import StartupError
 from clearhold.store.record import chain_file
