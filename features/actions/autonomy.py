@@ -36,7 +36,7 @@ from clearhold.features.policy.autonomy import (
     without,
 )
 from clearhold.features.policy.bodies import PolicyBody
-from clearhold.features.policy.in_force import given_policy, policy_in_force
+from clearhold.features.policy.in_force import given_policy
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState
 
@@ -50,11 +50,13 @@ def objection(program: ProgramState, entry: ActionEntry, position: EntryPosition
     current, policy = program.autonomy.body, given_policy(program, position.appended_at)
     if is_narrower(body.tier, current.tier):
         return None
-    if any(_change_of(action).replaced == program.autonomy.version for action in _waiting(program)):
+    waiting = program.actions.waiting(ActionType.SET_AUTONOMY)
+    if any(_change_of(action).replaced == program.autonomy.version for action in waiting):
         return EntryResult.PENDING
     if not _added(current, body, policy) or (body.tier is AutonomyTier.TRUSTED and not body.granted):
         return EntryResult.UNCHANGED if body.tier is current.tier else EntryResult.NOT_ELIGIBLE
-    return EntryResult.TOO_EARLY if _is_too_early(program, position) else None
+    next_at = program.autonomy.next_widening_at
+    return EntryResult.TOO_EARLY if next_at is not None and position.appended_at < next_at else None
 
 
 def recorded(program: ProgramState, entry: ActionEntry, position: EntryPosition) -> dict[str, Any]:
@@ -118,11 +120,13 @@ def narrow_by_itself(program: ProgramState, position: EntryPosition, emit: Emit)
         change=_recorded(program, body),
         created_at=position.appended_at,
     )
-    _link(program, action, position, emit)
+    requested = Transition(status=ActionStatus.REQUESTED, at=position.appended_at)
+    emit(link_of_transition(program, action, requested, position))
     program.autonomy.put_in_force(body, position.appended_at, widens=False)
     emit_composed(program, position, emit)
     action.status = ActionStatus.EXECUTED
-    step = _link(program, action, position, emit)
+    step = Transition(status=ActionStatus.EXECUTED, at=position.appended_at)
+    emit(link_of_transition(program, action, step, position))
     program.actions.put(action)
     emit(action_row(program, action, position, step))
 
@@ -150,15 +154,6 @@ def _reason(program: ProgramState, detector: str, turned_bad: Collection[str]) -
     )
 
 
-def _link(program: ProgramState, action: ActionState, position: EntryPosition, emit: Emit) -> Transition:
-    step = Transition(
-        status=action.status, actor=PLATFORM, sent_by=PLATFORM, principal_id=PLATFORM, at=position.appended_at
-    )
-    policy_sha256 = policy_in_force(program, position.appended_at).sha256
-    emit(link_of_transition(program, action, step, position, policy_sha256=policy_sha256))
-    return step
-
-
 def _recorded(program: ProgramState, body: AutonomyBody) -> dict[str, Any]:
     change: dict[str, Any] = msgspec.to_builtins(AutonomyChange(replaced=program.autonomy.version, body=body))
     return change
@@ -166,10 +161,6 @@ def _recorded(program: ProgramState, body: AutonomyBody) -> dict[str, Any]:
 
 def _change_of(action: ActionState) -> AutonomyChange:
     return msgspec.convert(action.change, AutonomyChange)
-
-
-def _waiting(program: ProgramState) -> tuple[ActionState, ...]:
-    return program.actions.waiting(ActionType.SET_AUTONOMY)
 
 
 def _added(current: AutonomyBody, body: AutonomyBody, policy: PolicyBody) -> set[str]:
@@ -181,8 +172,3 @@ def _eligible(program: ProgramState, position: EntryPosition) -> set[str]:
     program.closing_evidence.pass_time(position.appended_at)
     policy = given_policy(program, position.appended_at)
     return eligible_detectors(program.closing_evidence.tallies, policy)
-
-
-def _is_too_early(program: ProgramState, position: EntryPosition) -> bool:
-    next_at = program.autonomy.next_widening_at
-    return next_at is not None and position.appended_at < next_at

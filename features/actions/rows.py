@@ -5,23 +5,27 @@ from typing import Any
 import msgspec
 
 from clearhold.features.core.canonical import Chain, canonical, derived_id, digest_of
-from clearhold.features.core.entries.actions import ActionStatus
+from clearhold.features.core.entries.actions import PLATFORM, ActionStatus
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import ChainFactRow, EntryPosition
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import ActionRow
+from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of an action: who took it, who sent it, and when. ``status`` is ``requested`` for the request itself."""
+    """A step of an action: who took it, who sent it, and when; the platform where no person did.
+
+    ``status`` is ``requested`` for the request itself.
+    """
 
     status: ActionStatus
-    actor: str
-    sent_by: str
-    principal_id: str
     at: int
+    actor: str = PLATFORM
+    sent_by: str = PLATFORM
+    principal_id: str = PLATFORM
     identity: OperatorIdentity | None = None
     bank_response: dict[str, Any] | None = None
     error: str | None = None
@@ -94,12 +98,7 @@ def action_row(
 
 
 def link_of_transition(
-    program: ProgramState,
-    action: ActionState,
-    step: Transition,
-    position: EntryPosition,
-    *,
-    policy_sha256: str,
+    program: ProgramState, action: ActionState, step: Transition, position: EntryPosition
 ) -> ChainFactRow:
     """The transition as a fact for the chain of actions; the request's link has the action's id."""
     link_id = action.id if step.status is ActionStatus.REQUESTED else derived_id(action.id, step.status.value)
@@ -125,7 +124,7 @@ def link_of_transition(
         created_at=format_instant(step.at),
         disposition_id=None if alert is None else alert.newest_disposition_id,
         alert_sha256=action.alert_sha256,
-        policy_sha256=policy_sha256,
+        policy_sha256=policy_in_force(program, position.appended_at).sha256,
         released_alert_ids=step.released_alert_ids,
         body_sha256=step.body_sha256,
     )

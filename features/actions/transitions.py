@@ -18,7 +18,6 @@ from clearhold.features.alerts.rows import result_row
 from clearhold.features.core.entries.actions import (
     ALWAYS_TWO_APPROVERS,
     ONE_IS_ENOUGH,
-    PLATFORM,
     ActionEntry,
     ActionStatus,
     ActionType,
@@ -59,7 +58,15 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
             change=entry.change if change is None else change.recorded(program, entry, position),
             created_at=at,
         )
-        _record(program, action, _step(entry, ActionStatus.REQUESTED, at), position, emit)
+        requested = Transition(
+            status=ActionStatus.REQUESTED,
+            at=at,
+            actor=entry.operator,
+            sent_by=entry.operator,
+            principal_id=entry.principal_id,
+            identity=entry.identity,
+        )
+        emit(link_of_transition(program, action, requested, position))
         step = None
         if not _needs_second(program, action, position):
             action.status = ActionStatus.APPROVED
@@ -91,7 +98,7 @@ def approve(program: ProgramState, entry: ApprovalEntry, position: EntryPosition
         at=at,
         error=OWN_APPROVAL if is_own else None,
     )
-    _record(program, action, step, position, emit)
+    emit(link_of_transition(program, action, step, position))
     if action.status is ActionStatus.APPROVED and action.type in CHANGES:
         step = _changed(program, action, position, emit, at=at)
     program.actions.put(action)
@@ -112,7 +119,7 @@ def conclude(program: ProgramState, entry: OutcomeEntry, position: EntryPosition
     if action.type is ActionType.CLEAR_HOLD and step.status is ActionStatus.EXECUTED:
         released = release_cleared(program, action, position, emit, at=at)
         step = msgspec.structs.replace(step, released_alert_ids=released)
-    _record(program, action, step, position, emit)
+    emit(link_of_transition(program, action, step, position))
     emit(action_row(program, action, position, step))
     emit(result_row(program, position, EntryResult.MADE, ResultKind.OUTCOME, entry.id))
 
@@ -141,37 +148,13 @@ def _changed(program: ProgramState, action: ActionState, position: EntryPosition
     """Make an approved change of a program or tenant, and the step with its outcome."""
     error = CHANGES[action.type].apply(program, action, position, emit)
     step = _outcome(action, at=at, bank_response=None, error=error)
-    _record(program, action, step, position, emit)
+    emit(link_of_transition(program, action, step, position))
     return step
 
 
 def _outcome(action: ActionState, *, at: int, bank_response: dict[str, Any] | None, error: str | None) -> Transition:
     action.status = ActionStatus.EXECUTED if error is None else ActionStatus.FAILED
-    return Transition(
-        status=action.status,
-        actor=PLATFORM,
-        sent_by=PLATFORM,
-        principal_id=PLATFORM,
-        at=at,
-        bank_response=bank_response,
-        error=error,
-    )
-
-
-def _step(entry: ActionEntry, status: ActionStatus, at: int) -> Transition:
-    return Transition(
-        status=status,
-        actor=entry.operator,
-        sent_by=entry.operator,
-        principal_id=entry.principal_id,
-        identity=entry.identity,
-        at=at,
-    )
-
-
-def _record(program: ProgramState, action: ActionState, step: Transition, position: EntryPosition, emit: Emit) -> None:
-    policy_sha256 = policy_in_force(program, position.appended_at).sha256
-    emit(link_of_transition(program, action, step, position, policy_sha256=policy_sha256))
+    return Transition(status=action.status, at=at, bank_response=bank_response, error=error)
 
 
 def decide_or_request(program: ProgramState, entry: DecisionEntry, position: EntryPosition, emit: Emit) -> None:

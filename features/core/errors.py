@@ -3,9 +3,10 @@
 ``api/http/error_table.py`` gives the HTTP status of every code, and the cure for a caller.
 """
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
@@ -151,6 +152,18 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     code: Annotated[FieldCode, about("The broken rule.")]
+
+
+class Fault(NamedTuple):
+    """One fault of a rule or a card. ``sentence`` continues the path: "must be …"; it quotes no input."""
+
+    path: str
+    sentence: str
+    code: FieldCode
+
+
+CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Line breaks, marks that turn the direction of text, and halves of characters, beside the control characters."""
 
 
 class RiskError(Exception):

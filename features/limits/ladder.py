@@ -6,6 +6,7 @@ Window  day and month of the calendar (UTC) up to the instant, the transfer itse
 Errors  none: an amount that is not known in US dollars is a cent (``whole_cents``), which crosses a cap that is used up
 """
 
+from collections.abc import Callable
 from typing import Annotated, Final, NamedTuple
 
 import msgspec
@@ -79,14 +80,14 @@ def ladder_hits(
     ladder: LimitLadder, parties: LadderParties, bands: LadderBands, *, cents: int, at: int
 ) -> tuple[LimitHit, ...]:
     """The caps that an outgoing transfer of ``cents`` would cross, of the counterparty and then of the entity."""
+    counterparty, entity = parties.counterparty, parties.entity
     hits = list[LimitHit]()
     if bands.counterparty is not None and parties.counterparty_id is not None:
-        day, month = _sent_to(parties.counterparty, at)
-        who = (COUNTERPARTY, parties.counterparty_id, bands.counterparty)
-        hits += _hits(who, ladder.counterparty, (0, day, month), cents)
+        moved = _moved(None if counterparty is None else counterparty.times.measure, at)
+        hits += _hits((COUNTERPARTY, parties.counterparty_id, bands.counterparty), ladder.counterparty, moved, cents)
     if bands.entity is not None and parties.entity_id is not None:
-        day, month = _sent_by(parties.entity, at)
-        hits += _hits((ENTITY, parties.entity_id, bands.entity), ladder.entity, (0, day, month), cents)
+        moved = _moved(None if entity is None else entity.outgoing, at)
+        hits += _hits((ENTITY, parties.entity_id, bands.entity), ladder.entity, moved, cents)
     return tuple(hits)
 
 
@@ -129,27 +130,11 @@ def _hits(who: tuple[str, str, Band], ladder: Ladder, observed: tuple[int, int, 
     ]
 
 
-def _sent_by(actor: Actor | None, at: int) -> tuple[int, int]:
-    """Cents of the day and of the month."""
-    if actor is None:
-        return 0, 0
-    return actor.outgoing(_day_before(at), at)[1], actor.outgoing(_month_before(at), at)[1]
-
-
-def _sent_to(counterparty: KnownCounterparty | None, at: int) -> tuple[int, int]:
-    if counterparty is None:
-        return 0, 0
-    times = counterparty.times
-    return times.measure(_day_before(at), at)[1], times.measure(_month_before(at), at)[1]
-
-
-def _day_before(at: int) -> int:
-    """The last instant before the day."""
-    return at - at % DAY_US - 1
-
-
-def _month_before(at: int) -> int:
-    return month_of_day(at // DAY_US)[0] - 1
+def _moved(measure: Callable[[int, int], tuple[int, int]] | None, at: int) -> tuple[int, int, int]:
+    """Cents that an actor moved: none before this transfer, in the day and in the month."""
+    if measure is None:
+        return 0, 0, 0
+    return 0, measure(at - at % DAY_US - 1, at)[1], measure(month_of_day(at // DAY_US)[0] - 1, at)[1]
 
 
 def _rescreen(actor: Actor | None, cadence_days: int, at: int) -> Rescreen:
