@@ -26,7 +26,7 @@ from bench.preflight import Questions
 from bench.service import Known, Service
 from bench.stream_events import Traffic
 from bench.workbench import PREFIX
-from clearhold.features.webhooks.urls import LISTENED_URL
+from clearhold.features.webhooks.delivery import LISTENED_URL
 
 PROGRAMS: Final = 8
 WITH_ENDPOINT: Final = 6

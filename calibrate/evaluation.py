@@ -27,9 +27,8 @@ from clearhold.calibrate.report import (
 from clearhold.calibrate.samples import BAD, OK, UNSCORED, Column, Samples
 from clearhold.features.core.instants import week_of
 from clearhold.features.core.measured import measured, rounded
-from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM, band_word
 from clearhold.features.core.scorecards import ACT, LAST_TEN, LOOK, SCORE_CLASSES, UNSCORED_CLASS, stability_index
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, Band, band_word
 
 VOLUMES: Final = (5, 10, 20, 35)
 """Alerts per 1,000 transfers."""

@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 from clearhold.calibrate.request import NoCardError
 from clearhold.calibrate.samples import BAD, Column, Samples, inputs_of
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.reason import HOLD_FROM
 from clearhold.features.core.scorecards import MOST_POINTS, Bin, CardCap, CardSignal, Scorecard
+from clearhold.features.core.vocabulary import HOLD_FROM
 from clearhold.features.scorers.cards import MOST_WEIGHED
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.signal import Signal

@@ -18,8 +18,7 @@ import msgspec
 from clearhold.client.answers import TRY_AGAIN_STATUSES, Delivery, RefusedError, UnreachableError
 from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.features.core.instants import pause_after
-from clearhold.features.webhooks.delivery import delivery_headers
-from clearhold.features.webhooks.urls import LISTENED_URL
+from clearhold.features.webhooks.delivery import LISTENED_URL, delivery_headers
 from clearhold.store.clock import Clock
 
 PAGE: Final = 100

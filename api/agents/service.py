@@ -17,9 +17,8 @@ from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal, Program, Simulated
-from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.parties import AgentRow
-from clearhold.features.core.vocabulary import ActorType, Band, about
+from clearhold.features.core.vocabulary import ActorType, Band, Score, about
 from clearhold.features.shard.questions import AgentTotals, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.duck.parties import AgentImports, Agents

@@ -15,11 +15,11 @@ from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFE
 from clearhold.api.transfers.schemas import Transfer
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.vocabulary import (
     AlertDecision,
     AlertStatus,
     Band,
+    Reason,
     Route,
     Severity,
     SlaTier,

@@ -38,8 +38,8 @@ from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.vocabulary import Reason
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.decisions import Actions, Dispositions
 

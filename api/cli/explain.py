@@ -21,7 +21,7 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.money import money
-from clearhold.features.core.reason import Reason, Score, band_word
+from clearhold.features.core.vocabulary import Reason, Score, band_word
 from clearhold.features.measurement.assessment import rescored
 from clearhold.features.measurement.explain import AmountChange, smallest_change
 from clearhold.features.policy.card_book import TransferCard, card_version

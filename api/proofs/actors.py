@@ -15,8 +15,7 @@ from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.api.proofs.schemas import NewProof, ProofSubject
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.reason import Score
-from clearhold.features.core.vocabulary import ActorType
+from clearhold.features.core.vocabulary import ActorType, Score
 from clearhold.features.shard.questions import Owner, ReadScores
 from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.clock import Clock

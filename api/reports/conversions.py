@@ -18,9 +18,8 @@ from clearhold.api.reports.schemas import (
 )
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.measured import DayTotals
-from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.vocabulary import Band, Route
+from clearhold.features.core.vocabulary import Band, Reason, Route, Score
 from clearhold.store.duck.reports.alerts import AlertCount
 from clearhold.store.duck.reports.scores import BandChange
 

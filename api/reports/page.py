@@ -16,8 +16,7 @@ from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS, KriStatus, KriUnit
 from clearhold.features.core.instants import datetime_of, parse_instant
 from clearhold.features.core.money import money
-from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
-from clearhold.features.core.vocabulary import WAITING, Band
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, WAITING, Band
 
 MOST_DETECTORS: Final = 8
 _MOST_SCORE: Final = 100

@@ -7,8 +7,7 @@ import msgspec
 from clearhold.api.http.fields import WEEK, DayBound, ProgramId
 from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Route, about, minted
+from clearhold.features.core.vocabulary import ActorType, AlertDecision, AlertStatus, Band, Reason, Route, about, minted
 
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
 

@@ -14,8 +14,7 @@ from clearhold.api.reports.schemas import ScoreSignal
 from clearhold.features.bank.event_types import event_type as read_type
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.reason import band_of
-from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, about
+from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, about, band_of
 from clearhold.features.sandbox.order import OrderedCounterparty, TransferOrder
 from clearhold.features.sandbox.scenarios import MOST_REPETITIONS, SCENARIOS, ScenarioName
 from clearhold.store.duck.transfers import StoredTransferRow

@@ -10,9 +10,8 @@ from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
 from clearhold.features.core.money import UsdRate
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.features.core.vocabulary import Band, about
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.core.vocabulary import Band, Reason, about
 
 
 class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

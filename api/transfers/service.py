@@ -33,9 +33,9 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_n
 from clearhold.features.core.errors import ErrorCode, NotFoundError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.scorecards import scorecard_sha256
+from clearhold.features.core.vocabulary import Reason
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import Policies

@@ -31,8 +31,8 @@ from clearhold.api.webhooks.schemas import (
 )
 from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
 from clearhold.features.core.principal import Principal
+from clearhold.features.webhooks.delivery import endpoint_url
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.features.webhooks.urls import endpoint_url
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint, WebhookEndpoints, require_endpoint_of
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries

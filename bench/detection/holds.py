@@ -12,8 +12,7 @@ from typing import Final
 from bench.detection.data import Case
 from bench.detection.measures import Share, in_hold, in_review_or_hold
 from bench.detection.report import AFTER_DAYS, AMOUNT, CARD, LARGER_FIRST, SCORE, VOLUMES_PER_THOUSAND, Findings
-from clearhold.features.core.reason import band_of
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band, band_of
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 
 LEAST_PER_THOUSAND: Final = 10

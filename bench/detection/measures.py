@@ -16,7 +16,7 @@ import msgspec
 
 from bench.detection.data import Case
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM
 
 Z: Final = 1.959964  # two-sided 95 %
 

@@ -35,8 +35,7 @@ from bench.detection.measures import (
     volume_of,
 )
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.reason import band_of
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band, band_of
 
 VOLUMES_PER_THOUSAND: Final = (5, 10, 20, 35)
 SPAN_DAYS: Final = (7, 30, 90)

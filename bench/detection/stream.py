@@ -22,8 +22,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.principal import Program
-from clearhold.features.core.rows.events import QuarantineRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import QuarantineRow, TransferRow
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.data_dir import DEFAULT_SHARDS
 

@@ -17,7 +17,7 @@ from bench.detection.data import Answer, Known
 from bench.detection.learned import Learned
 from bench.detection.stream import Scored
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 
 _TYPES: Final[dict[str, pa.DataType]] = {

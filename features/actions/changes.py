@@ -21,8 +21,7 @@ from clearhold.features.core.entries.actions import ActionEntry, ActionType, Dec
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, OperatorKind
 from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.principal import is_key_operator
-from clearhold.features.core.reason import band_of
-from clearhold.features.core.vocabulary import AlertDecision, Band
+from clearhold.features.core.vocabulary import AlertDecision, Band, band_of
 from clearhold.features.policy.bodies import prefix_of
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState

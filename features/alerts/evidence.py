@@ -25,8 +25,7 @@ from clearhold.features.alerts.evidence_bodies import (
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, NAME_OF, FeatureVector
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import Reason, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.kept_transfers import SupportingTransfers
 from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of

@@ -11,9 +11,8 @@ import msgspec
 
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.rules import RuleValue, Scalar
-from clearhold.features.core.vocabulary import about
+from clearhold.features.core.vocabulary import Reason, about
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, kind_of
 

@@ -25,9 +25,8 @@ from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow, RuleMatchRow
-from clearhold.features.core.vocabulary import LabelValue, SubjectType
+from clearhold.features.core.vocabulary import LabelValue, Reason, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.finding import (
     cap_finding,

@@ -20,8 +20,7 @@ from clearhold.features.alerts.narrative import ADVICE, ESCALATING, heading, lis
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, alert_transfer_rows, make_worse
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
-from clearhold.features.core.reason import Score, band_word
-from clearhold.features.core.vocabulary import Band, SubjectType
+from clearhold.features.core.vocabulary import Band, Score, SubjectType, band_word
 from clearhold.features.detectors.detector import Grade, graded_with, worse_of
 from clearhold.features.detectors.program import Parts, ProgramFinding, ProgramSnapshot, parts_of, program_findings
 from clearhold.features.detectors.table import DETECTOR_OF

@@ -14,8 +14,7 @@ from clearhold.features.catalogue.thresholds import (
 )
 from clearhold.features.catalogue.vector import pays
 from clearhold.features.core.instants import DAYS_7, DAYS_30, HOURS_24
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import Severity, SubjectType
+from clearhold.features.core.vocabulary import Reason, Severity, SubjectType
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,

@@ -15,8 +15,7 @@ import msgspec
 
 from clearhold.features.catalogue.kris import KriName
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.vocabulary import Severity, SubjectType
+from clearhold.features.core.vocabulary import Reason, Score, Severity, SubjectType
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment

@@ -12,8 +12,7 @@ from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, UNAUTHORIZED_RE
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_30, DAYS_60
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import Reason, SubjectType
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,

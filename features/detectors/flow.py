@@ -7,8 +7,7 @@ from typing import Final
 
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import SubjectType
+from clearhold.features.core.vocabulary import Reason, SubjectType
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,

@@ -6,7 +6,7 @@ Source  the reasons (``docs/reasons.md``); windows and further conditions of a d
 from typing import Final
 
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOURS_24, HOURS_48
-from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import Reason
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import msgspec
 
 from clearhold.features.core.log_entry import Emit, EntryPosition, EventFault, EventResult, no_rows
-from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.parties import ShadowScoreRow
+from clearhold.features.core.vocabulary import band_word
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.parties import Actor, KnownCounterparty

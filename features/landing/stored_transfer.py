@@ -17,8 +17,8 @@ from clearhold.features.core.money import (
     USD,
     money_leaves,
 )
-from clearhold.features.core.reason import band_word
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.core.vocabulary import band_word
 from clearhold.features.landing.movement import CardAttempt, Movement, ReturnedTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.state.account_book import card_key

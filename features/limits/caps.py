@@ -20,8 +20,7 @@ import numpy as np
 from clearhold.features.core.entries.actions import CapKind, CapVersion
 from clearhold.features.core.instants import DAY_US, HOURS_24, datetime_of, month_of_day
 from clearhold.features.core.money import ACH_TYPES, OUTGOING_CLASSES, RAIL_CLASSES, USD, money, originates_debit
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import Direction
+from clearhold.features.core.vocabulary import Direction, Reason
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState

@@ -10,8 +10,7 @@ import msgspec
 from clearhold.features.core.entries.preflight import HARD_HIT, LimitHit, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.money import USD, UsdRate, class_of
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.vocabulary import Direction, Rail, about
+from clearhold.features.core.vocabulary import Direction, Rail, Reason, Score, about
 from clearhold.features.landing.subject_builder import build_subject, country_of_transfer, paid_account
 from clearhold.features.landing.transfer_records import priced_at
 from clearhold.features.limits.caps import CappedTransfer, crossed_by_proposed, reason_of, whole_cents

@@ -18,8 +18,7 @@ import msgspec
 from clearhold.features.bank.statuses import UNAUTHORIZED_RETURN_CODES
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
 from clearhold.features.core.money import ACH_DEBIT, ORIGINATED_CLASS
-from clearhold.features.core.reason import Score, band_of
-from clearhold.features.core.vocabulary import ActorType, Band
+from clearhold.features.core.vocabulary import ActorType, Band, Score, band_of
 from clearhold.features.measurement.actor_inputs import agent_inputs, has_fraud_risk, identity_at
 from clearhold.features.measurement.flow import dealing_with
 from clearhold.features.policy.bodies import LimitLadder

@@ -16,8 +16,7 @@ import msgspec
 
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.entries.commands import Rescored, Value
-from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.vocabulary import Rail
+from clearhold.features.core.vocabulary import Rail, Reason, Score
 from clearhold.features.measurement.measure import measure
 from clearhold.features.measurement.subject import Subject
 from clearhold.features.scorers.engine import CompiledCard

@@ -15,7 +15,7 @@ from typing import Final, cast
 import msgspec
 
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, DAYS_90
-from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM
 from clearhold.features.measurement.actor_evaluation import Evaluation
 from clearhold.features.measurement.actor_inputs import UNKNOWN_AGENT
 from clearhold.features.scorers import crs_v1, ers_v1

@@ -20,8 +20,8 @@ import msgspec
 from clearhold.features.core.canonical import SCORE_IDS
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
-from clearhold.features.core.reason import Reason, Score, band_word
 from clearhold.features.core.rows.parties import ScoreRow
+from clearhold.features.core.vocabulary import Reason, Score, band_word
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import note_cleared_return
 from clearhold.features.landing.stored_transfer import StoredTransfer

@@ -24,10 +24,9 @@ from clearhold.features.core.log_entry import (
     EventSubjectType,
     SubjectOfEvent,
 )
-from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EarlierAccount, EntityRow
-from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus
+from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus, band_word
 from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.measurement.actor_inputs import outcomes_of
 from clearhold.features.measurement.assessment import Assessment

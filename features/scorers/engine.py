@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Generic
 
-from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, scorecard_sha256
+from clearhold.features.core.vocabulary import Reason, Score
 from clearhold.features.scorers.signal import ONE_KIND, Family, InputKind, Inputs, Scorer, Signal
 
 CREDIBILITY_K: Final = 20

@@ -12,8 +12,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.vocabulary import Rail
+from clearhold.features.core.vocabulary import Rail, Reason
 
 
 class Family(StrEnum):

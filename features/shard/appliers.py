@@ -31,8 +31,8 @@ from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import ChainFactRow, Emit, EntryKind, EntryPosition, LogEntry, position_of
 from clearhold.features.core.principal import Program
+from clearhold.features.core.rows.events import PreflightRow
 from clearhold.features.core.rows.parties import ProgramRow
-from clearhold.features.core.rows.transfers import PreflightRow
 from clearhold.features.landing.policies import apply_policy
 from clearhold.features.limits.proposed import counterparty_to_match
 from clearhold.features.parties.directory import apply_directory_entry

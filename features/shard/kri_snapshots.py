@@ -22,8 +22,8 @@ from clearhold.features.core.canonical import SNAPSHOT_IDS
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.instants import DAY_US, MINUTE_US
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
-from clearhold.features.core.reason import Score, band_word
 from clearhold.features.core.rows.parties import KriSnapshotRow
+from clearhold.features.core.vocabulary import Score, band_word
 from clearhold.features.detectors.program import ProgramSnapshot
 from clearhold.features.kris.measure import measure_kris, measure_past_kris
 from clearhold.features.landing.landing_result import LandingResult

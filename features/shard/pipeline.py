@@ -46,8 +46,7 @@ from clearhold.features.core.log_entry import (
     event_time,
     no_rows,
 )
-from clearhold.features.core.rows.events import EventRow, QuarantineRow
-from clearhold.features.core.rows.transfers import PreflightMatchRow
+from clearhold.features.core.rows.events import EventRow, PreflightMatchRow, QuarantineRow
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.landing_result import LandingResult, emit_shadow_score
 from clearhold.features.parties.actor_scores import score_parties, settle_clearings

@@ -14,9 +14,8 @@ from clearhold.features.core.entries.preflight import LimitHit, ProposedTransfer
 from clearhold.features.core.log_entry import EventResult, earlier_result
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import UsdRate
-from clearhold.features.core.reason import Score
 from clearhold.features.core.scorecards import Scorecard
-from clearhold.features.core.vocabulary import ActorType
+from clearhold.features.core.vocabulary import ActorType, Score
 from clearhold.features.limits.proposed import LimitEvaluation, assess_proposed, evaluate_ladder
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.measurement.actor_inputs import totals_of

@@ -19,8 +19,7 @@ from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EventResult
 from clearhold.features.core.measured import FINAL_AFTER_DAYS, TALLIED, DayTotals, day_totals
 from clearhold.features.core.money import ACH_DEBIT, ORIGINATED_CLASS
-from clearhold.features.core.reason import HOLD_FROM, REVIEW_FROM
-from clearhold.features.core.vocabulary import LabelValue
+from clearhold.features.core.vocabulary import HOLD_FROM, REVIEW_FROM, LabelValue
 from clearhold.features.state.transfer_table import UNSCORED, ReturnState, TransferRecord
 
 OTHER_FAMILY: Final = "other"

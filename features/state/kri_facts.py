@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from clearhold.features.core.instants import DAY_US, DAYS_30
-from clearhold.features.core.reason import band_word
+from clearhold.features.core.vocabulary import band_word
 from clearhold.features.policy.bodies import RescreenDays
 from clearhold.features.state.party_details import EntityProfile, SnapshotOrder
 from clearhold.features.state.score_memory import LastScores

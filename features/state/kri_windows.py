@@ -28,8 +28,7 @@ from clearhold.features.core.money import (
     RAIL_CLASSES,
     money_leaves,
 )
-from clearhold.features.core.reason import HOLD_FROM
-from clearhold.features.core.vocabulary import Direction
+from clearhold.features.core.vocabulary import HOLD_FROM, Direction
 from clearhold.features.state.program_series import Declared
 from clearhold.features.state.transfer_table import UNSCORED, TransferBrief, TransferRecord, TransferTable
 from clearhold.features.windows.id_index import StringTable

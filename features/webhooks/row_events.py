@@ -12,8 +12,8 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import ObjectRow
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
+from clearhold.features.core.rows.events import PreflightRow, TransferRow
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.webhooks.payloads import (
     ActionApproved,
     ActionCreated,

@@ -28,9 +28,8 @@ from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertBodyRow, AlertRow, BackfillRow, DispositionRow, LabelRow
-from clearhold.features.core.rows.events import WebhookDeliveryRow
+from clearhold.features.core.rows.events import PreflightRow, TransferRow, WebhookDeliveryRow
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks import row_events
 from clearhold.features.webhooks.payloads import MAX_BODY_BYTES, EventType, WebhookEvent

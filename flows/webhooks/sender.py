@@ -26,8 +26,7 @@ from urllib.parse import SplitResult, urlsplit
 import httptools
 import httpx
 
-from clearhold.features.webhooks.delivery import Attempt, AttemptError, answered
-from clearhold.features.webhooks.urls import is_blocked
+from clearhold.features.webhooks.delivery import Attempt, AttemptError, answered, is_blocked
 
 CONNECT_WITHIN_S: Final = 5.0
 CLOSED_WITHIN_S: Final = 1.0

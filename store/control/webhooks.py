@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from clearhold.features.core.errors import ErrorCode, ForbiddenError
 from clearhold.features.core.instants import parse_instant
 from clearhold.features.core.principal import Principal, PrincipalKind
+from clearhold.features.webhooks.delivery import LISTENED_URL
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.features.webhooks.urls import LISTENED_URL
 from clearhold.store.control.credentials import Credential
 from clearhold.store.control.entries import WebhookChangedEntry, WebhookEntry, WebhookSecretEntry
 from clearhold.store.keys.secrets import SecretBox

@@ -22,7 +22,15 @@ from clearhold.features.core.rows.alerts import (
     PolicyRow,
     RuleMatchRow,
 )
-from clearhold.features.core.rows.events import EventRow, QuarantineRow, WebhookAttemptRow, WebhookDeliveryRow
+from clearhold.features.core.rows.events import (
+    EventRow,
+    PreflightMatchRow,
+    PreflightRow,
+    QuarantineRow,
+    TransferRow,
+    WebhookAttemptRow,
+    WebhookDeliveryRow,
+)
 from clearhold.features.core.rows.parties import (
     AccountRow,
     AgentImportRow,
@@ -36,7 +44,6 @@ from clearhold.features.core.rows.parties import (
     ScoreRow,
     ShadowScoreRow,
 )
-from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
 from clearhold.store.tables.columns import columns_of
 

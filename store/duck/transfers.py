@@ -18,7 +18,7 @@ from msgspec import structs
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from bench.copies import multiply
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
 from clearhold.store.duck.reports.scores import ReportScores, ReportSnapshots, ReportSubject

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from clearhold.features.core.instants import DAYS_60, parse_instant
-from clearhold.features.core.reason import band_word
 from clearhold.features.core.scorecards import CardSignal, scorecard_sha256
+from clearhold.features.core.vocabulary import band_word
 from clearhold.features.scorers.cards import DEFAULTS, MOST_WEIGHED
 from tests.support.calibrated_files import FILES, application, card_of, of_rows, report_of
 from tests.support.labelled_vectors import DAYS, FROM, some_labelled

@@ -4,8 +4,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from clearhold.features.core.reason import Score
-from clearhold.features.core.vocabulary import VerificationStatus
+from clearhold.features.core.vocabulary import Score, VerificationStatus
 from clearhold.features.scorers import ars_v1
 from clearhold.features.scorers.ars_v1 import AgentInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase

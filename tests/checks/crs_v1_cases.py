@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from clearhold.features.core.reason import Score
+from clearhold.features.core.vocabulary import Score
 from clearhold.features.scorers import crs_v1
 from clearhold.features.scorers.crs_v1 import CounterpartyInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase

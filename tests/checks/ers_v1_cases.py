@@ -4,8 +4,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from clearhold.features.core.reason import Score
-from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
+from clearhold.features.core.vocabulary import PepStatus, Score, VerificationStatus
 from clearhold.features.scorers import ers_v1
 from clearhold.features.scorers.ers_v1 import EntityInputs
 from tests.checks.scorecards import ScorecardCases, SignalCase

@@ -7,8 +7,8 @@ import msgspec
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.kris.measure import measure_kris
 from clearhold.features.shard.shard import ShardState
 from tests.checks.kri_bank import Bank

@@ -5,7 +5,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from hypothesis.strategies import SearchStrategy
 
-from clearhold.features.core.reason import Reason, Score
+from clearhold.features.core.vocabulary import Reason, Score
 from clearhold.features.scorers.engine import CompiledCard
 
 Inputs = TypeVar("Inputs")

@@ -8,9 +8,9 @@ import pytest
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.parties import EntityRow
+from clearhold.features.core.vocabulary import Reason
 from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.alert_rows import evidence_of

@@ -4,8 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.features.core.reason import Score
-from clearhold.features.core.vocabulary import Band, Rail
+from clearhold.features.core.vocabulary import Band, Rail, Score
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks import trs_v1_cases, trs_v1_flow_cases, trs_v1_habit_cases
 from tests.checks.scorecards import found

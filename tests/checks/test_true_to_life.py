@@ -9,7 +9,7 @@ import pytest
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import DAYS_7 as WEEK
 from clearhold.features.core.instants import HOUR_US as HOUR
-from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import Reason
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory, detector_story

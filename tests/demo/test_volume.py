@@ -12,7 +12,7 @@ from clearhold.demo.reporter import Delivery, Reporter
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.vocabulary import Route
 from clearhold.features.shard.shard import ShardState
 from tests.support.builders import a_program

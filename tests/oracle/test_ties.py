@@ -9,7 +9,7 @@ import msgspec
 from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.shard.shard import ShardState
 from tests.oracle.effort import STREAMS
 from tests.oracle.pieces import TiedTeller

@@ -5,8 +5,8 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.parties import ScoreRow
+from clearhold.features.core.vocabulary import Reason
 from tests.support.bank_events import Data, a_return, an_ach_transfer, rfc3339
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

@@ -14,9 +14,8 @@ from clearhold.features.core.rows.alerts import (
     LabelRow,
     RuleMatchRow,
 )
-from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.events import EventRow, PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow, ShadowScoreRow
-from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow, TransferRow
 from clearhold.features.core.rules import rule_hash
 from clearhold.store.record.chain_file import RecordChainRow
 from tests.support.rules import a_rule

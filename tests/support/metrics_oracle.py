@@ -28,9 +28,8 @@ from clearhold.features.core.entries.commands import (
 )
 from clearhold.features.core.log_entry import ChainFactRow, EntryKind, LogEntry
 from clearhold.features.core.measured import DayTotals, day_totals
-from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.vocabulary import AlertDecision, LabelSource, LabelValue
+from clearhold.features.core.vocabulary import AlertDecision, LabelSource, LabelValue, Score
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.tables.columns import row_tables

@@ -19,8 +19,8 @@ from clearhold.features.core.entries.commands import (
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, LogEntry
 from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.alerts import AlertRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState
 from tests.oracle.oracle import Oracle

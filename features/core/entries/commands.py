@@ -18,8 +18,7 @@ from typing import Annotated
 import msgspec
 
 from clearhold.features.core.principal import OperatorIdentity
-from clearhold.features.core.reason import Score
-from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route, about
+from clearhold.features.core.vocabulary import WAITING, AlertDecision, LabelSource, LabelValue, Route, Score, about
 
 
 class OperatorKind(StrEnum):

@@ -6,8 +6,7 @@ import msgspec
 
 from clearhold.features.core.money import UsdRate
 from clearhold.features.core.principal import Simulated
-from clearhold.features.core.reason import Reason, Score
-from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail, about
+from clearhold.features.core.vocabulary import AchType, Band, Decision, Direction, Rail, Reason, Score, about
 
 HARD_HIT: Final = "hard"
 SOFT_HIT: Final = "soft"

@@ -1,4 +1,5 @@
-"""Rows of bank events received, of log entries that could not be applied, and of deliveries to the endpoints of banks.
+"""Rows of bank events received and of log entries that could not be applied; of transfers, of pre-flights, and of the
+transfer that landed for a pre-flight; and of deliveries to the endpoints of banks.
 
 Deliveries follow from other rows and from the network, and change no score: so they are not in the log, and a rebuild
 makes no such rows.
@@ -8,7 +9,7 @@ Field order is column order. Instants are microseconds since the epoch, money is
 
 import msgspec
 
-from clearhold.features.core.log_entry import EntryRow
+from clearhold.features.core.log_entry import EntryRow, ObjectRow
 
 
 class EventRow(EntryRow, frozen=True):
@@ -71,3 +72,62 @@ class WebhookAttemptRow(msgspec.Struct, frozen=True, gc=False):
     last_error: str | None
     delivered_at: int | None
     settled_at: int
+
+
+class TransferRow(ObjectRow, frozen=True):
+    """One version of a transfer; the one with the highest offset is the newest."""
+
+    rail: str
+    direction: str
+    type: str | None
+    amount_cents: int
+    currency: str
+    status: str
+    entity_id: str | None
+    account_id: str | None
+    counterparty_id: str | None
+    counterparty_country: str | None
+    sec_code: str | None
+    return_code: str | None
+    returned_at: int | None
+    effective_at: int | None
+    bank_created_at: int
+    card_decision_reason: str | None
+    score: int | None
+    score_band: str | None
+    score_version: str | None
+    score_n: int | None
+    score_confidence: float | None
+    scored_at: int | None
+    scored_offset: int | None  # which transfer_features row holds the inputs
+    raw_offset: int  # which entry of the log holds the bank's object as last delivered
+    updated_at: int
+    number: int  # of the transfer in its program, in the order of arrival
+    usd_rate: str | None  # this and the next two: the rate that its US cents rest on; None where the bank states them
+    usd_rate_day: str | None
+    usd_rate_version: str | None
+
+
+class PreflightRow(ObjectRow, frozen=True):
+    """A recorded pre-flight; ``body`` is the PreflightRecord's JSON."""
+
+    decision: str
+    score: int | None
+    band: str
+    degraded: bool
+    latency_ms: int
+    idempotency_key: str | None
+    body: str
+    created_at: int
+
+
+class PreflightMatchRow(msgspec.Struct, frozen=True, gc=False):
+    """A pre-flight and the transfer that landed for it."""
+
+    tenant_id: str
+    program_id: str
+    preflight_id: str
+    shard: int
+    offset: int
+    transfer_id: str
+    matched_at: int

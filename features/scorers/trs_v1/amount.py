@@ -109,7 +109,7 @@ def _repeated_count(v: FeatureVector) -> int | None:
     return None if v.amount_cents is None or v.pair_regular else v.repeated_amount_count_24h
 
 
-def _repeated_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
+def repeated_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
     """The amounts that this one is within 10 % of."""
     amount = v.amount_cents or 0
     yield -(-amount * _REPEATED_PARTS // (_REPEATED_PARTS + 1))
@@ -170,7 +170,7 @@ REPEATED: Final = Signal[FeatureVector](
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     source="Count and tolerance: a Tazama preset; weight [P]",
     unit="transfers in 24 h",
-    edges=_repeated_edges,
+    edges=repeated_edges,
     rails=BUT_CHECK_AND_CARD,
 )
 ROUND: Final = Signal[FeatureVector](

@@ -14,7 +14,7 @@ from clearhold.features.catalogue.vector import FeatureVector, pays
 from clearhold.features.core.money import counted, money, tenths
 from clearhold.features.core.scorecards import CardSignal, points_from, points_when
 from clearhold.features.scorers.signal import CARD_ONLY, Signal, SignalGroup
-from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT
+from clearhold.features.scorers.trs_v1.amount import MOST_PERCENT, repeated_edges
 
 KNOWN_FROM: Final = 10
 SELDOM_FROM: Final = 10
@@ -59,12 +59,6 @@ def _seldom_new(v: FeatureVector) -> int | None:
 
 def _repeated(v: FeatureVector) -> int | None:
     return v.repeated_amount_count_24h if _is_known(v) and v.amount_cents is not None and not v.pair_regular else None
-
-
-def _repeated_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
-    """The amounts that this one is within 10 % of."""
-    yield -(-(v.amount_cents or 0) * 10 // 11)
-    yield (v.amount_cents or 0) * 10 // 9 + 1
 
 
 def _is_usual_day(v: FeatureVector) -> bool:
@@ -155,7 +149,7 @@ CARD_REPEATED: Final = Signal[FeatureVector](
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     source="Tolerance: a Tazama preset; counts [P]",
     unit="transfers in 24 h",
-    edges=_repeated_edges,
+    edges=repeated_edges,
     rails=CARD_ONLY,
 )
 BURST: Final = Signal[FeatureVector](

@@ -18,7 +18,7 @@ from clearhold.api.areas import ROUTES, openapi_text
 from clearhold.api.http.operation import OPT, Access, Operation
 from clearhold.api.openapi.components import without_references
 from clearhold.api.webhooks.examples import NEW_WEBHOOK
-from clearhold.features.webhooks.urls import endpoint_url
+from clearhold.features.webhooks.delivery import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.error_answers import CONNECTOR_OPERATION, ERRORS_OF_RPC
 from tests.support.running_app import RunningApp

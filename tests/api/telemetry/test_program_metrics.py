@@ -17,9 +17,8 @@ from clearhold.api.telemetry import program_collector
 from clearhold.api.telemetry.program_collector import MOST_PROGRAMS, ProgramCollector, ProgramName
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.instants import MINUTE_US
-from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.parties import KriSnapshotRow
-from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.core.vocabulary import ProgramSource, band_word
 from clearhold.store.duck.database import open_database
 from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError

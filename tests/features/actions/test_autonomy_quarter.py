@@ -14,7 +14,7 @@ import msgspec
 
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState
 from tests.support.alert_rows import evidence_of

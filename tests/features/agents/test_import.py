@@ -8,9 +8,8 @@ from zlib import crc32
 import msgspec
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.events import QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import AgentRow, CounterpartyRow, EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from tests.support.clock import T0
 from tests.support.scan_items import (
     AgentStory,

@@ -9,7 +9,7 @@ from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of

@@ -9,8 +9,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow, PolicyRow, RuleMatchRow
-from clearhold.features.core.rows.events import QuarantineRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import QuarantineRow, TransferRow
 from clearhold.features.core.rules import Rule, rule_hash
 from clearhold.features.shard.shard import ShardState
 from tests.checks.detector_cases_of_programs import hold_after_a_decision, score_of_two_strangers

@@ -4,8 +4,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from tests.features.bank.transfer_objects import BUILDERS, object_of, transfer_row
 from tests.support import bank_events as bank
 from tests.support.stories import ShardStory

@@ -4,9 +4,8 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.events import EventRow, QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import CounterpartyRow
-from clearhold.features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import object_of, transfer_row
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -6,9 +6,8 @@ from typing import Final
 import pytest
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.core.rows.parties import EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.money import MOST_COUNTED_CENTS
-from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.events import EventRow, QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from tests.features.bank.transfer_objects import BUILDERS
 from tests.support import bank_events as bank
 from tests.support.clock import T0

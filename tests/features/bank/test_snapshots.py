@@ -5,8 +5,7 @@ from typing import Final
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from tests.features.bank.transfer_objects import transfer_row
 from tests.support import bank_events as bank
 from tests.support.clock import T0

@@ -6,9 +6,8 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.core.log_entry import EventResult
-from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from tests.oracle.status_order import STEPS, UNMOVED, place
 from tests.support import bank_events as bank

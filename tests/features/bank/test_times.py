@@ -5,9 +5,8 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, parse_instant
-from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.core.rows.parties import EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

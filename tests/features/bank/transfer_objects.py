@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from tests.support import bank_events as bank
 from tests.support.stories import ShardStory
 

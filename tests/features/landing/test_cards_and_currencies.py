@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from clearhold.features.shard.shard import ShardState

@@ -12,7 +12,7 @@ from clearhold.features.core.entries.preflight import ProposedCounterparty, Prop
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.money import MOST_COUNTED_CENTS, RateTable, UsdRate, cents_at
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState

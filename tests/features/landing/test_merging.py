@@ -6,8 +6,7 @@ import pytest
 
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from tests.support import bank_events as bank

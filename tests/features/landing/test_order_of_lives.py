@@ -14,7 +14,7 @@ from clearhold.features.catalogue.kris import KriName, KriValue
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.kris.measure import measure_kris
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.shard.shard import ShardState

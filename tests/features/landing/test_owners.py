@@ -9,8 +9,8 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import AccountRow, EntityRow, ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import PreflightAssessment, assess_proposed
 from tests.support import bank_events as bank

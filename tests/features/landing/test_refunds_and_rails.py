@@ -7,8 +7,7 @@ import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank

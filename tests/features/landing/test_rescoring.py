@@ -1,8 +1,7 @@
 """What a late or a corrected transfer is scored with: the facts of its own time, and never itself."""
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.shard.shard import ShardState
 from tests.support.bank_events import (
     Data,

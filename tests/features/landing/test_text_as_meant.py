@@ -4,9 +4,8 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import EventResult
-from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.core.rows.parties import CounterpartyRow
-from clearhold.features.core.rows.transfers import TransferRow
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

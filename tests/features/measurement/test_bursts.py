@@ -1,7 +1,6 @@
 """Many transfers of one instant: more than the features look at."""
 
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.features.measurement.activity import NEWEST
 from tests.support import bank_events as bank
 from tests.support.clock import T0

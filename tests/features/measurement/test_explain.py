@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.preflight import ProposedTransfer
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.reason import band_of
 from clearhold.features.core.scorecards import points_from
-from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail
+from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, band_of
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.measurement.explain import MOST_CENTS, smallest_change, with_amount
 from clearhold.features.scorers.cards import compile_card

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.core.reason import band_of
 from clearhold.features.core.rows.parties import ScoreRow
+from clearhold.features.core.vocabulary import band_of
 from clearhold.features.measurement.actor_evaluation import band_of_actor, evaluate_actor, evaluate_counterparty
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.reason import Reason
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.core.vocabulary import Reason
 from clearhold.features.shard.shard import ShardState
 from tests.oracle import pieces
 from tests.oracle import random_streams as bank_shaped

@@ -19,10 +19,9 @@ from clearhold.features.core.entries.commands import (
 )
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.reason import Score
 from clearhold.features.core.rows.alerts import AlertRow
-from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue
+from clearhold.features.core.rows.events import TransferRow
+from clearhold.features.core.vocabulary import AlertStatus, LabelSource, LabelValue, Score
 from clearhold.features.measurement.actor_evaluation import evaluate_actor, evaluate_counterparty
 from clearhold.features.scorers.ers_v1 import decayed
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1

@@ -14,9 +14,8 @@ from clearhold.features.core.entries.directory import (
 )
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.events import QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.stories import ShardStory

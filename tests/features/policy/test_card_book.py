@@ -10,9 +10,8 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.entries.preflight import ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.rows.alerts import PolicyRow
-from clearhold.features.core.rows.events import QuarantineRow
+from clearhold.features.core.rows.events import QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import ShadowScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
-from clearhold.features.core.reason import Score
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band, Score
 from clearhold.features.scorers import prs_v1
 from clearhold.features.scorers.prs_v1 import DEFINED
 from tests.checks.scorecards import weights

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.reason import Reason
+from clearhold.features.core.vocabulary import Reason
 from clearhold.features.scorers.signal import Signal
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.support.holds import HeldStory

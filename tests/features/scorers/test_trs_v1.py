@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import FeatureVector
-from clearhold.features.core.reason import Reason, Score, band_of
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band, Reason, Score, band_of
 from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from tests.checks.scorecards import found

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.kris import KriName, KriValue
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.reason import Reason, Score, band_word
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
-from clearhold.features.core.vocabulary import Band
+from clearhold.features.core.vocabulary import Band, Reason, Score, band_word
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.scorers.crs_v1 import CounterpartyInputs
 from clearhold.features.scorers.ers_v1 import EntityInputs, decayed

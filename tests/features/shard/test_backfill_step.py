@@ -15,10 +15,10 @@ from clearhold.features.core.entries.commands import (
     Subjects,
 )
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.reason import Reason, Score
 from clearhold.features.core.rows.alerts import BackfillRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.vocabulary import Reason, Score
 from clearhold.features.measurement.assessment import rescored, vector_of
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.features.shard.shard import ShardState

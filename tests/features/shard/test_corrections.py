@@ -5,9 +5,8 @@ from typing import Any, Final
 import pytest
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.features.core.rows.events import EventRow, QuarantineRow
+from clearhold.features.core.rows.events import EventRow, QuarantineRow, TransferRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EntityRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.features.shard import pipeline
 from clearhold.features.shard.shard import ShardState
 from tests.support import bank_events as bank

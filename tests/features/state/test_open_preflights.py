@@ -8,7 +8,7 @@ import pytest
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedCounterparty, ProposedTransfer
 from clearhold.features.core.instants import HOUR_US, MILLISECOND_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.rows.transfers import PreflightMatchRow
+from clearhold.features.core.rows.events import PreflightMatchRow
 from clearhold.features.core.vocabulary import Decision, Direction, Rail
 from clearhold.features.limits.proposed import assess_proposed
 from clearhold.features.shard.shard import ShardState

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from clearhold.features.webhooks.urls import MAX_URL_LENGTH, endpoint_url, is_blocked
+from clearhold.features.webhooks.delivery import MAX_URL_LENGTH, endpoint_url, is_blocked
 
 BLOCKED = (
     "0.0.0.0",  # noqa: S104 - nothing binds to it

@@ -12,8 +12,7 @@ import stripe
 from prometheus_client import CollectorRegistry
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US, SECOND_US, datetime_of
-from clearhold.features.webhooks.delivery import Attempt, AttemptError, DeliveryStatus, answered
-from clearhold.features.webhooks.urls import LISTENED_URL
+from clearhold.features.webhooks.delivery import LISTENED_URL, Attempt, AttemptError, DeliveryStatus, answered
 from clearhold.flows.webhooks import queue as queues
 from clearhold.flows.webhooks.dispatcher import IN_FLIGHT_OF_ENDPOINT
 from clearhold.flows.webhooks.outbox import WebhookCollector, WebhookCounts

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.rows.alerts import BackfillRow, LabelRow
-from clearhold.features.core.rows.events import WebhookDeliveryRow
-from clearhold.features.core.rows.transfers import PreflightRow, TransferRow
+from clearhold.features.core.rows.events import PreflightRow, TransferRow, WebhookDeliveryRow
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.payloads import EventType
 from clearhold.flows.webhooks.outbox import WebhookOutbox

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.reason import band_word
+from clearhold.features.core.vocabulary import band_word
 from tests.support.clock import T0, FrozenClock
 from tests.support.duck_rows import a_label, a_scoring
 from tests.support.small_lake import SmallLake

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, datetime_of
-from clearhold.features.core.reason import band_word
 from clearhold.features.core.rows.parties import ProgramRow
+from clearhold.features.core.vocabulary import band_word
 from tests.support.clock import T0, FrozenClock
 from tests.support.duck_rows import PROGRAM, TENANT, a_disposition, a_label, a_scoring, a_transfer, an_alert, an_event
 from tests.support.small_lake import Row, SmallLake

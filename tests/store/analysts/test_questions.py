@@ -14,7 +14,7 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.measured import wilson_interval
-from clearhold.features.core.reason import band_word
+from clearhold.features.core.vocabulary import band_word
 from clearhold.store.analysts.questions import QUESTIONS
 from clearhold.store.analysts.views import STATEMENTS
 from tests.support.clock import FrozenClock

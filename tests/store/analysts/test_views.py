@@ -9,11 +9,10 @@ import msgspec
 
 from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
-from clearhold.features.core.reason import Reason
 from clearhold.features.core.rows.alerts import PolicyRow
+from clearhold.features.core.rows.events import PreflightRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
-from clearhold.features.core.rows.transfers import PreflightRow
-from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
+from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail, Reason
 from clearhold.features.policy.bodies import LimitsBody
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.tables.columns import row_tables

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from threading import Thread
 from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck.database import fold_wal, open_database
 from clearhold.store.duck.database import BatchWriter, committed_offsets
 from clearhold.store.tables.columns import row_tables

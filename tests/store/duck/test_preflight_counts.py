@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from clearhold.features.core.rows.alerts import LabelRow
-from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow
+from clearhold.features.core.rows.events import PreflightMatchRow, PreflightRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.preflights import PreflightCounts, Preflights
 from clearhold.store.tables.columns import row_tables

@@ -5,7 +5,7 @@ import msgspec
 
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
-from clearhold.features.core.rows.transfers import PreflightMatchRow, PreflightRow
+from clearhold.features.core.rows.events import PreflightMatchRow, PreflightRow
 from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.preflights import Preflights, idempotent_ids

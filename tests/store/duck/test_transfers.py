@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck import transfers as transfers_module
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.transfers import Place, TransferFilter, Transfers

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhold.features.core.rows.events import EventRow
-from clearhold.features.core.rows.transfers import TransferRow
+from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.store.duck.database import BatchWriter, committed_offsets, fold_wal, open_database
 from clearhold.store.duck.schema import TABLES, LogOffsetRow
 from clearhold.store.tables.columns import Row, arrow_table, columns_of, row_builder, row_tables, select_list

@@ -11,8 +11,8 @@ import pytest
 from msgspec import json
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import AccountRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.checkpoints import RecordCheckpoints

@@ -9,8 +9,8 @@ import pytest
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.rows.transfers import TransferRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.reports.alerts import ReportedActor, ReportTransfers
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount

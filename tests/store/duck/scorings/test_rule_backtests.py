@@ -13,7 +13,7 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, BackfillRow, LabelRow
-from clearhold.features.core.rows.transfers import PreflightMatchRow
+from clearhold.features.core.rows.events import PreflightMatchRow
 from clearhold.features.core.rules import MOST_CAUGHT, MOST_EXAMPLES, MOST_SAMPLED, Backtest, DailyVolume, Rule
 from clearhold.features.rules.backtest import to_backtest
 from clearhold.store.duck.database import BatchWriter
