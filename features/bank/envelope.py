@@ -2,8 +2,8 @@
 
 A field named twice is a fault in the envelope, because readers of JSON disagree on which of the two counts. ``data``
 stays bytes, and is stored unchanged: neither of two fields of one name in it counts. A search for every name costs more
-than reading the object. So a transfer is only searched when the name of its amount, status or currency occurs twice in
-its event; the rarer objects of parties always are.
+than reading the object. So a transfer is only searched when the name of its amount, status, currency or a country
+occurs twice in its event; the rarer objects of parties always are.
 
 Errors  ``EnvelopeError``: one sentence, and the path of its field; it quotes nothing of the sender's
 """
@@ -27,7 +27,7 @@ _NESTED: Final = (
 )
 """The fields that are read and may be objects."""
 
-_OF_TRANSFERS: Final = (b'"amount"', b'"status"', b'"currency_code"')
+_OF_TRANSFERS: Final = (b'"amount"', b'"status"', b'"currency_code"', b'"country_code"')
 _LOOKED_FOR: Final = {
     rail: (*_OF_TRANSFERS, b'"deposited_amount"', b'"positive_pay_amount"') if rail is Rail.CHECK else _OF_TRANSFERS
     for rail in Rail

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.live_feed import LiveBank, LiveFeed, now
+from tests.support.live_feed import LiveBank, LiveFeed, now, text_of
 
 SWIFT = "swift.outgoing_transfer.initiated"
 GEOGRAPHY, UNDECLARED = "high_risk_geography", "country_outside_declared"
@@ -116,3 +116,26 @@ def test_given_a_rule_on_a_country_in_another_spelling_when_a_wire_goes_there_th
     report = live_bank.post(f"/api/rules/{rule_id}/backtest", {"days": 90})
 
     assert report["matched"] == 1
+
+
+@pytest.mark.parametrize(("first", "second"), [("IR", "US"), ("US", "IR"), ("IR", "IR")])
+def test_given_an_address_that_names_its_country_twice_when_a_wire_lands_then_neither_counts(
+    feed: LiveFeed, first: str, second: str
+) -> None:
+    codes = f'"country_code": "{first}", "city": "Ostra", "country_code": "{second}"'
+    data = f'{{"id": "swft_1", "amount": 100, "currency_code": "USD", "beneficiary_address": {{{codes}}}}}'
+    event = f'{{"id": "evnt_two", "type": "{SWIFT}", "created_at": "{text_of(now())}", "data": {data}}}'
+
+    assert feed.deliver(event.encode()).status_code == 200
+
+    feed.last_event = "evnt_two"
+    found = feed.event()
+    assert (found["result"], found["path"]) == ("unusable", "data.beneficiary_address")
+
+
+def test_given_two_addresses_with_a_country_each_when_a_wire_lands_then_both_are_read(feed: LiveFeed) -> None:
+    sides = {"beneficiary_address": {"country_code": "DE"}, "originator_address": {"country_code": "US"}}
+    feed.send(SWIFT, {"id": "swft_1", "amount": 100, "currency_code": "USD"} | sides, now())
+
+    assert feed.event()["result"] == "applied"
+    assert feed.transfer("swft_1")["counterpartyCountry"] == "DE"
