@@ -14,6 +14,7 @@ import asyncio
 import hmac
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 from zlib import crc32
 
@@ -31,7 +32,7 @@ from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, ND
 from clearhold.api.http.outcomes import EventCounts, Outcome, note, note_events
 from clearhold.api.log.pending_entries import EventKey
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
-from clearhold.features.bank.event_schema import EVENT_SCHEMA, EXAMPLES
+from clearhold.features.bank.event_schema import EVENT_SCHEMA
 from clearhold.features.bank.events import BankEvent
 from clearhold.features.core.errors import ErrorCode, FieldCode, UnauthorizedError, invalid
 from clearhold.features.core.log_entry import EventResult
@@ -47,6 +48,11 @@ MOST_LINE_BYTES: Final = 1_048_576
 _NO_EVENTS: Final = "must have at least one event"
 _TOO_MANY: Final = f"must have at most {MOST_EVENTS:,} events"
 _TOO_LONG: Final = f"the line must have at most {MOST_LINE_BYTES} bytes"
+EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = msgspec.json.decode(
+    Path(__file__).with_name("event_examples.json").read_bytes()
+)
+"""One event of each rail and of each kind of party, as the bank sends it; names and numbers are invented."""
+
 UNVERIFIED: Final = "The event's signature could not be verified."
 
 _SIGNATURE_HEADER: Final = SIGNATURE_HEADER.lower().encode()

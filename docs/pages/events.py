@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from clearhold.api.ingest.routes import EXAMPLES
 from clearhold.features.bank.event_fields import (
     ACCOUNT_FIELDS,
     COUNTERPARTY_FIELDS,
@@ -12,7 +13,6 @@ from clearhold.features.bank.event_fields import (
     TRANSFER_FIELDS,
     EventField,
 )
-from clearhold.features.bank.event_schema import EXAMPLES
 from clearhold.features.bank.event_types import STATES, TRANSFER_ID_PREFIXES, event_type
 from clearhold.features.bank.statuses import STATUS_OF_CARD_SUFFIX
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT

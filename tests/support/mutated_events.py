@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
-from clearhold.features.bank.event_schema import EXAMPLES
+from clearhold.api.ingest.routes import EXAMPLES
 from clearhold.features.core.instants import DAY_US
 from clearhold.store.clock import SystemClock
 from tests.support.bank_events import rfc3339

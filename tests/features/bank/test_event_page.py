@@ -7,7 +7,8 @@ from typing import Final
 import jsonschema_rs
 import pytest
 
-from clearhold.features.bank.event_schema import EVENT_SCHEMA, EXAMPLES
+from clearhold.api.ingest.routes import EXAMPLES
+from clearhold.features.bank.event_schema import EVENT_SCHEMA
 from clearhold.features.bank.event_types import KNOWN_FAMILIES, LISTED_TYPES, STATES, TRANSFER_RESOURCES
 from clearhold.features.core.log_entry import MEANING_OF_RESULT, EntryKind, EventResult, LogEntry
 from clearhold.features.core.rows.events import EventRow
