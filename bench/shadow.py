@@ -16,7 +16,7 @@ from bench.stream_events import Traffic
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow
 from clearhold.features.core.log_entry import EntryKind, EntryPosition, EventResult, LogEntry
 from clearhold.features.core.scorecards import Scorecard
-from clearhold.features.landing.landing_result import LandingResult, emit_shadow_score
+from clearhold.features.landing.stored_transfer import LandingResult, emit_shadow_score
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT, DEFAULT_CARD, SCORER

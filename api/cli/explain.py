@@ -22,8 +22,7 @@ from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Reason, Score, band_word
-from clearhold.features.measurement.assessment import rescored
-from clearhold.features.measurement.explain import AmountChange, smallest_change
+from clearhold.features.measurement.assessment import AmountChange, rescored, smallest_change
 from clearhold.features.policy.card_book import TransferCard, card_version
 from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1

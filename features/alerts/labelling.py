@@ -26,7 +26,7 @@ from clearhold.features.core.log_entry import (
 )
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue, Rail
-from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.stored_transfer import LandingResult
 from clearhold.features.parties.actor_scores import settle_clearings
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState

@@ -39,9 +39,8 @@ from clearhold.features.detectors.finding import (
     rule_finding,
 )
 from clearhold.features.detectors.table import DETECTOR_OF_BAND, TRIGGERS
-from clearhold.features.landing.landing_result import LandingResult, known_result
 from clearhold.features.landing.rescoring import score_again
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import LandingResult, StoredTransfer, known_result
 from clearhold.features.limits.caps import crossed_by_landed
 from clearhold.features.measurement.actor_inputs import has_fraud_risk, identity_at
 from clearhold.features.measurement.assessment import Assessment

@@ -16,8 +16,7 @@ import msgspec
 from clearhold.features.catalogue.kris import KriName
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.vocabulary import Reason, Score, Severity, SubjectType
-from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import LandingResult, StoredTransfer
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.state.parties import Actor, KnownCounterparty

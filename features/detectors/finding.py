@@ -45,7 +45,7 @@ from clearhold.features.scorers.engine import in_order
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
-from clearhold.features.windows.series import ALWAYS, Series
+from clearhold.features.windows.series import ALWAYS, count_of
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 RULE_REVIEW: Final = ReviewQuestion(
@@ -186,11 +186,11 @@ def _unauthorized_findings(context: DetectionContext, delivered_at: int) -> Iter
         return
     actor, party = context.landed.parties
     if actor is not None:
-        count = _count(actor.unauthorized, delivered_at - DAYS_60, delivered_at)
+        count = count_of(actor.unauthorized, delivered_at - DAYS_60, delivered_at)
         figure = "entity.unauthorizedReturns60d", count
         yield from _second_return(context, named_actor(actor), figure, "of the entity in 60 days", delivered_at)
     if party is not None and not party.unlisted:
-        count = _count(party.unauthorized, delivered_at - DAYS_60, delivered_at)
+        count = count_of(party.unauthorized, delivered_at - DAYS_60, delivered_at)
         figure = "counterparty.unauthorizedReturns60d", count
         counted_over = "with the counterparty in 60 days"
         yield from _second_return(context, named_counterparty(party), figure, counted_over, delivered_at)
@@ -215,10 +215,6 @@ def _second_return(
         figures={name: count},
         is_news=True,
     )
-
-
-def _count(series: Series | None, after: int, upto: int) -> int:
-    return 0 if series is None else series.count(after, upto)
 
 
 def cap_finding(context: DetectionContext, crossing: CapCrossing) -> Finding:

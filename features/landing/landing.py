@@ -15,7 +15,6 @@ from clearhold.features.bank.statuses import RETURN_UNDONE_STATUSES
 from clearhold.features.catalogue.vector import is_rare_pair
 from clearhold.features.core.log_entry import EntryPosition, EventFault, EventResult
 from clearhold.features.core.money import CARD_CLASSES, class_of
-from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import (
     ENTER,
     LEAVE,
@@ -34,7 +33,7 @@ from clearhold.features.landing.rescoring import (
     score_again,
     under_own_id,
 )
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import LandingResult, StoredTransfer
 from clearhold.features.landing.subject_builder import (
     counterparty_of,
     country_of_transfer,

@@ -19,8 +19,7 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import EntryPosition
 from clearhold.features.core.money import ACH_TYPES, ORIGINATED_CLASS, class_of
 from clearhold.features.core.vocabulary import Direction, Rail
-from clearhold.features.landing.landing_result import RenamedTransfer
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import RenamedTransfer, StoredTransfer
 from clearhold.features.landing.subject_builder import build_subject
 from clearhold.features.landing.transfer_records import baseline_of
 from clearhold.features.measurement.assessment import Assessment, assess

@@ -29,8 +29,8 @@ from clearhold.features.scorers.engine import CompiledCard, Weighed
 from clearhold.features.scorers.ers_v1 import EntityInputs
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
-from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near, Series
+from clearhold.features.windows.edges import NOBODY, near_of, node_of_actor, node_of_counterparty
+from clearhold.features.windows.series import ALWAYS, count_of
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 ENTITY: Final = ActorType.ENTITY.value
@@ -120,9 +120,9 @@ def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
         None,
         has_fraud_risk(actor, at),
         count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at),
-        _count(actor.ach_debits, at - DAYS_30, at),
-        _count(actor.unauthorized, at - DAYS_60, at),
-        0 if probes is None else _near(probes, at - DAYS_30, at).distinct(at - DAYS_30),
+        count_of(actor.ach_debits, at - DAYS_30, at),
+        count_of(actor.unauthorized, at - DAYS_60, at),
+        0 if probes is None else near_of(probes, at - DAYS_30, at).distinct(at - DAYS_30),
     )
     cleared = program.clearings.returns_of(node_of_actor(actor.index))
     if cleared:
@@ -139,7 +139,7 @@ def _without_cleared(
     """The inputs without the returns of transfers that a person has cleared."""
     of_30d = _returns_among(program, cleared, at - DAYS_30, at)
     of_60d = _returns_among(program, cleared, at - DAYS_60, at)
-    near = NONE_NEAR if actor.probes is None else _near(actor.probes, at - DAYS_30, at)
+    near = near_of(actor.probes, at - DAYS_30, at)
     probed = {other for row, other in zip(near.rows, near.others, strict=True) if row not in cleared}
     return msgspec.structs.replace(
         inputs,
@@ -173,9 +173,9 @@ def counterparty_inputs(program: ProgramState, party: KnownCounterparty, at: int
     return CounterpartyInputs(
         times.count(ALWAYS, at),
         times.count(after, at),
-        _count(party.returns, ALWAYS, at),
-        _count(party.returns, after, at) - len(cleared),
-        _count(party.unauthorized, after, at) - sum(each.is_unauthorized for each in cleared),
+        count_of(party.returns, ALWAYS, at),
+        count_of(party.returns, after, at) - len(cleared),
+        count_of(party.unauthorized, after, at) - sum(each.is_unauthorized for each in cleared),
         shared_entities(program, party, at),
         None if first_at is None else (at - first_at) // DAY_US,
         None if changed_at is None else max(0, at - changed_at) // DAY_US,
@@ -193,11 +193,3 @@ def cadence_of(ladder: LimitLadder, band: Band) -> int:
     """After how many days the ladder has an actor of that band screened again."""
     days: int = getattr(ladder.rescreen_days, band.value)
     return days
-
-
-def _near(edges: Edges | None, after: int, upto: int) -> Near:
-    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)
-
-
-def _count(series: Series | None, after: int, upto: int) -> int:
-    return 0 if series is None else series.count(after, upto)

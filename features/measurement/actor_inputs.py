@@ -21,8 +21,8 @@ from clearhold.features.state.agent_book import AgentFacts
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.party_details import UNKNOWN_PROFILE, EntityProfile
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
-from clearhold.features.windows.series import ALWAYS, NONE_NEAR, Near
+from clearhold.features.windows.edges import near_of, node_of_actor, node_of_counterparty
+from clearhold.features.windows.series import ALWAYS
 
 _RISK: Final = re.compile(r"fraud risk|sanction|watch ?list|\b(ofac|sdn)\b")
 """The bank's documented word, and words for the lists of sanctions."""
@@ -81,7 +81,7 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:
     settlements, cents = actor.amounts.measure(ALWAYS, at)
     facts = program.agents.facts.get(actor.index)
     node, month = node_of_actor(actor.index), at - DAYS_30
-    payers = Counter(_near(program.graph.into.get(node), at - DAYS_90, at).others)
+    payers = Counter(near_of(program.graph.into.get(node), at - DAYS_90, at).others)
     known = UNKNOWN_AGENT if facts is None else facts
     profile = actor.profile_at(at)
     registered_at = profile.created_at if known.registered_at is None else known.registered_at
@@ -138,13 +138,13 @@ def _paid_by_owner(program: ProgramState, facts: AgentFacts, payers: "Counter[in
 def _round_trips(program: ProgramState, actor: Actor, after: int, upto: int) -> int:
     """Payers that the agent paid too, from any of its wallets."""
     graph, own = program.graph, node_of_actor(actor.index)
-    payers = {_agent_node(program, node) for node in _near(graph.into.get(own), after, upto).others} - {own}
+    payers = {_agent_node(program, node) for node in near_of(graph.into.get(own), after, upto).others} - {own}
     if not payers:
         return 0
     wallets = [node_of_counterparty(index) for index in program.agents.own_parties(actor.index)]
     paid: set[int] = set()
     for node in (own, *wallets):
-        paid.update(_agent_node(program, other) for other in _near(graph.out.get(node), after, upto).others)
+        paid.update(_agent_node(program, other) for other in near_of(graph.out.get(node), after, upto).others)
     return len(payers & paid)
 
 
@@ -164,7 +164,3 @@ def _agent_node(program: ProgramState, node: int) -> int:
 
 def _days_since(since: int | None, at: int) -> int | None:
     return None if since is None else max(0, at - since) // DAY_US
-
-
-def _near(edges: Edges | None, after: int, upto: int) -> Near:
-    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)

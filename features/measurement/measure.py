@@ -26,7 +26,7 @@ from clearhold.features.windows.acquaintances import Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import BaselineValues
 from clearhold.features.windows.paths import GraphPath
-from clearhold.features.windows.series import ALWAYS, Series
+from clearhold.features.windows.series import ALWAYS, count_of
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
 _CARD: Final = Rail.CARD.value
@@ -96,9 +96,9 @@ def _activity(subject: Subject, before: Before, at: int, structuring_7d: int) ->
         - (own.cents or 0 if before.own else 0)
         + (subject.cents or 0 if subject.moved else 0),
         entity_prior_transfers=amounts.count(ALWAYS, at) - before.own,
-        entity_prior_returns=_count(returns, ALWAYS, at) - own_return,
-        entity_ach_debits_60d=_count(before.debits, at - DAYS_60, at) - before.own_debit,
-        entity_unauthorized_returns_60d=_count(unauthorized, at - DAYS_60, at)
+        entity_prior_returns=count_of(returns, ALWAYS, at) - own_return,
+        entity_ach_debits_60d=count_of(before.debits, at - DAYS_60, at) - before.own_debit,
+        entity_unauthorized_returns_60d=count_of(unauthorized, at - DAYS_60, at)
         - (own_return if own.unauthorized else 0),
         structuring_window_count=structuring_7d,
     )
@@ -114,8 +114,8 @@ def _relationship(subject: Subject, before: Before, at: int) -> Relationship:
     return Relationship(
         counterparty_first_time=n == 0,
         counterparty_n=n,
-        counterparty_prior_returns=_count(counterparty.returns, ALWAYS, at) - own_return,
-        counterparty_prior_unauthorized_returns=_count(counterparty.unauthorized, ALWAYS, at)
+        counterparty_prior_returns=count_of(counterparty.returns, ALWAYS, at) - own_return,
+        counterparty_prior_unauthorized_returns=count_of(counterparty.unauthorized, ALWAYS, at)
         - (own_return if subject.own.unauthorized else 0),
     )
 
@@ -174,7 +174,7 @@ def _history(subject: Subject, before: Before, at: int, structuring_24h: int) ->
         if actor is None
         else count_in(actor.series_by_kind, SeriesKind.DEBIT_RETURN, at - DAYS_30, at)
         - (before.own_return_of_actor if own.originated else 0),
-        entity_ach_debits_30d=_count(before.debits, at - DAYS_30, at) - before.own_debit,
+        entity_ach_debits_30d=count_of(before.debits, at - DAYS_30, at) - before.own_debit,
     )
 
 
@@ -202,7 +202,7 @@ def _standing(
     unauthorized = frozen = 0
     if counterparty is not None:
         own_return = before.own_return if own.counterparty is counterparty else 0
-        unauthorized = _count(counterparty.unauthorized, at - DAYS_60, at) - (own_return if own.unauthorized else 0)
+        unauthorized = count_of(counterparty.unauthorized, at - DAYS_60, at) - (own_return if own.unauthorized else 0)
         frozen = count_in(counterparty.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
         frozen -= own_return if own.frozen else 0
     return Standing(
@@ -224,10 +224,6 @@ def _paired_count(program: ProgramSeries, first_at: int | None, at: int, own: Ow
     if first_at is None or first_at > at - DAYS_90:
         return 0
     return program.amounts.count(max(at - DAYS_90, first_at + DAYS_90 - 1), at) - (1 if own.moved else 0)
-
-
-def _count(series: Series | None, after: int, upto: int) -> int:
-    return 0 if series is None else series.count(after, upto)
 
 
 def _structuring(subject: Subject, lines: Lines, at: int, *, own_actor: int, own_party: int) -> tuple[int, int]:

@@ -22,9 +22,8 @@ from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.vocabulary import Reason, Score, band_word
-from clearhold.features.landing.landing_result import LandingResult
 from clearhold.features.landing.movement import note_cleared_return
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import LandingResult, StoredTransfer
 from clearhold.features.measurement.actor_evaluation import (
     Evaluation,
     evaluate_actor,

@@ -27,7 +27,7 @@ from clearhold.features.core.log_entry import (
 from clearhold.features.core.rows.alerts import EntryResultRow
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, EarlierAccount, EntityRow
 from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus, band_word
-from clearhold.features.landing.landing_result import LandingResult
+from clearhold.features.landing.stored_transfer import LandingResult
 from clearhold.features.measurement.actor_inputs import outcomes_of
 from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score

@@ -11,9 +11,8 @@ from clearhold.features.alerts.opening import open_for_band, run_actor_detectors
 from clearhold.features.core.entries.commands import ActorRange, BackfillStep, Progress, Rescored
 from clearhold.features.core.log_entry import Emit, EntryPosition
 from clearhold.features.core.rows.alerts import BackfillRow
-from clearhold.features.landing.landing_result import known_result
 from clearhold.features.landing.rescoring import score_again
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import StoredTransfer, known_result
 from clearhold.features.landing.transfer_records import with_baseline
 from clearhold.features.measurement.assessment import Assessment, vector_of
 from clearhold.features.parties.actor_scores import (

@@ -48,7 +48,7 @@ from clearhold.features.core.log_entry import (
 )
 from clearhold.features.core.rows.events import EventRow, PreflightMatchRow, QuarantineRow
 from clearhold.features.landing.landing import land
-from clearhold.features.landing.landing_result import LandingResult, emit_shadow_score
+from clearhold.features.landing.stored_transfer import LandingResult, emit_shadow_score
 from clearhold.features.parties.actor_scores import score_parties, settle_clearings
 from clearhold.features.parties.agents import wallet_object
 from clearhold.features.parties.party_rows import (
@@ -60,7 +60,7 @@ from clearhold.features.parties.party_rows import (
     features_row,
     newest_embedded,
 )
-from clearhold.features.shard.kri_snapshots import follow_history, snapshot_after_transfers
+from clearhold.features.shard.ticks import follow_history, snapshot_after_transfers
 from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.id_index import key_of

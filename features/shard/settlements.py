@@ -19,8 +19,7 @@ from clearhold.features.core.money import USD
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.landing.landing import land
-from clearhold.features.landing.landing_result import LandingResult
-from clearhold.features.landing.stored_transfer import StoredTransfer
+from clearhold.features.landing.stored_transfer import LandingResult, StoredTransfer
 from clearhold.features.parties.actor_scores import emit_entity_score
 from clearhold.features.parties.agents import apply_agent, apply_profile, link_payer
 from clearhold.features.shard.pipeline import AFTER_LANDING

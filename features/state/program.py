@@ -36,12 +36,20 @@ from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import Baseline
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor, node_of_counterparty
 from clearhold.features.windows.graph import Graph
-from clearhold.features.windows.id_index import IdIndex, StringTable, in_slices
+from clearhold.features.windows.id_index import IdIndex, StringTable, sliced
 from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import SeriesByKind, dump_series, load_series
 
 AGENTS_SLUG: Final = "agents"
 UNDECLARED: Final = Declared(monthly_volume_cents=None, rails="", countries="")
+_PARTS: Final = (
+    *("program", "baseline", "originated", "unauthorized", "graph", "acquaintances", "series", "cards"),
+    *("attempts", "card_table", "events", "transfers", "strings", "kri_windows", "returned", "rates"),
+    *("counted", "accounts", "kri_facts", "preflights", "scores", "clearings", "alerts", "actions"),
+    *("policies", "scorecards", "autonomy", "closing_evidence", "rule_matches", "caps", "kri_memory"),
+    *("kri_history", "counted_lines", "day_tallies", "agents", "actors", "counterparties", "lookups"),
+)
+"""The parts of a dump, in the order in which they are loaded."""
 
 
 class ProgramState:
@@ -224,96 +232,47 @@ class ProgramState:
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The state in parts small enough to be encoded one by one."""
-        yield "program", (self.id, self.tenant_id, self.slug, self.declarations, self.arrivals.dump())
-        yield "baseline", self.baseline.dump()
-        yield "originated", self.originated.dump()
-        yield "unauthorized", self.unauthorized.dump()
-        yield from (("graph", part) for part in self.graph.dump())
-        yield from (("acquaintances", part) for part in self.acquaintances.dump())
-        yield "series", dump_series(self.series_by_kind)
-        yield "cards", [(card, dump_series(by_kind)) for card, by_kind in self.cards.items()]
-        yield from in_slices("attempts", ((card, edges.dump()) for card, edges in self.attempts.items()))
-        yield "card_table", self.card_table.dump()
-        yield "events", self.events.dump()
-        yield from (("transfers", part) for part in self.transfers.dump())
-        yield "strings", self.strings.dump()
-        yield "kri_windows", self.kri_windows.dump()
-        yield from in_slices("returned", ((row, *state) for row, state in self.returned.items()))
-        yield from in_slices("rates", self.rates.items())
-        yield from in_slices("counted", self.counted.items())
-        yield "accounts", (*self.accounts.dump(), list(self.merged.items()))
-        yield "kri_facts", self.kri_facts.dump()
-        yield "preflights", self.preflights.dump()
-        yield "scores", self.scores.dump()
-        yield from (("clearings", part) for part in self.clearings.dump())
-        yield from (("alerts", part) for part in self.alerts.dump())
-        yield "actions", self.actions.dump()
-        yield "policies", self.policies.dump()
-        yield "scorecards", self.scorecards.dump()
-        yield "autonomy", self.autonomy.dump()
-        yield from (("closing_evidence", part) for part in self.closing_evidence.dump())
-        yield from (("rule_matches", part) for part in self.rule_matches.dump())
-        yield "caps", self.caps.dump()
-        yield "kri_memory", self.kri_memory.dump()
-        yield "kri_history", self.kri_history.dump()
-        yield "counted_lines", self.counted_lines.dump()
-        yield "day_tallies", self.day_tallies.dump()
-        yield from (("agents", part) for part in self.agents.dump())
-        yield from in_slices("actors", (actor.dump() for actor in self.actors))
-        yield from in_slices("counterparties", (party.dump() for party in self.counterparties.all))
-        yield "lookups", self.counterparties.dump_lookups()
+        own: dict[str, Callable[[], Any]] = {
+            "program": lambda: (self.id, self.tenant_id, self.slug, self.declarations, self.arrivals.dump()),
+            "series": lambda: dump_series(self.series_by_kind),
+            "cards": lambda: [(card, dump_series(by_kind)) for card, by_kind in self.cards.items()],
+            "attempts": lambda: sliced((card, edges.dump()) for card, edges in self.attempts.items()),
+            "returned": lambda: sliced((row, *state) for row, state in self.returned.items()),
+            "rates": lambda: sliced(self.rates.items()),
+            "counted": lambda: sliced(self.counted.items()),
+            "accounts": lambda: (*self.accounts.dump(), list(self.merged.items())),
+            "actors": lambda: sliced(actor.dump() for actor in self.actors),
+            "counterparties": lambda: sliced(party.dump() for party in self.counterparties.all),
+            "lookups": self.counterparties.dump_lookups,
+        }
+        for part in _PARTS:
+            dumped = own[part]() if part in own else getattr(self, part).dump()
+            if isinstance(dumped, Iterator):
+                yield from ((part, each) for each in dumped)
+            else:
+                yield part, dumped
 
     def load_part(self, part: str, dumped: Any) -> None:
         """Load one part of a dump, in the order in which ``dump`` yields them."""
-        loaders: dict[str, Callable[[Any], None]] = {
+        own: dict[str, Callable[[Any], None]] = {
             "program": self._load_program,
-            "baseline": self.baseline.load,
-            "originated": self.originated.load,
-            "unauthorized": self.unauthorized.load,
-            "graph": self.graph.load,
-            "acquaintances": self.acquaintances.load,
-            "series": self._load_series,
+            "series": self.series_by_kind.load,
             "cards": self._load_cards,
             "attempts": self._load_attempts,
-            "card_table": self.card_table.load,
-            "events": self.events.load,
-            "transfers": self.transfers.load,
-            "strings": self.strings.load,
-            "kri_windows": self.kri_windows.load,
             "returned": self._load_returned,
-            "rates": lambda part: self.rates.update(rates_of(part)),
+            "rates": lambda rates: self.rates.update(rates_of(rates)),
             "counted": self._load_counted,
             "accounts": self._load_accounts,
-            "kri_facts": self.kri_facts.load,
-            "preflights": self.preflights.load,
-            "scores": self.scores.load,
-            "clearings": self.clearings.load,
-            "alerts": self.alerts.load,
-            "actions": self.actions.load,
-            "policies": self.policies.load,
-            "scorecards": self.scorecards.load,
-            "autonomy": self.autonomy.load,
-            "closing_evidence": self.closing_evidence.load,
-            "rule_matches": self.rule_matches.load,
-            "caps": self.caps.load,
-            "kri_memory": self.kri_memory.load,
-            "kri_history": self.kri_history.load,
-            "counted_lines": self.counted_lines.load,
-            "day_tallies": self.day_tallies.load,
-            "agents": self.agents.load,
             "actors": self._load_actors,
             "counterparties": self.counterparties.load_parties,
             "lookups": self.counterparties.load_lookups,
         }
-        loaders[part](dumped)
+        (own[part] if part in own else getattr(self, part).load)(dumped)
 
     def _load_program(self, dumped: Any) -> None:
         _, self.tenant_id, self.slug, declarations, arrivals = dumped
         self.arrivals.load(arrivals)
         self.declarations = [(at, Declared(*fields)) for at, fields in declarations]
-
-    def _load_series(self, dumped: Any) -> None:
-        self.series_by_kind.load(dumped)
 
     def _load_cards(self, dumped: Any) -> None:
         self.cards.update((card, load_series(by_kind)) for card, by_kind in dumped)

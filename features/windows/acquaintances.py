@@ -133,7 +133,7 @@ class Acquaintances:
 
     def rare_in_90d(self, at: int, *, but: int) -> int:
         """The transfers of 90 days that made rare pairs, without the transfer ``but``."""
-        return self.rare.count(at - WINDOW_US, at) - self.rare.holds(at, but)
+        return self.rare.count(at - WINDOW_US, at) - (self.rare.place_of(at, but) is not None)
 
     def dump(self) -> Iterator[Slice]:
         yield "pairs", [self._numbers.dump(), self._at.tobytes(), self._rows.tobytes()]

@@ -88,16 +88,14 @@ class Edges(EventTimes):
 
     def remove_edge(self, at: int, row: int, *, known_at: int) -> None:
         """Remove the edge of that transfer, from ``known_at`` on."""
-        index = bisect_left(self.times, at)
-        while index < len(self.times) and self.times[index] == at:
-            if self._ends[2 * index] == row:
-                other = self._ends[2 * index + 1]
-                del self.times[index], self._ends[2 * index : 2 * index + 2]
-                if self._derived is not None:
-                    self._derived.remove(at, other)
-                self._note(known_at, at, row, other, -1)
-                return
-            index += 1
+        index = self.place_of(at, row)
+        if index is None:
+            return
+        other = self._ends[2 * index + 1]
+        del self.times[index], self._ends[2 * index : 2 * index + 2]
+        if self._derived is not None:
+            self._derived.remove(at, other)
+        self._note(known_at, at, row, other, -1)
 
     def absorb(self, other: EventTimes) -> None:
         """Take over every edge of another node, with the changes that became known later.
@@ -139,19 +137,19 @@ class Edges(EventTimes):
         first = max(bisect_right(self.times, after, 0, last), last - most)
         return zip(self.times[first:last], self._ends[2 * first : 2 * last : 2], strict=True)
 
-    def holds(self, at: int, row: int) -> bool:
-        """True when the transfer has an edge at that instant."""
+    def place_of(self, at: int, row: int) -> int | None:
+        """The index of the transfer's edge at that instant; None without one."""
         index = bisect_left(self.times, at)
         while index < len(self.times) and self.times[index] == at:
             if self._ends[2 * index] == row:
-                return True
+                return index
             index += 1
-        return False
+        return None
 
     def near(self, after: int, upto: int, *, but: int, as_of: int, most: int = EDGES_A_NODE) -> Near:
         """The newest ``most`` edges in (after, upto], as known at ``as_of`` and without the transfer ``but``."""
         if self.revised_at > as_of:
-            return self._near_then(after, upto, but, as_of, most)
+            return _near(self.edges_between(after, upto, but=but, as_of=as_of)[-most:])
         times, ends = self.times, self._ends
         last = len(times)
         if last and times[-1] > upto:
@@ -166,12 +164,8 @@ class Edges(EventTimes):
             if left_out == 1 and rows[-1] == but:
                 last -= 1
             elif left_out:
-                kept = [index for index in range(least, last) if ends[2 * index] != but][-most:]
-                return Near(
-                    array("q", [times[index] for index in kept]),
-                    array("i", [ends[2 * index] for index in kept]),
-                    array("i", [ends[2 * index + 1] for index in kept]),
-                )
+                kept = [index for index in range(least, last) if ends[2 * index] != but]
+                return _near([(times[index], ends[2 * index], ends[2 * index + 1]) for index in kept[-most:]])
         first = max(first, last - most)
         return Near(times[first:last], ends[2 * first : 2 * last : 2], ends[2 * first + 1 : 2 * last : 2])
 
@@ -235,7 +229,7 @@ class Edges(EventTimes):
     def firsts_of(self, others: "set[int]", at: int, *, but: int) -> dict[int, int]:
         """The first instants of the edges to those nodes, as known at ``at``."""
         if self.revised_at > at:
-            then = reversed(self._edges_then(ALWAYS, at, but))
+            then = reversed(self.edges_between(ALWAYS, at, but=but))
             return {other: instant for instant, _, other in then if other in others}
         derived = self._derived = self._derived or EdgeLookups()
         firsts = derived.firsts
@@ -243,9 +237,19 @@ class Edges(EventTimes):
             firsts = derived.firsts = dict(zip(reversed(self.others), reversed(self.times), strict=True))
         return {other: firsts[other] for other in others if other in firsts}
 
-    def edges_between(self, after: int, upto: int, *, but: int) -> list[Edge]:
-        """All edges in (after, upto], oldest first, as known at ``upto`` and without the transfer ``but``."""
-        return self._edges_then(after, upto, but)
+    def edges_between(self, after: int, upto: int, *, but: int, as_of: int | None = None) -> list[Edge]:
+        """All edges in (after, upto] without the transfer ``but``, oldest first, as known at ``as_of`` or ``upto``."""
+        then = upto if as_of is None else as_of
+        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
+        ends = self._ends[2 * first : 2 * last]
+        edges = [edge for edge in zip(self.times[first:last], ends[::2], ends[1::2], strict=True) if edge[1] != but]
+        if self.revised_at <= then:
+            return edges
+        revised = set(edges)
+        for known_at, at, row, other, change in reversed(self._notes or ()):
+            if known_at > then and after < at <= upto and row != but:
+                (revised.discard if change > 0 else revised.add)((at, row, other))
+        return sorted(revised)
 
     def _distinct_of_many(self, spans: tuple[int, ...], upto: int, also: int | None) -> list[int]:
         """From the index; edges after ``upto``, the few that arrived out of order, are subtracted."""
@@ -295,32 +299,10 @@ class Edges(EventTimes):
         week = week_of(at)
         parties: dict[int, set[int]] = {each: set() for each in weeks_before(week_of(first), week)}
         if parties:
-            for instant, _, other in self._edges_then(start_of(min(parties)) - 1, at, NOBODY):
+            for instant, _, other in self.edges_between(start_of(min(parties)) - 1, at, but=NOBODY):
                 if week_of(instant) in parties:
                     parties[week_of(instant)].add(other)
         return median_of(len(each) for each in parties.values())
-
-    def _near_then(self, after: int, upto: int, but: int, as_of: int, most: int) -> Near:
-        newest = self._edges_then(after, upto, but, as_of=as_of)[-most:]
-        return Near(
-            array("q", [edge[0] for edge in newest]),
-            array("i", [edge[1] for edge in newest]),
-            array("i", [edge[2] for edge in newest]),
-        )
-
-    def _edges_then(self, after: int, upto: int, but: int, *, as_of: int | None = None) -> list[Edge]:
-        """All edges in (after, upto], as known at ``as_of``, else at ``upto``."""
-        then = upto if as_of is None else as_of
-        first, last = bisect_right(self.times, after), bisect_right(self.times, upto)
-        ends = self._ends[2 * first : 2 * last]
-        edges = [edge for edge in zip(self.times[first:last], ends[::2], ends[1::2], strict=True) if edge[1] != but]
-        if self.revised_at <= then:
-            return edges
-        revised = set(edges)
-        for known_at, at, row, other, change in reversed(self._notes or ()):
-            if known_at > then and after < at <= upto and row != but:
-                (revised.discard if change > 0 else revised.add)((at, row, other))
-        return sorted(revised)
 
     def _note(self, known_at: int, at: int, row: int, other: int, change: int) -> None:
         if self._notes is None:
@@ -338,9 +320,22 @@ class Edges(EventTimes):
             self._notes = [(note[0], note[1], note[2], note[3], note[4]) for note in dumped[4]]
 
 
+def _near(edges: list[Edge]) -> Near:
+    return Near(
+        array("q", [at for at, _, _ in edges]),
+        array("i", [row for _, row, _ in edges]),
+        array("i", [other for _, _, other in edges]),
+    )
+
+
 def node_of_actor(index: int) -> int:
     return 2 * index
 
 
 def node_of_counterparty(index: int) -> int:
     return 2 * index + 1
+
+
+def near_of(edges: Edges | None, after: int, upto: int) -> Near:
+    """The newest edges in (after, upto], as known at ``upto``."""
+    return NONE_NEAR if edges is None else edges.near(after, upto, but=NOBODY, as_of=upto)

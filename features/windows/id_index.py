@@ -167,8 +167,13 @@ class StringTable:
         self._numbers = {text: number for number, text in enumerate(dumped)}
 
 
-def in_slices(part: str, items: Iterable[Any]) -> Iterator[Slice]:
+def sliced(items: Iterable[Any]) -> Iterator[list[Any]]:
     """``AT_ONCE`` of the items at a time; nothing for none."""
     rest = iter(items)
     while items_at_once := list(islice(rest, AT_ONCE)):
-        yield part, items_at_once
+        yield items_at_once
+
+
+def in_slices(part: str, items: Iterable[Any]) -> Iterator[Slice]:
+    """The same, each with the name of its part."""
+    return ((part, each) for each in sliced(items))

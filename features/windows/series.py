@@ -252,6 +252,11 @@ class Series(InMemory):
         self.revised_at = revised_at
 
 
+def count_of(series: Series | None, after: int, upto: int) -> int:
+    """Facts in (after, upto], as known at ``upto``; none of a series that has not begun."""
+    return 0 if series is None else series.count(after, upto)
+
+
 class EventTimes(Series):
     """Instants of facts that are only counted.
 

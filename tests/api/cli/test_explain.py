@@ -15,7 +15,7 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, Featu
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.rows.alerts import PolicyRow
 from clearhold.features.core.scorecards import scorecard_sha256
-from clearhold.features.measurement.explain import smallest_change
+from clearhold.features.measurement.assessment import smallest_change
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.store.clock import SystemClock

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from clearhold.api.settings import Settings
 from clearhold.api.telemetry.metrics_port import USUAL_PORT
-from clearhold.features.shard.kri_snapshots import EVERY_TRANSFERS
+from clearhold.features.shard.ticks import EVERY_TRANSFERS
 from clearhold.store.clock import SystemClock
 from clearhold.store.errors import StartupError
 from tests.support.bank_events import an_ach_transfer, an_event, rfc3339

@@ -13,7 +13,7 @@ from clearhold.features.core.log_entry import LogEntry
 from clearhold.features.core.scorecards import points_from
 from clearhold.features.core.vocabulary import AchType, Band, Direction, Rail, band_of
 from clearhold.features.limits.proposed import assess_proposed
-from clearhold.features.measurement.explain import MOST_CENTS, smallest_change, with_amount
+from clearhold.features.measurement.assessment import MOST_CENTS, smallest_change, with_amount
 from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
