@@ -4,9 +4,8 @@ From    open: close, hold, escalate, no_action; held: release, close, escalate, 
         decision, when the policy held it; escalated: close, hold, no_action; auto_closed: all but release; closed is
         final, and an appeal opens a new alert
 To      close, no_action and release: closed; hold: held; escalate: escalated
-Warns   where the decision contradicts an action that was executed on the same transfer, card or account. An alert on
-        an entity is also on all accounts of the entity, and on its transfers from the first to the last finding: an
-        alert that a delivery opened names the transfer that it rests on by its time alone
+Warns   where the decision contradicts an action that was executed on the same transfer, card or account. An alert is
+        also on the transfers that its evidence rests on, and one on an entity on all accounts of the entity
 Errors  none: a refusal is a word of ``EntryResult`` in the entry's result
 """
 
@@ -86,8 +85,16 @@ _AGAINST: Final[Mapping[AlertDecision, tuple[ActionType, ...]]] = {
     AlertDecision.HOLD: _LET_GO,
     AlertDecision.ESCALATE: _LET_GO,
 }
-_ACTORS: Final = frozenset({SubjectType.ENTITY, SubjectType.ACCOUNT})
 _ACCOUNTS: Final = ("account", "card_account")
+
+
+class _Resting(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of an alert's evidence that names the transfers it rests on, by log offsets."""
+
+    rests_on: frozenset[str] = frozenset()
+
+
+_RESTS_ON: Final = msgspec.json.Decoder(_Resting)
 _SENTENCE: Final = (
     "This decision contradicts the action {action_id}, {type} of {target_type} {target_id}, which was executed: "
     "the decision does not undo it."
@@ -307,20 +314,27 @@ def _targets(program: ProgramState, alert: AlertState) -> Iterator[tuple[str, st
             yield from _account(account_id)
         if card_id is not None:
             yield "card", card_id
-    if alert.subject_type in _ACTORS:
+    if alert.subject_type is not SubjectType.PROGRAM:
+        rests_on = _RESTS_ON.decode(program.alerts.texts(alert)[1]).rests_on
         for target_type, target_id in program.actions.executed_targets():
-            if _is_of_actor(program, alert, target_type, target_id):
+            if _concerns(program, alert, rests_on, target_type, target_id):
                 yield target_type, target_id
 
 
-def _is_of_actor(program: ProgramState, alert: AlertState, target_type: str, target_id: str) -> bool:
-    """Whether the target is an account of the alert's subject, or its transfer between the alert's findings."""
+def _concerns(
+    program: ProgramState, alert: AlertState, rests_on: frozenset[str], target_type: str, target_id: str
+) -> bool:
+    """Whether the target is an account of the alert's entity, or a transfer that the evidence rests on.
+
+    The evidence names the entry that delivered a transfer: the newest one, or the one that scored it.
+    """
     if target_type in _ACCOUNTS:
-        return program.accounts.owner_of(target_id) == alert.subject_id
+        return alert.subject_type is SubjectType.ENTITY and program.accounts.owner_of(target_id) == alert.subject_id
     transfer = StoredTransfer.find(program, target_id) if target_type == "transfer" else None
-    if transfer is None or transfer.actor is None:
+    if transfer is None:
         return False
-    return transfer.actor.id == alert.subject_id and alert.first_at <= transfer.record.at <= alert.last_at
+    record = transfer.record
+    return not rests_on.isdisjoint((str(record.raw_offset), str(record.scored_offset)))
 
 
 def _account(account_id: str) -> Iterator[tuple[str, str]]:

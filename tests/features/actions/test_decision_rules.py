@@ -246,6 +246,31 @@ def test_given_an_alert_that_a_delivery_opened_when_it_is_closed_then_actions_on
     assert warned == [action.id] * warns
 
 
+@pytest.mark.parametrize(("target", "warns"), [("st_0", True), ("st_2", True), ("st_3", True), ("before", False)])
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_given_an_alert_that_rests_on_several_transfers_when_it_is_closed_then_each_canceled_one_is_named(
+    target: str, *, warns: bool, is_followed: bool
+) -> None:
+    story = HeldStory()
+    wires = {}
+    for number, wire_id in enumerate(("before", "st_0", "st_1", "st_2", "st_3")):
+        story.now += HOUR_US
+        over = {"id": wire_id, "amount": 960_000 if number else 7_000, "counterparty_id": f"cpty_{number}"}
+        times = {"created_at": rfc3339(T0 + story.now), "updated_at": None}
+        wires[wire_id] = a_wire(bank_account_id="bacc_5", **over, **times)
+        story.story.deliver("wire.outgoing_transfer.completed", wires[wire_id], at=T0 + story.now)
+    (alert,) = [row for row in story.alerts() if row.detector == "structuring_pattern"]
+    action = story.execute("cancel_transfer", ("transfer", target))
+    if is_followed:  # by the bank's next statement on it
+        story.story.deliver("wire.outgoing_transfer.completed", wires[target] | {"imad": "1"}, at=T0 + story.now)
+
+    story.decide(alert, "close", narrative=ENOUGH)
+
+    (disposition,) = story.dispositions(alert)
+    warned = [each["actionId"] for each in msgspec.json.decode(disposition.warnings or "[]")]
+    assert warned == [action.id] * warns
+
+
 def test_given_a_state_that_was_dumped_then_executed_actions_are_still_known() -> None:
     story = HeldStory()
     transfer = story.wire()
