@@ -73,11 +73,7 @@ def action_row(
     released = () if step is None else step.released_alert_ids
     is_executed = step is not None and step.status is ActionStatus.EXECUTED
     return ActionRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=action.id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, action.id),
         alert_id=action.alert_id,
         type=action.type.value,
         target_type=action.target_type,

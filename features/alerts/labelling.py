@@ -168,11 +168,7 @@ def _label_row(
     """The row of a label; ``signed`` are its source, its reason and who recorded it."""
     source, reason, recorded_by = signed
     return LabelRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=row_id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, row_id),
         transfer_id=transfer_id,
         label=label.value,
         reason=reason,

@@ -94,11 +94,7 @@ def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition)
     """The alert after this entry."""
     summary, evidence, draft = program.alerts.texts(alert)
     return AlertRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=alert.id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, alert.id),
         detector=alert.detector,
         severity=alert.severity,
         subject_type=alert.subject_type,
@@ -203,11 +199,7 @@ def disposition_rows(
 ) -> tuple[DispositionRow, ChainFactRow]:
     """A disposition, and the fact that the record chains."""
     disposition = DispositionRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=signed.id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, signed.id),
         alert_id=alert.id,
         decided_by=signed.decided_by,
         decision=signed.decision.value,
@@ -275,11 +267,7 @@ def result_row(
 ) -> EntryResultRow:
     """The result of an entry that decides, appeals or labels."""
     return EntryResultRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=entry_id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, entry_id),
         kind=kind.value,
         alert_id=alert_id,
         transfer_id=transfer_id,

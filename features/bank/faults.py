@@ -53,7 +53,7 @@ CAMEL_CASE_ID: Final = b'Id":'
 
 _DATA: Final = "data"
 _NOTHING: Final = (None, "")
-_NO_RETURNS: Final = (None, [])
+_NO_RETURNS: Final[tuple[object, ...]] = (None, [])
 _ACH: Final = Rail.ACH.value
 _OTHER_WORDS: Final = {"entity": "identity", "bank_account": "account", "transaction": "card", "rtp": "realtime"}
 _SENTENCES: Final = {

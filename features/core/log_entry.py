@@ -63,6 +63,10 @@ class EntryPosition(msgspec.Struct, frozen=True, gc=False):
     event_at: int  # see ``event_time``
     appended_at: int
 
+    def first_columns(self, tenant_id: str, program_id: str, object_id: str) -> tuple[str, str, str, int, int]:
+        """The columns that every ``ObjectRow`` begins with, of a row that the entry gives."""
+        return tenant_id, program_id, object_id, self.shard, self.offset
+
 
 def position_of(entry: LogEntry) -> EntryPosition:
     """The position of an entry whose time is its append time."""

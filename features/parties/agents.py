@@ -220,11 +220,7 @@ def _emit_agent(
     facts, profile = program.agents.facts[actor.index], actor.profile
     emit(
         AgentRow(
-            tenant_id=program.tenant_id,
-            program_id=program.id,
-            id=actor.id,
-            shard=position.shard,
-            offset=position.offset,
+            *position.first_columns(program.tenant_id, program.id, actor.id),
             name=(profile.name or "") if item is None else item.name,
             chain_id=int(chain_id),
             registry=registry,

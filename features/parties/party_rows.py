@@ -194,11 +194,7 @@ def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryP
     emit(account_row(program, entry.account_id, position, told_by=entry.operator))
     emit(
         EntryResultRow(
-            tenant_id=program.tenant_id,
-            program_id=program.id,
-            id=entry.id,
-            shard=position.shard,
-            offset=position.offset,
+            *position.first_columns(program.tenant_id, program.id, entry.id),
             kind=ResultKind.OWNER.value,
             alert_id=None,
             transfer_id=None,
@@ -213,11 +209,7 @@ def apply_owner_entry(program: ProgramState, entry: OwnerEntry, position: EntryP
 def account_row(program: ProgramState, account_id: str, position: EntryPosition, *, told_by: str | None) -> AccountRow:
     """The account with its present owner; ``told_by`` is given when this entry stated the owner."""
     return AccountRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=account_id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, account_id),
         entity_id=program.accounts.owner_of(account_id),
         type=None,
         status=None,
@@ -249,11 +241,7 @@ def emit_introduced(program: ProgramState, position: EntryPosition, emit: Emit) 
 def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPosition) -> EntityRow:
     profile, words = actor.profile, actor.profile.words
     return EntityRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=actor.id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, actor.id),
         type=words.type or EntityType.PERSON.value,  # stored without a statement of the bank
         name=profile.name or "",
         verification_status=words.verification_status or VerificationStatus.UNVERIFIED.value,
@@ -277,11 +265,7 @@ def counterparty_row(
     first_seen_at = party.stated_at if party.first_seen_at is None else party.first_seen_at
     assert first_seen_at is not None, "a transfer or an event on it named the counterparty"
     return CounterpartyRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=party.id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, party.id),
         name=party.name,
         routing_number=party.routing,
         account_last4=party.last4,

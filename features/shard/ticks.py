@@ -156,11 +156,7 @@ def _snapshot_row(
     as_of_at: int,
 ) -> KriSnapshotRow:
     return KriSnapshotRow(
-        tenant_id=program.tenant_id,
-        program_id=program.id,
-        id=snapshot_id,
-        shard=position.shard,
-        offset=position.offset,
+        *position.first_columns(program.tenant_id, program.id, snapshot_id),
         cause=cause.value,
         as_of_at=as_of_at,
         window_days=WINDOW_DAYS,

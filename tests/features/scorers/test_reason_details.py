@@ -46,6 +46,6 @@ def test_given_unauthorized_returns_then_their_reason_names_the_count(count: int
 def test_given_a_signal_then_its_reason_has_a_detail_when_it_measures_more_than_its_points(
     unit: str, *, worked_out: bool, detail: str | None
 ) -> None:
-    signal = Signal[int]("X-1", "x", None, "X.", "own", lambda value: value, unit=unit, worked_out=worked_out)
+    signal = Signal[int]("XRS-X-1", "x", "X.", lambda value: value, source="own", unit=unit, worked_out=worked_out)
 
     assert signal.reason(3, 3, 10).detail == detail
