@@ -1,6 +1,6 @@
 """The fields that are read of the bank's objects, with their kinds and meanings; all others are stored and not read.
 
-The tables describe the readers (``transfers.py``, ``parties.py``, ``disputes.py``), and tests hold the two equal.
+The tables describe the readers (``transfers.py``, ``parties.py``), and tests hold the two equal.
 ``faults.py`` checks objects by them; ``docs/events.md`` and the OpenAPI document are made from them.
 """
 

@@ -24,7 +24,7 @@ class EntryKind(StrEnum):
 
     BANK = "bank"  # body: the webhook's raw bytes, as signed
     PREFLIGHT = "preflight"  # body: JSON of a features.core.entries.preflight.PreflightRecord
-    PROGRAM = "program"  # body: JSON of a features.core.program.Program, whole, at creation and at each change
+    PROGRAM = "program"  # body: JSON of a features.core.principal.Program, whole, at creation and at each change
     TICK = "tick"  # body: empty; a minute has passed
     DECISION = "decision"  # body: JSON of a features.core.entries.commands.DecisionEntry
     APPEAL = "appeal"  # body: JSON of a features.core.entries.commands.AppealEntry
@@ -35,13 +35,13 @@ class EntryKind(StrEnum):
     APPROVAL = "approval"  # body: JSON of a features.core.entries.actions.ApprovalEntry
     OUTCOME = "outcome"  # body: JSON of a features.core.entries.actions.OutcomeEntry
     POLICY = "policy"  # body: JSON of a features.core.entries.actions.PolicyEntry
-    SNAPSHOT = "snapshot"  # body: JSON of a features.core.entries.kris.SnapshotEntry
+    SNAPSHOT = "snapshot"  # body: JSON of a features.catalogue.kris.SnapshotEntry
     LOSS = "loss"  # body: JSON of a features.core.entries.commands.LossEntry
     AGENT_IMPORT = "agent_import"  # body: JSON of a features.core.entries.directory.AgentImportEntry
     AGENT = "agent"  # body: an item of the scan index as received, as the next two
     PROFILE = "profile"
     SETTLEMENT = "settlement"
-    BACKFILL = "backfill"  # body: JSON of a features.core.entries.backfill.BackfillStep
+    BACKFILL = "backfill"  # body: JSON of a features.core.entries.commands.BackfillStep
 
 
 class LogEntry(msgspec.Struct, frozen=True, gc=False):

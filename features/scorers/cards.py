@@ -36,7 +36,7 @@ MOST_COMPILED: Final = 512
 
 @lru_cache(maxsize=MOST_COMPILED)
 def compile_card(card: Scorecard, *, version: str | None = None) -> CompiledCard[Any]:
-    """A card without faults (``card_check.py``), ready to score; equal content under one version is compiled once.
+    """A card without faults, ready to score; equal content under one version is compiled once.
 
     ``version`` is the version of the card's policy, as in scorecard-v3; None stands for the scorer's own.
     """
