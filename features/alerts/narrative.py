@@ -16,8 +16,8 @@ from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, counted, money, money_in
 from clearhold.features.core.rules import RuleAction
 from clearhold.features.core.vocabulary import Band, Severity
-from clearhold.features.detectors.detector import ReviewQuestion
-from clearhold.features.detectors.finding import RULE_REVIEW
+from clearhold.features.detectors.detector import Detector
+from clearhold.features.detectors.finding import RULE
 from clearhold.features.detectors.table import DETECTOR_OF
 from clearhold.features.policy.routing import RULE_PREFIX
 from clearhold.features.state.alert_state import AlertState
@@ -27,8 +27,11 @@ SHOWN_WHEN_CLOSED: Final = 3
 SHOWN_SIGNALS_WHEN_CLOSED: Final = 2
 
 
-_DEFAULT_REVIEW: Final = ReviewQuestion(
-    unexplained="what the transfers are for", next_step="ask the program for the purpose of the transfers"
+_UNKNOWN: Final = Detector(
+    id="",
+    opens_when="",
+    unexplained="what the transfers are for",
+    next_step="ask the program for the purpose of the transfers",
 )
 _HOLDING: Final = "The money should stay where it is until this is answered."
 ESCALATING: Final = "A person with more authority should decide."
@@ -194,33 +197,31 @@ def _looked_at(e: Evidence) -> str:
     )
 
 
-def review_of(alert: AlertState) -> ReviewQuestion:
-    if alert.detector.startswith(RULE_PREFIX):
-        return RULE_REVIEW
-    detector = DETECTOR_OF.get(alert.detector)
-    return _DEFAULT_REVIEW if detector is None else detector.review
+def detector_of(alert: AlertState) -> Detector:
+    """The detector with the open question and the next step of the alert."""
+    return RULE if alert.detector.startswith(RULE_PREFIX) else DETECTOR_OF.get(alert.detector, _UNKNOWN)
 
 
 def _why_close(alert: AlertState, e: Evidence) -> str:
-    review = review_of(alert)
+    detector = detector_of(alert)
     score = "was not measured" if e.score is None else f"of {e.score} is in band {e.band}"
     clear = ", which is consistent with ordinary activity" if e.band == Band.CLEAR.value else ""
     return (
         f"Why close: severity {alert.severity}, no hard signal, and the score {score}{clear}. "
-        f"Open question: {review.unexplained}; alone it does not justify a hold. "
+        f"Open question: {detector.unexplained}; alone it does not justify a hold. "
         "A hard signal, a higher band or a return would change that."
     )
 
 
 def _why_not(alert: AlertState, e: Evidence, advice: Recommendation) -> str:
-    review = review_of(alert)
+    detector = detector_of(alert)
     reason = _HOLDING if advice is Recommendation.HOLD else ESCALATING
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
     auto_held = " The alert is already held, because one of its transfers is in the hold band." if e.auto_hold else ""
     return (
-        f"Why {advice.value}: open question: {review.unexplained}. The figures above do not answer it. "
+        f"Why {advice.value}: open question: {detector.unexplained}. The figures above do not answer it. "
         f"{_before(e)}. {reason}{auto_held} "
-        f"Next step: {review.next_step}, and record the answer with the decision, due {due}. "
+        f"Next step: {detector.next_step}, and record the answer with the decision, due {due}. "
         "A documented answer that fits the declared activity supports closing the alert; "
         "no answer, or one that does not fit these transfers, supports further action."
     )

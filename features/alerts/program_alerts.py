@@ -16,7 +16,7 @@ import msgspec
 
 from clearhold.features.alerts.evidence import refreshed, shown_figures, text_of
 from clearhold.features.alerts.evidence_bodies import Draft, ProgramEvidence
-from clearhold.features.alerts.narrative import ADVICE, ESCALATING, heading, listed, recommended, review_of, words
+from clearhold.features.alerts.narrative import ADVICE, ESCALATING, detector_of, heading, listed, recommended, words
 from clearhold.features.alerts.rows import alert_body_row, alert_id_of, alert_row, alert_transfer_rows, make_worse
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
@@ -281,11 +281,11 @@ def _why_alerted(e: ProgramEvidence) -> str:
 
 
 def _why(alert: AlertState, advice: str) -> str:
-    review = review_of(alert)
+    detector = detector_of(alert)
     due = "as soon as possible" if alert.due_at is None else f"by {format_instant(alert.due_at)}"
     return (
-        f"Why {advice}: open question: {review.unexplained}. The figures above do not answer it. {ESCALATING} "
-        f"Next step: {review.next_step}, and record the answer with the decision, due {due}. "
+        f"Why {advice}: open question: {detector.unexplained}. The figures above do not answer it. {ESCALATING} "
+        f"Next step: {detector.next_step}, and record the answer with the decision, due {due}. "
         "A documented answer that fits the declared activity, and an indicator back within its limit, support closing "
         "the alert; no answer, or an indicator that moves further from its limit, supports further action."
     )

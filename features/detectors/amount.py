@@ -25,7 +25,6 @@ from clearhold.features.detectors.detector import (
     DetectionContext,
     Detector,
     Grade,
-    ReviewQuestion,
     Trigger,
     actor_subject,
     counterparty_subject,
@@ -124,10 +123,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "zoneFromPercent": STRUCTURING_ZONE_FROM_PERCENT,
         },
         hard_when="on repeat",
-        review=ReviewQuestion(
-            unexplained="why several amounts stay just under the same reporting line",
-            next_step="ask the program for the purpose of each transfer and for the invoices behind them",
-        ),
+        unexplained="why several amounts stay just under the same reporting line",
+        next_step="ask the program for the purpose of each transfer and for the invoices behind them",
     ),
     Detector(
         id="amount_spike",
@@ -141,10 +138,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "program_n_90d",
         ),
         thresholds={"factor": amount_rules.SPIKE_FACTOR},
-        review=ReviewQuestion(
-            unexplained="why this amount is far from the usual amounts of the entity and the program",
-            next_step="compare it with the entity's order or contract and with the declared activity",
-        ),
+        unexplained="why this amount is far from the usual amounts of the entity and the program",
+        next_step="compare it with the entity's order or contract and with the declared activity",
     ),
     Detector(
         id="repeated_amount",
@@ -152,10 +147,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(amount_rules.REPEATED.id, actor_subject, LOW, HOURS_24),),
         features=("repeated_amount_count_24h", "velocity_24h_count", "pair_regular"),
         thresholds={"count24h": amount_rules.REPEATED_COUNT},
-        review=ReviewQuestion(
-            unexplained="why the same amount recurs within a day",
-            next_step="check whether it is a batch of a kind that the program declared, such as payroll or payouts",
-        ),
+        unexplained="why the same amount recurs within a day",
+        next_step="check whether it is a batch of a kind that the program declared, such as payroll or payouts",
     ),
     Detector(
         id="round_amount",
@@ -167,10 +160,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "stepCents": ROUND_STEP_CENTS,
             "fromCents": ROUND_FROM_CENTS,
         },
-        review=ReviewQuestion(
-            unexplained="the purpose of the large round amounts",
-            next_step="ask for one underlying document and compare it with the amounts",
-        ),
+        unexplained="the purpose of the large round amounts",
+        next_step="ask for one underlying document and compare it with the amounts",
     ),
     Detector(
         id="micro_entry_abuse",
@@ -181,12 +172,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         ),
         features=("entity_micro_entries_24h", "program_micro_entries_24h", "entity_forward_debits_24h"),
         thresholds={"count24h": amount_rules.MICRO_COUNT, "belowCents": MICRO_BELOW_CENTS},
-        review=ReviewQuestion(
-            unexplained=(
-                "whether the small entries verify accounts that are then used, or only test which accounts exist"
-            ),
-            next_step="ask the program for its account verification process and count the returns of the small entries",
-        ),
+        unexplained="whether the small entries verify accounts that are then used, or only test which accounts exist",
+        next_step="ask the program for its account verification process and count the returns of the small entries",
     ),
     Detector(
         id="velocity_spike",
@@ -210,12 +197,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "factor": timing_rules.VELOCITY_FACTOR,
             "busiestDayPercent": timing_rules.BUSIEST_PERCENT,
         },
-        review=ReviewQuestion(
-            unexplained="why the entity moves so much more in a day than it usually does",
-            next_step=(
-                "look for an earlier run of the same payees and for a season, a sale or a pay day that explains it"
-            ),
-        ),
+        unexplained="why the entity moves so much more in a day than it usually does",
+        next_step="look for an earlier run of the same payees and for a season, a sale or a pay day that explains it",
     ),
     Detector(
         id="dormant_reactivation",
@@ -228,11 +211,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "sumFloorCents": timing_rules.DORMANT_SUM_CENTS,
         },
         severities=(Severity.HIGH,),
-        review=ReviewQuestion(
-            unexplained="who uses the account again after the long silence, and why with this amount",
-            next_step=(
-                "confirm with the program that the owner is unchanged, and look at new credentials and contact details"
-            ),
+        unexplained="who uses the account again after the long silence, and why with this amount",
+        next_step=(
+            "confirm with the program that the owner is unchanged, and look at new credentials and contact details"
         ),
     ),
 )

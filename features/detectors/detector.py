@@ -121,24 +121,19 @@ class Trigger(NamedTuple):
     said_before: SaidBefore | None = None
 
 
-class ReviewQuestion(NamedTuple):
-    """The part of a draft for the person who decides. It names no party and guesses no intent."""
-
-    unexplained: str  # from the figures alone
-    next_step: str
-
-
 class Detector(NamedTuple):
     """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
 
-    ``figures`` measures evidence that is not in the vector. The others are for the page alone, where triggers lack
-    them: further severities, when a finding is hard, and the window, subjects and indicators of a detector without
-    triggers, which runs on snapshots of the program or looks at the band.
+    ``unexplained`` and ``next_step`` are the part of a draft for the person who decides, from the figures alone. They
+    name no party and guess no intent. ``figures`` measures evidence that is not in the vector. The others are for the
+    page alone, where triggers lack them: further severities, when a finding is hard, and the window, subjects and
+    indicators of a detector without triggers, which runs on snapshots of the program or looks at the band.
     """
 
     id: str
     opens_when: str
-    review: ReviewQuestion
+    unexplained: str
+    next_step: str
     triggers: tuple[Trigger, ...] = ()
     features: tuple[str, ...] = ()
     thresholds: Thresholds = NO_THRESHOLDS

@@ -23,7 +23,6 @@ from clearhold.features.detectors.detector import (
     Figures,
     Finding,
     Grade,
-    ReviewQuestion,
     Trigger,
     counterparty_or_actor,
     named_actor,
@@ -48,10 +47,13 @@ from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.series import ALWAYS, count_of
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 
-RULE_REVIEW: Final = ReviewQuestion(
+RULE: Final = Detector(
+    id="rule",
+    opens_when="",
     unexplained="whether the transfer is one that the bank's rule is meant for",
     next_step="compare the transfer with the purpose of the rule",
 )
+"""The detector of all the bank's rules; each has its own id and columns."""
 FED_BY_RETURNS: Final = frozenset({UNAUTHORIZED_RETURN, SANCTIONS_RETURN})
 """The detectors that can find one transfer twice: at its landing, and at its return."""
 
@@ -259,7 +261,7 @@ def rule_finding(context: DetectionContext, match: RuleInForce) -> Finding:
     """The finding of an active rule on the transfer that it matches."""
     rule = match.rule
     return Finding(
-        detector=Detector(id=match.detector, opens_when="", features=match.columns, review=RULE_REVIEW),
+        detector=RULE._replace(id=match.detector, features=match.columns),
         subject=AlertSubject(SubjectType.TRANSFER, context.transfer_id),
         grade=Grade(rule.severity, hard=False),
         sentence=f"The transfer meets the bank's rule {rule.id} ({match.version}): {match.conditions}.",

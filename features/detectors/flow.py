@@ -16,7 +16,6 @@ from clearhold.features.detectors.detector import (
     DetectionContext,
     Detector,
     Grade,
-    ReviewQuestion,
     SaidBefore,
     Trigger,
     actor_subject,
@@ -82,10 +81,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(rules.FAN_IN.id, payee_subject, MEDIUM, DAYS_7, regrade=grade_fan_in),),
         features=("fan_in_count_24h", "fan_in_count_7d", "fan_in_usual_week"),
         thresholds=_FAN_THRESHOLDS,
-        review=ReviewQuestion(
-            unexplained="what the many payers have in common and why they pay the same side at this time",
-            next_step="list the payers, their ages on the program and the stated purposes of their payments",
-        ),
+        unexplained="what the many payers have in common and why they pay the same side at this time",
+        next_step="list the payers, their ages on the program and the stated purposes of their payments",
     ),
     Detector(
         id="fan_out",
@@ -99,10 +96,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "fan_out_new_count_24h",
         ),
         thresholds={**_FAN_THRESHOLDS, "newPayees24h": rules.FAN_NEW_PAYEES},
-        review=ReviewQuestion(
-            unexplained="who the many payees are, and the purpose of their payments",
-            next_step="list the payees, how many of them are new, and compare the run with earlier ones",
-        ),
+        unexplained="who the many payees are, and the purpose of their payments",
+        next_step="list the payees, how many of them are new, and compare the run with earlier ones",
     ),
     Detector(
         id="scatter_gather",
@@ -110,10 +105,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(rules.SCATTER_GATHER.id, payee_subject, HIGH, DAYS_7),),
         features=("scatter_gather_middles", "fan_in_count_7d"),
         thresholds={"middles": SCATTER_GATHER_MIDDLES},
-        review=ReviewQuestion(
-            unexplained="why money of one origin takes several ways to the same end",
-            next_step="follow the transfers by their ids and ask the program how the middle parties are related",
-        ),
+        unexplained="why money of one origin takes several ways to the same end",
+        next_step="follow the transfers by their ids and ask the program how the middle parties are related",
     ),
     Detector(
         id="gather_scatter",
@@ -121,10 +114,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(rules.GATHER_SCATTER.id, payer_subject, HIGH, DAYS_7),),
         features=("gathered_count_7d", "gathered_usual_week", "fan_out_count_7d", "fan_out_usual_week"),
         thresholds={"count7d": rules.GATHER_SCATTER_COUNT, "usualFactor": USUAL_WEEK_FACTOR},
-        review=ReviewQuestion(
-            unexplained="why money is collected from many and at once paid to many others",
-            next_step="compare the two lists of parties and ask the program for the business behind them",
-        ),
+        unexplained="why money is collected from many and at once paid to many others",
+        next_step="compare the two lists of parties and ask the program for the business behind them",
     ),
     Detector(
         id="rapid_in_out",
@@ -149,10 +140,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "leftPercent": rules.LEFT_PERCENT,
             "newMoneyFromCents": rules.NEW_MONEY_FROM_CENTS,
         },
-        review=ReviewQuestion(
-            unexplained="why nearly all that came in leaves again within two days",
-            next_step="look at who sent it and who received it, and ask whether the entity acts for others",
-        ),
+        unexplained="why nearly all that came in leaves again within two days",
+        next_step="look at who sent it and who received it, and ask whether the entity acts for others",
     ),
     Detector(
         id="funnel_mule",
@@ -168,11 +157,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "counterparty_country",
         ),
         thresholds={**_FAN_THRESHOLDS, "youngDays": rules.YOUNG_DAYS},
-        review=ReviewQuestion(
-            unexplained="whose money it is that many pay in and one passes on at once",
-            next_step=(
-                "stop further outgoing transfers of the entity until the program has explained the payers and the payee"
-            ),
+        unexplained="whose money it is that many pay in and one passes on at once",
+        next_step=(
+            "stop further outgoing transfers of the entity until the program has explained the payers and the payee"
         ),
     ),
     Detector(
@@ -182,10 +169,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         features=("typology_round_trip", "typology_layering_hops"),
         thresholds={"hardCount30d": ROUND_TRIPS_HARD},
         hard_when=f"at {ROUND_TRIPS_HARD} in 30 days",
-        review=ReviewQuestion(
-            unexplained="the purpose of money that returns to its origin",
-            next_step="follow the path by its transfers and ask for the agreements behind each hop",
-        ),
+        unexplained="the purpose of money that returns to its origin",
+        next_step="follow the path by its transfers and ask for the agreements behind each hop",
     ),
     Detector(
         id="layering_hops",
@@ -193,9 +178,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(rules.LAYERING.id, chain_end_subject, HIGH, DAYS_7),),
         features=("typology_layering_hops", "layering_least_cents"),
         thresholds={"hops": rules.LAYERING_HOPS, "leastCents": rules.LAYERING_FROM_CENTS},
-        review=ReviewQuestion(
-            unexplained="why the money passes through several hands in a short time",
-            next_step="follow the chain by its transfers and ask who the parties in the middle are to each other",
-        ),
+        unexplained="why the money passes through several hands in a short time",
+        next_step="follow the chain by its transfers and ask who the parties in the middle are to each other",
     ),
 )

@@ -17,7 +17,6 @@ from clearhold.features.detectors.detector import (
     DetectionContext,
     Detector,
     Grade,
-    ReviewQuestion,
     Trigger,
     account_subject,
     actor_subject,
@@ -66,10 +65,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(relationship_rules.FIRST_TIME_LARGE.id, transfer_subject, MEDIUM, ONCE),),
         features=("counterparty_first_time", "counterparty_n", "program_p95_cents"),
         thresholds={"floorCents": relationship_rules.LARGE_FIRST_CENTS},
-        review=ReviewQuestion(
-            unexplained="the purpose of a first transfer of this amount with this counterparty",
-            next_step="ask for the contract or invoice and confirm the account details on a second channel",
-        ),
+        unexplained="the purpose of a first transfer of this amount with this counterparty",
+        next_step="ask for the contract or invoice and confirm the account details on a second channel",
     ),
     Detector(
         id="new_counterparty_burst",
@@ -77,10 +74,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(relationship_rules.BURST.id, actor_subject, MEDIUM, HOURS_24),),
         features=("entity_new_counterparties_24h", "velocity_24h_count"),
         thresholds={"count24h": relationship_rules.NEW_COUNTERPARTIES},
-        review=ReviewQuestion(
-            unexplained="why many counterparties are new on the same day",
-            next_step="check whether a list was imported or a campaign began, and look at two of the new ones",
-        ),
+        unexplained="why many counterparties are new on the same day",
+        next_step="check whether a list was imported or a campaign began, and look at two of the new ones",
     ),
     Detector(
         id="counterparty_shared",
@@ -88,10 +83,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(relationship_rules.SHARED.id, shared_account_subject, HIGH, DAYS_30),),
         features=("counterparty_shared_entities_30d", "counterparty_n"),
         thresholds={"entities30d": relationship_rules.SHARING_ENTITIES},
-        review=ReviewQuestion(
-            unexplained="how the entities that deal with one and the same account are related",
-            next_step="list the entities and ask the program who owns the account",
-        ),
+        unexplained="how the entities that deal with one and the same account are related",
+        next_step="list the entities and ask the program who owns the account",
     ),
     Detector(
         id="return_code_abuse",
@@ -116,10 +109,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "probed30d": returns_rules.PROBED_COUNTERPARTIES,
             "redebitDays": returns_rules.REDEBIT_DAYS,
         },
-        review=ReviewQuestion(
-            unexplained="why many debits are returned and how the program treats the accounts that refused them",
-            next_step="ask the program for the authorizations of the returned debits and stop repeated debits",
-        ),
+        unexplained="why many debits are returned and how the program treats the accounts that refused them",
+        next_step="ask the program for the authorizations of the returned debits and stop repeated debits",
     ),
     Detector(
         id=UNAUTHORIZED_RETURN,
@@ -135,10 +126,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "entity_ach_debits_60d",
         ),
         thresholds={"returns": UNAUTHORIZED_RETURNS},
-        review=ReviewQuestion(
-            unexplained="whether the account holders authorized the debits that came back",
-            next_step="obtain the authorizations of the returned debits and look at the other debits of the same party",
-        ),
+        unexplained="whether the account holders authorized the debits that came back",
+        next_step="obtain the authorizations of the returned debits and look at the other debits of the same party",
     ),
     Detector(
         id=SANCTIONS_RETURN,
@@ -146,10 +135,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(returns_rules.SANCTIONS_RETURN.id, counterparty_subject, HARD, DAYS_30),),
         features=("counterparty_frozen_returns", "counterparty_n"),
         thresholds={"returns": 1},
-        review=ReviewQuestion(
-            unexplained="why the counterparty's account is frozen, and whether OFAC ordered the return",
-            next_step="hold payments to the counterparty, screen it, and ask the bank which of the two causes applies",
-        ),
+        unexplained="why the counterparty's account is frozen, and whether OFAC ordered the return",
+        next_step="hold payments to the counterparty, screen it, and ask the bank which of the two causes applies",
     ),
     Detector(
         id="ach_float",
@@ -157,20 +144,16 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         triggers=(Trigger(returns_rules.FLOAT.id, actor_subject, HIGH, HOURS_48),),
         features=("entity_pulled_cents_2bd", "entity_fast_out_cents_2bd", "entity_age_days", "entity_ach_debits_all"),
         thresholds={"percent": returns_rules.FLOAT_PERCENT, "youngDays": returns_rules.FLOAT_YOUNG_DAYS},
-        review=ReviewQuestion(
-            unexplained="why pulled money is spent before its debit can come back",
-            next_step="wait for the return window of the debits before more leaves by a fast rail",
-        ),
+        unexplained="why pulled money is spent before its debit can come back",
+        next_step="wait for the return window of the debits before more leaves by a fast rail",
     ),
     Detector(
         id="kyc_denied_moving",
         opens_when="A denied entity moves money, or the bank denies an entity that moved some in the 90 days before.",
         triggers=(Trigger(identity_rules.DENIED.id, actor_subject, HARD, DAYS_7),),
         features=("entity_verification_status",),
-        review=ReviewQuestion(
-            unexplained="how an entity that was denied can still move money",
-            next_step="ask the program to stop the entity and to explain which control let the transfer through",
-        ),
+        unexplained="how an entity that was denied can still move money",
+        next_step="ask the program to stop the entity and to explain which control let the transfer through",
     ),
     Detector(
         id="kyc_unverified_moving",
@@ -179,10 +162,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         features=("entity_verification_status", "velocity_24h_sum_cents"),
         thresholds={"sum7dCents": UNVERIFIED_7D_CENTS},
         figures=lambda context: {"entity.sum7dCents": seven_day_cents(context)},
-        review=ReviewQuestion(
-            unexplained="why verification is not finished while this much already moves",
-            next_step="ask the program for the missing documents and for the date by which it will be done",
-        ),
+        unexplained="why verification is not finished while this much already moves",
+        next_step="ask the program for the missing documents and for the date by which it will be done",
     ),
     Detector(
         id=SCREENING,
@@ -210,10 +191,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "entity_rescreen_days",
             "entity_fraud_risk",
         ),
-        review=ReviewQuestion(
-            unexplained="whether the entity's screening is complete, recent and cleared",
-            next_step="screen the entity again and record who cleared the matches",
-        ),
+        unexplained="whether the entity's screening is complete, recent and cleared",
+        next_step="screen the entity again and record who cleared the matches",
     ),
     Detector(
         id="high_risk_geography",
@@ -226,11 +205,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             Trigger(identity_rules.MONITORED.id, transfer_subject, LOW, ONCE),
         ),
         features=("counterparty_country", "counterparty_country_lists", "thresholds_version"),
-        review=ReviewQuestion(
-            unexplained="what business the entity has with the country named here",
-            next_step=(
-                "obtain the purpose and the parties behind the counterparty, and compare them with the lists in force"
-            ),
+        unexplained="what business the entity has with the country named here",
+        next_step=(
+            "obtain the purpose and the parties behind the counterparty, and compare them with the lists in force"
         ),
     ),
     Detector(
@@ -238,10 +215,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         opens_when="An international wire without a country that can be read.",
         triggers=(Trigger(identity_rules.UNKNOWN.id, transfer_subject, MEDIUM, ONCE),),
         features=("counterparty_country", "rail"),
-        review=ReviewQuestion(
-            unexplained="which country the money goes to or comes from",
-            next_step="obtain the country from the payment message, and compare it with the lists in force",
-        ),
+        unexplained="which country the money goes to or comes from",
+        next_step="obtain the country from the payment message, and compare it with the lists in force",
     ),
     Detector(
         id="country_outside_declared",
@@ -251,10 +226,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             Trigger(identity_rules.OTHER_COUNTRY.id, program_subject, MEDIUM, HOURS_24),
         ),
         features=("counterparty_country", "declared_countries"),
-        review=ReviewQuestion(
-            unexplained="why money goes to or comes from a country that the program did not declare",
-            next_step="ask whether the declaration is out of date or the transfer is outside the program's business",
-        ),
+        unexplained="why money goes to or comes from a country that the program did not declare",
+        next_step="ask whether the declaration is out of date or the transfer is outside the program's business",
     ),
     Detector(
         id="rail_outside_declared",
@@ -264,10 +237,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             Trigger(identity_rules.OTHER_RAIL.id, program_subject, MEDIUM, HOURS_24),
         ),
         features=("declared_rails",),
-        review=ReviewQuestion(
-            unexplained="why a rail is used that the program did not declare",
-            next_step="ask whether the declaration is out of date or the transfer is outside the program's business",
-        ),
+        unexplained="why a rail is used that the program did not declare",
+        next_step="ask whether the declaration is out of date or the transfer is outside the program's business",
     ),
     Detector(
         id="card_testing",
@@ -289,11 +260,9 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "programAttempts1h": timing_rules.PROGRAM_ATTEMPTS,
             "programDeclinedPercent": timing_rules.PROGRAM_DECLINED_PERCENT,
         },
-        review=ReviewQuestion(
-            unexplained="whether cards are being tested here",
-            next_step=(
-                "look at the declined attempts and their reasons, and pause the card or the merchant until it is known"
-            ),
+        unexplained="whether cards are being tested here",
+        next_step=(
+            "look at the declined attempts and their reasons, and pause the card or the merchant until it is known"
         ),
     ),
     Detector(
@@ -311,9 +280,7 @@ DETECTORS: Final[tuple[Detector, ...]] = (
             "percent": timing_rules.MIX_PERCENT,
             "factor": timing_rules.MIX_FACTOR,
         },
-        review=ReviewQuestion(
-            unexplained="why fraud declines are more frequent than before",
-            next_step="look at merchants, entry modes and times of the declined attempts",
-        ),
+        unexplained="why fraud declines are more frequent than before",
+        next_step="look at merchants, entry modes and times of the declined attempts",
     ),
 )

@@ -10,7 +10,7 @@ from typing import Final
 from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors import amount, flow, parties
-from clearhold.features.detectors.detector import HIGH, LOW, Detector, Grade, ReviewQuestion, Trigger
+from clearhold.features.detectors.detector import HIGH, LOW, Detector, Grade, Trigger
 from clearhold.features.detectors.program import (
     FREEZES,
     OVERDRAFT,
@@ -41,10 +41,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.HIGH,),
         hard_when="hard",
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="the cause of the rate over the network's limit, and its beginning",
-            next_step="ask the program for a plan to come below the line and watch the rate until it is",
-        ),
+        unexplained="the cause of the rate over the network's limit, and its beginning",
+        next_step="ask the program for a plan to come below the line and watch the rate until it is",
     ),
     Detector(
         id="administrative_return_rate",
@@ -52,10 +50,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         kris=(KriName.ACH_ADMINISTRATIVE_RETURN_RATE,),
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="where the program's account numbers come from, and why a large share of them is wrong",
-            next_step="ask the program how it verifies accounts before the first debit",
-        ),
+        unexplained="where the program's account numbers come from, and why a large share of them is wrong",
+        next_step="ask the program how it verifies accounts before the first debit",
     ),
     Detector(
         id="overall_return_rate",
@@ -63,10 +59,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         kris=(KriName.ACH_OVERALL_RETURN_RATE,),
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="why a large share of the program's debits comes back, and whether few originators cause it",
-            next_step="ask the program for its returns by originator and for its corrective steps",
-        ),
+        unexplained="why a large share of the program's debits comes back, and whether few originators cause it",
+        next_step="ask the program for its returns by originator and for its corrective steps",
     ),
     Detector(
         id=VELOCITY,
@@ -78,10 +72,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={"floorCents": VELOCITY_FLOOR_CENTS, "activeDays": VELOCITY_FLOOR_DAYS},
         severities=(Severity.MEDIUM,),
         window="2 d",
-        review=ReviewQuestion(
-            unexplained="why the program moves so much more in a day than it usually does",
-            next_step="ask the program for the reason and look at the entities that moved most",
-        ),
+        unexplained="why the program moves so much more in a day than it usually does",
+        next_step="ask the program for the reason and look at the entities that moved most",
     ),
     Detector(
         id=VOLUME,
@@ -90,10 +82,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={"highPercent": VOLUME_HIGH_PERCENT, "runRateFromDays": RUN_RATE_FROM_DAYS},
         severities=(Severity.MEDIUM, Severity.HIGH),
         window="the month",
-        review=ReviewQuestion(
-            unexplained="whether the program's business has outgrown its declaration",
-            next_step="ask the program for a new declaration and for the customers behind the growth",
-        ),
+        unexplained="whether the program's business has outgrown its declaration",
+        next_step="ask the program for a new declaration and for the customers behind the growth",
     ),
     Detector(
         id="reserve_shortfall",
@@ -102,10 +92,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.HIGH,),
         hard_when="hard",
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="why the reserve fell behind the exposure, and who bears a loss meanwhile",
-            next_step="ask the program to fund its reserve account and consider a lower cap on debits until it has",
-        ),
+        unexplained="why the reserve fell behind the exposure, and who bears a loss meanwhile",
+        next_step="ask the program to fund its reserve account and consider a lower cap on debits until it has",
     ),
     Detector(
         id="concentration",
@@ -113,10 +101,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         kris=(KriName.COUNTERPARTY_CONCENTRATION,),
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="the purpose of the program's payments to that one counterparty",
-            next_step="ask the program for the contract behind it and look at who pays it",
-        ),
+        unexplained="the purpose of the program's payments to that one counterparty",
+        next_step="ask the program for the contract behind it and look at who pays it",
     ),
     Detector(
         id="review_aging",
@@ -124,10 +110,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         kris=(KriName.REVIEW_AGING_HOURS,),
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="why the alerts of the program wait longer than their clock allows",
-            next_step="assign the oldest of them, or record why they cannot be decided",
-        ),
+        unexplained="why the alerts of the program wait longer than their clock allows",
+        next_step="assign the oldest of them, or record why they cannot be decided",
     ),
     Detector(
         id="hold_aging",
@@ -135,10 +119,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         kris=(KriName.HOLD_AGING_HOURS,),
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="why money of the program is held for longer than the clock allows",
-            next_step="decide the oldest holds, or ask the program for the missing information",
-        ),
+        unexplained="why money of the program is held for longer than the clock allows",
+        next_step="decide the oldest holds, or ask the program for the missing information",
     ),
     Detector(
         id=OVERDRAFT,
@@ -147,10 +129,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         thresholds={"freezes": FREEZES},
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="the cause of the freezes and overdrafts, and whether the accounts belong together",
-            next_step="look at the accounts and their owners and ask the program for its response",
-        ),
+        unexplained="the cause of the freezes and overdrafts, and whether the accounts belong together",
+        next_step="look at the accounts and their owners and ask the program for its response",
     ),
     Detector(
         id="verification_denial",
@@ -158,10 +138,8 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         kris=(KriName.VERIFICATION_DENIAL_RATE,),
         severities=(Severity.MEDIUM,),
         window="30 d",
-        review=ReviewQuestion(
-            unexplained="why a large share of the program's customers fails verification, and their origin",
-            next_step="ask the program how these customers were found and look at the denied entities",
-        ),
+        unexplained="why a large share of the program's customers fails verification, and their origin",
+        next_step="ask the program how these customers were found and look at the denied entities",
     ),
 )
 DETECTORS: Final[tuple[Detector, ...]] = (
@@ -180,12 +158,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         severities=(Severity.HIGH,),
         hard_when="hard",
         window="the day, the month, the transaction or 24 h",
-        review=ReviewQuestion(
-            unexplained="why the program moved more than it may",
-            next_step=(
-                "ask the program for the reason and decide whether the cap or the program's activity has to change"
-            ),
-        ),
+        unexplained="why the program moved more than it may",
+        next_step="ask the program for the reason and decide whether the cap or the program's activity has to change",
     ),
     Detector(
         id=BAND_REVIEW,
@@ -193,10 +167,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         subjects=("transfer",),
         severities=(LOW.severity,),
         window="for good",
-        review=ReviewQuestion(
-            unexplained="what the signals of the score mean together; none of them opens an alert alone",
-            next_step="look at the signals one by one and at the other transfers of the same parties",
-        ),
+        unexplained="what the signals of the score mean together; none of them opens an alert alone",
+        next_step="look at the signals one by one and at the other transfers of the same parties",
     ),
     Detector(
         id=BAND_HOLD,
@@ -204,10 +176,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         subjects=("transfer",),
         severities=(HIGH.severity,),
         window="for good",
-        review=ReviewQuestion(
-            unexplained="what the signals of the score mean together; none of them opens an alert alone",
-            next_step="keep the money where it is and ask the program for the purpose of the transfer",
-        ),
+        unexplained="what the signals of the score mean together; none of them opens an alert alone",
+        next_step="keep the money where it is and ask the program for the purpose of the transfer",
     ),
 )
 DETECTOR_OF: Final[Mapping[str, Detector]] = {detector.id: detector for detector in DETECTORS}

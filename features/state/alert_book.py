@@ -33,28 +33,6 @@ _ENCODE: Final = msgspec.msgpack.Encoder().encode
 class AlertBook:
     """Alerts by id, unpacked and at rest; their windows by subject; two heaps, of due times and of ends of windows."""
 
-    __slots__ = (
-        "_alerted",
-        "_closed",
-        "_decided",
-        "_due",
-        "_labels",
-        "_loose",
-        "_over",
-        "_packer",
-        "_resting",
-        "_rows",
-        "_tallies",
-        "_unpacked",
-        "_windows",
-        "disputes_lost",
-        "disputes_waiting",
-        "disputes_won",
-        "labelled_by_person",
-        "labelled_by_return",
-        "waiting",
-    )
-
     def __init__(self) -> None:
         self._unpacked: dict[str, AlertState] = {}
         self.waiting = WaitingAlerts()

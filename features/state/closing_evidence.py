@@ -29,22 +29,6 @@ _CLOSED_BY_POLICY, _REVIEWED = 1, 2  # of an alert
 
 
 class ClosingEvidence:
-    __slots__ = (
-        "_alerts",
-        "_bad",
-        "_detectors",
-        "_flags",
-        "_labels",
-        "_maturing",
-        "_names",
-        "_numbers",
-        "_ok",
-        "_recent",
-        "_rows",
-        "_turned_bad",
-        "tallies",
-    )
-
     def __init__(self) -> None:
         self.tallies: dict[str, DetectorTally] = {}
         self._names: list[str] = []  # detectors, in the order of the tallies

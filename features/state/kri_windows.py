@@ -178,18 +178,6 @@ class KriWindows:
     ``now`` end now; ``past`` end with the history's newest day, None unless history is being loaded.
     """
 
-    __slots__ = (
-        "_compared",
-        "_compared_with",
-        "_declared_at",
-        "_newest_at",
-        "_strings",
-        "_transfers",
-        "now",
-        "past",
-        "rows",
-    )
-
     def __init__(self, transfers: TransferTable, strings: StringTable, declared_at: Callable[[int], Declared]) -> None:
         self._transfers, self._strings, self._declared_at = transfers, strings, declared_at
         self.rows = array("I")  # by the transfers' own time

@@ -98,7 +98,7 @@ def test_given_the_table_then_every_detector_has_a_story_a_question_and_columns_
 
     assert len(set(ids)) == len(ids)
     assert set(CASES) == set(ids)
-    assert all(detector.review.unexplained and detector.review.next_step for detector in DETECTORS)
+    assert all(detector.unexplained and detector.next_step for detector in DETECTORS)
     assert {column for detector in DETECTORS for column in detector.features} <= set(FeatureVector.__struct_fields__)
 
 
