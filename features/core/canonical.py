@@ -89,13 +89,9 @@ def record_line(kind: LineKind, body: bytes, link: tuple[str, int, str | None, s
     if link is None:
         return b'{"body":%b,"chain":null,"hash":null,"kind":"%b","prevHash":null,"seq":null}' % (body, kind.encode())
     chain, seq, prev_hash, hash_ = link
-    link_fields = f'"chain":"{chain}","hash":"{hash_}","kind":"{kind}","prevHash":{_quoted(prev_hash)},"seq":{seq}'
+    quoted = "null" if prev_hash is None else f'"{prev_hash}"'  # a hash needs no escaping
+    link_fields = f'"chain":"{chain}","hash":"{hash_}","kind":"{kind}","prevHash":{quoted},"seq":{seq}'
     return b'{"body":%b,%b}' % (body, link_fields.encode())
-
-
-def _quoted(text: str | None) -> str:
-    """A hash needs no escaping."""
-    return "null" if text is None else f'"{text}"'
 
 
 _VARIANTS: Final = "89ab" * 4

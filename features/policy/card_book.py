@@ -59,7 +59,11 @@ class CardBook:
     def in_force(self) -> tuple[str | None, Scorecard | None]:
         """The version that scores with its card, which is None for the default card."""
         newest = self._in_force(SCORECARD)
-        return (None, None) if newest is None else (newest.version, _card_in(newest))
+        return (
+            (None, None)
+            if newest is None
+            else (newest.version, cast("ScorecardBody | ChallengerBody", newest.body).card)
+        )
 
     def version_at(self, offset: int) -> str:
         """The version of the scores that the entry at an offset gave."""
@@ -107,10 +111,6 @@ def _follows_tenant(version: ActiveVersion) -> bool:
     """Whether a version of the program says that it has no card."""
     body = cast("ScorecardBody | ChallengerBody", version.body)
     return body.card is None if isinstance(body, ChallengerBody) else body.follows_tenant
-
-
-def _card_in(version: ActiveVersion) -> Scorecard | None:
-    return cast("ScorecardBody | ChallengerBody", version.body).card
 
 
 def _ready(version: ActiveVersion) -> ActiveVersion:

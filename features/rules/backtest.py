@@ -130,7 +130,7 @@ def to_shadow_report(rule: Rule, counts: BacktestCounts, *, version: str, since:
         matched=counts.matched,
         matched_share=counts.matched_share,
         by_band=_by_band(counts),
-        by_day=tuple(ShadowDay(day=_date(day), matched=by_day[day]) for day in sorted(by_day)),
+        by_day=tuple(ShadowDay(day=format_instant(day)[:_DATE_LENGTH], matched=by_day[day]) for day in sorted(by_day)),
         overlap_with_existing_alerts=counts.alerted,
         precision=counts.precision,
         sample_transfer_ids=_ids(counts.newest[:MOST_EXAMPLES]),
@@ -214,7 +214,3 @@ def _weeks(counts: BacktestCounts) -> tuple[BacktestWeek, ...]:
     days = range(min(counts.scanned_by_day), max(counts.scanned_by_day) + 1, DAY_US)
     weeks = dict.fromkeys(str(week_of(day)) for day in days)
     return tuple(BacktestWeek(week=week, scanned=scanned[week], matched=matched[week]) for week in weeks)
-
-
-def _date(day: int) -> str:
-    return format_instant(day)[:_DATE_LENGTH]

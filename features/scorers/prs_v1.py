@@ -10,7 +10,7 @@ Source  named with each indicator; the indicator's lines define watch and breach
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clearhold.features.catalogue.kris import KRIS, KriName, KriStatus, KriValue
+from clearhold.features.catalogue.kris import KRIS, Kri, KriName, KriStatus, KriValue
 from clearhold.features.core.scorecards import CardSignal, points_when
 from clearhold.features.scorers.engine import default_card
 from clearhold.features.scorers.signal import Scorer, Signal, SignalGroup
@@ -26,26 +26,18 @@ DEFINED: Final = tuple(kri.name for kri in KRIS)
 ProgramInputs = Mapping[KriName, KriValue]
 
 
-def _watch(number: int, name: KriName, source: str) -> Signal[ProgramInputs]:
+def _signal(number: int, kri: Kri, status: KriStatus) -> Signal[ProgramInputs]:
+    """Of the indicator at watch or in breach."""
+    name, is_breach = kri.name, status is KriStatus.BREACH
+    line, stand = ("over its threshold", "in breach") if is_breach else ("at or over its watch line", "at watch")
     return Signal(
-        f"PRS-WAT-{number:02d}",
-        f"{name}_watch",
-        f"{name} is at or over its watch line, or under it for a coverage.",
-        lambda readings: _stands_at(readings, name, KriStatus.WATCH),
-        lambda readings, _: _sentence(readings[name], f"{name} is at watch"),
-        source=source,
-    )
-
-
-def _breach(number: int, name: KriName, source: str) -> Signal[ProgramInputs]:
-    return Signal(
-        f"PRS-BRE-{number:02d}",
-        f"{name}_breach",
-        f"{name} is over its threshold, or under it for a coverage.",
-        lambda readings: _stands_at(readings, name, KriStatus.BREACH),
-        lambda readings, _: _sentence(readings[name], f"{name} is in breach"),
-        source=source,
-        hard=name in HEAVY,
+        f"PRS-{'BRE' if is_breach else 'WAT'}-{number:02d}",
+        f"{name}_{status}",
+        f"{name} is {line}, or under it for a coverage.",
+        lambda readings: _stands_at(readings, name, status),
+        lambda readings, _: _sentence(readings[name], f"{name} is {stand}"),
+        source=kri.source,
+        hard=is_breach and name in HEAVY,
     )
 
 
@@ -61,8 +53,8 @@ def _sentence(reading: KriValue, stand: str) -> str:
 
 def _signals() -> Iterator[Signal[ProgramInputs]]:
     for number, kri in enumerate(KRIS, start=1):
-        yield _watch(number, kri.name, kri.source)
-        yield _breach(number, kri.name, kri.source)
+        yield _signal(number, kri, KriStatus.WATCH)
+        yield _signal(number, kri, KriStatus.BREACH)
 
 
 def _points() -> Iterator[CardSignal]:

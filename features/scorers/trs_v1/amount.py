@@ -44,19 +44,6 @@ def _structures(v: FeatureVector) -> bool:
     return bool(lines_of(v.structuring_thresholds).zones(v.amount_cents))
 
 
-def _zone_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
-    yield from lines_of(v.structuring_thresholds).zone_edges
-
-
-def _is_just_below(v: FeatureVector) -> bool:
-    """One amount just under a line; 90 % [P]."""
-    return v.amount_cents is not None and bool(v.typology_just_below_threshold)
-
-
-def _just_below_edges(v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
-    yield from lines_of(v.structuring_thresholds).just_below_edges
-
-
 def is_spike(v: FeatureVector) -> bool:
     """Over three times [P] the usual amount and over the program's 95th percentile [P]."""
     percent = _spike_percent(v)
@@ -139,17 +126,17 @@ STRUCTURING: Final = Signal[FeatureVector](
         "at 80 % to 100 % of the same reporting threshold."
     ),
     source="31 USC 5324 and 31 CFR 1010.314 bar structuring; counts and zone [P]",
-    edges=_zone_edges,
+    edges=lambda v, _: lines_of(v.structuring_thresholds).zone_edges,
     rails=BUT_CARD,
 )
 JUST_BELOW: Final = Signal[FeatureVector](
     "TRS-AMT-02",
     "just_below_threshold",
     "The amount is 90 % to 100 % of a reporting threshold.",
-    _is_just_below,
+    lambda v: v.amount_cents is not None and bool(v.typology_just_below_threshold),
     lambda v, _: f"{money(v.amount_cents or 0)} is 90 % to 100 % of a reporting threshold.",
     source="FFIEC BSA/AML Examination Manual, appendix F; zone [P]",
-    edges=_just_below_edges,
+    edges=lambda v, _: lines_of(v.structuring_thresholds).just_below_edges,
     rails=BUT_CARD,
 )
 SPIKE: Final = Signal[FeatureVector](

@@ -57,10 +57,6 @@ def _seldom_new(v: FeatureVector) -> int | None:
     return max(0, 100 - 100 * new // v.entity_n_90d)
 
 
-def _repeated(v: FeatureVector) -> int | None:
-    return v.repeated_amount_count_24h if _is_known(v) and v.amount_cents is not None and not v.pair_regular else None
-
-
 def _is_usual_day(v: FeatureVector) -> bool:
     """An employer moves much on few days: one day of five weeks was as busy as the last 6 hours."""
     busiest, lately = v.entity_busiest_day_count_35d, v.velocity_count_6h
@@ -145,7 +141,9 @@ CARD_REPEATED: Final = Signal[FeatureVector](
     "TRS-AMT-09",
     "card_repeated_amount",
     "A card amount within 10 % of others of the entity in 24 h.",
-    _repeated,
+    lambda v: (
+        v.repeated_amount_count_24h if _is_known(v) and v.amount_cents is not None and not v.pair_regular else None
+    ),
     lambda v, count: f"{counted(count, 'transfer')} in 24 hours within 10 % of {money(v.amount_cents or 0)}.",
     source="Tolerance: a Tazama preset; counts [P]",
     unit="transfers in 24 h",

@@ -121,28 +121,19 @@ FRAUD_RISK: Final = Signal[FeatureVector](
     of_attempts=True,
 )
 
-SIGNALS: Final = (
-    DENIED,
-    UNVERIFIED,
-    DENIED_ATTEMPT,
-    PEP,
-    PEP_POTENTIAL,
-    HIGH_RISK,
-    NEVER_SCREENED,
-    SCREENING_STALE,
-    FRAUD_RISK,
-)
-POINTS: Final = (
-    points_when(DENIED.id, 60),
-    points_when(UNVERIFIED.id, 15),
-    points_when(DENIED_ATTEMPT.id, 15),
-    points_when(PEP.id, 15),
-    points_when(PEP_POTENTIAL.id, 8),
-    points_when(HIGH_RISK.id, 15),
-    points_when(NEVER_SCREENED.id, 20),
-    points_when(SCREENING_STALE.id, 8),
-    points_when(FRAUD_RISK.id, 20),
-)
+_POINTS: Final = {
+    DENIED: 60,
+    UNVERIFIED: 15,
+    DENIED_ATTEMPT: 15,
+    PEP: 15,
+    PEP_POTENTIAL: 8,
+    HIGH_RISK: 15,
+    NEVER_SCREENED: 20,
+    SCREENING_STALE: 8,
+    FRAUD_RISK: 20,
+}
+SIGNALS: Final = tuple(_POINTS)
+POINTS: Final = tuple(points_when(signal.id, points) for signal, points in _POINTS.items())
 """Of the default card."""
 
 

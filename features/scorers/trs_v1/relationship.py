@@ -20,11 +20,6 @@ _PERMILLE: Final = 1_000
 _ACCOUNT_RAILS: Final = frozenset({Rail.ACH.value, Rail.WIRE.value, Rail.REALTIME.value})
 
 
-def _is_small_first(v: FeatureVector) -> bool:
-    """A stranger (Tazama 030) with an amount that is not large for the program."""
-    return v.counterparty_first_time is True and not is_large_first(v)
-
-
 def is_large_first(v: FeatureVector) -> bool:
     """A first transfer with the counterparty, of an amount that is large for the program ($2,500 and p95: [P])."""
     if v.counterparty_first_time is not True or v.rail not in BUT_CARD:
@@ -69,7 +64,9 @@ FIRST_TIME: Final = Signal[FeatureVector](
     "TRS-CPY-01",
     "first_time_counterparty",
     "First transfer between the program and this counterparty.",
-    _is_small_first,
+    lambda v: (
+        v.counterparty_first_time is True and not is_large_first(v)
+    ),  # with an amount that is not large for the program
     lambda _v, _: "First transfer with this counterparty on the program.",
     source="Tazama rule 030; weight [P]",
     rails=BUT_CARD,

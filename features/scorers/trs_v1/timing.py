@@ -178,10 +178,6 @@ def _is_declined_for_fraud(v: FeatureVector) -> bool:
     return n >= MIX_ATTEMPTS and fraud * 100 >= MIX_PERCENT * n and fraud * n_30d >= MIX_FACTOR * fraud_30d * n
 
 
-def _small_edges(_v: FeatureVector, _: Sequence[int]) -> Iterator[int]:
-    yield from (SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1)
-
-
 TESTING: Final = Signal[FeatureVector](
     "TRS-CRD-01",
     "card_testing",
@@ -193,7 +189,7 @@ TESTING: Final = Signal[FeatureVector](
     ),
     source="[P]; card networks charge for attempts after repeated declines",
     of_attempts=True,
-    edges=_small_edges,
+    edges=lambda _v, _: (SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1),
     rails=CARD_ONLY,
 )
 TESTING_PROGRAM: Final = Signal[FeatureVector](
@@ -207,7 +203,7 @@ TESTING_PROGRAM: Final = Signal[FeatureVector](
     ),
     source="[P]; published attacks show 40-90 % declines against a usual 5 %",
     of_attempts=True,
-    edges=_small_edges,
+    edges=lambda _v, _: (SMALL_CARD_BELOW_CENTS, SMALL_CARD_BELOW_CENTS + 1),
     hard=True,
     rails=CARD_ONLY,
 )
