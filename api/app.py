@@ -25,13 +25,10 @@ from clearhold.api.http.server import address_of, listening_socket, serve_until_
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
-from clearhold.api.telemetry.metrics import RequestMetrics, measure_process
+from clearhold.api.telemetry.collectors import ConnectionCollector, ProgramCollector, ProgramName, RecordCollector
 from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
-from clearhold.api.telemetry.observe import Observed
-from clearhold.api.telemetry.program_collector import ProgramCollector, ProgramName
 from clearhold.api.telemetry.readiness import READY, Readiness, Replay
-from clearhold.api.telemetry.record_collector import ConnectionCollector, RecordCollector
-from clearhold.api.telemetry.request_log import RequestLog
+from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetrics, measure_process
 from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner

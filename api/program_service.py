@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import Final, TypeVar
+from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
@@ -39,6 +40,10 @@ class ProgramService:
         if program is None:
             raise NotFoundError(UNKNOWN_PROGRAM, ErrorCode.PROGRAM_NOT_FOUND)
         return program
+
+    def named(self, principal: Principal, program_id: UUID | None) -> str | None:
+        """The id of the program that a request names; None where it is about the whole tenant."""
+        return None if program_id is None else self.read(principal, str(program_id)).id
 
     def filter_by(self, principal: Principal, program_ids: Iterable[str] | None) -> tuple[str, ...] | None:
         """The programs of a list's filter, each of which must exist; None without a filter."""

@@ -14,7 +14,7 @@ import msgspec
 from clearhold.api.http.operation import RateClass
 from clearhold.api.http.origins import Origins
 from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
-from clearhold.api.telemetry.program_collector import MOST_PROGRAMS
+from clearhold.api.telemetry.collectors import MOST_PROGRAMS
 from clearhold.store.errors import StartupError
 
 MIN_ADMIN_TOKEN_LENGTH: Final = 16

@@ -12,7 +12,7 @@ from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON, TRANSFER
-from clearhold.api.transfers.schemas import Transfer
+from clearhold.api.transfers.service import Transfer
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import (

@@ -32,8 +32,7 @@ from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in, to_answer
 from clearhold.api.log.refusals import person_needed, unknown_alert
-from clearhold.api.transfers.routes import transfer_service
-from clearhold.api.transfers.schemas import Transfer
+from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person
 from clearhold.features.core.log_entry import EntryKind
@@ -55,7 +54,7 @@ class AlertService:
         stores = resources.stores
         self._programs, self._commands = resources.programs, resources.command_log
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
-        self._dispositions, self._transfers = Dispositions(stores.database), transfer_service(resources)
+        self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
         self._clock = stores.clock
         self._list = ListReader(read_page=self._read_page, items_of=self._shown, place=_place, key=place_key)
 
@@ -155,7 +154,7 @@ class AlertService:
     async def _transfer(self, principal: Principal, row: AlertRow) -> Transfer | None:
         if row.transfer_id is None:
             return None
-        return await self._transfers.read(principal, row.transfer_id, row.program_id)
+        return await self._transfers.read(principal, row.transfer_id, TransferQuery(program_id=row.program_id))
 
     def _read_page(
         self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int

@@ -12,7 +12,7 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.policies.examples import POLICY
+from clearhold.api.policies.routes import POLICY
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import KeyScope, Principal, Simulated

@@ -13,7 +13,7 @@ from litestar.types import ASGIApp
 
 from clearhold.api.http.envelope import request_id
 from clearhold.api.http.operation import JSON
-from clearhold.api.telemetry.observe import OBSERVED
+from clearhold.api.telemetry.requests import OBSERVED
 from clearhold.features.core.errors import ErrorCode, RiskError
 from clearhold.store.ids import TRACEPARENT
 

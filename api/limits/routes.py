@@ -1,24 +1,84 @@
 """A program's caps over HTTP. A change is approved on the route of actions."""
 
-from typing import Final
+from typing import Any, Final
 
-from litestar import Response, get
-from litestar.di import NamedDependency
-from litestar.params import FromPath
-
-from clearhold.api.actions.service import ActionService
-from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.actions.schemas import ACTION
+from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.limits.examples import CHANGED_LIMIT, LIMIT_ACTION, LIMITS, NEW_LIMIT
-from clearhold.api.limits.schemas import LimitAction, LimitHistoryPage, LimitHistoryQuery, Limits, NewLimit, limit_rules
-from clearhold.api.limits.service import LimitService
-from clearhold.api.lists.handlers import write_route
-from clearhold.api.lists.lists import next_link
+from clearhold.api.limits.service import (
+    LimitAction,
+    LimitHistoryPage,
+    LimitHistoryQuery,
+    Limits,
+    LimitService,
+    NewLimit,
+    limit_rules,
+)
+from clearhold.api.lists.handlers import answer_route, page_route, write_route
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
-from clearhold.store.duck.decisions import Actions
+
+_NOTE: Final = "The pilot is over; agreed with the program on 1 March."
+NEW_LIMIT: Final[dict[str, Any]] = {"kind": "ach_debit_daily", "capCents": "25000000", "note": _NOTE}
+LIMIT_ACTION: Final[dict[str, Any]] = ACTION | {
+    "alertId": None,
+    "type": "set_limit",
+    "targetType": "program",
+    "targetId": PROGRAM_ID,
+    "status": "requested",
+    "bankResponse": None,
+    "executedAt": None,
+    "limit": {"kind": "ach_debit_daily", "from": "10000000", "to": "25000000"},
+}
+_NO_CAP: Final[dict[str, Any]] = dict.fromkeys(
+    ("capCents", "capCount", "version", "requestedBy", "approvedBy", "since", "note")
+)
+LIMITS: Final[dict[str, Any]] = {
+    "programId": PROGRAM_ID,
+    "asOf": "2026-03-02T15:04:05.000Z",
+    "limits": [
+        {
+            "kind": "ach_debit_daily",
+            "capCents": "10000000",
+            "capCount": None,
+            "version": "limits-v1",
+            "requestedBy": "ann",
+            "approvedBy": "bob",
+            "since": "2026-01-05T09:30:00.000Z",
+            "observed": "4210000",
+            "n": 37,
+            "note": "For the pilot.",
+        },
+        _NO_CAP | {"kind": "ach_debit_monthly", "observed": "4210000", "n": 37},
+        _NO_CAP | {"kind": "per_transaction", "observed": "980000", "n": 52},
+        _NO_CAP | {"kind": "entity_daily", "observed": "1150000", "n": 3},
+        _NO_CAP | {"kind": "entity_velocity_24h", "observed": 7, "n": 7},
+    ],
+    "pending": [
+        {
+            "actionId": LIMIT_ACTION["id"],
+            "kind": "ach_debit_daily",
+            "capCents": "25000000",
+            "capCount": None,
+            "requestedBy": "ann",
+            "note": _NOTE,
+            "createdAt": "2026-03-02T15:00:00.000Z",
+        }
+    ],
+}
+CHANGED_LIMIT: Final[dict[str, Any]] = {
+    "kind": "ach_debit_daily",
+    "from": None,
+    "to": "10000000",
+    "version": "limits-v1",
+    "requestedBy": "ann",
+    "approvedBy": "bob",
+    "note": "For the pilot.",
+    "at": "2026-01-05T09:30:00.000Z",
+    "actionId": "2f6a4f7e-1f0d-4f0b-8a38-0d3f4a6b9c55",
+}
+
 
 _TAG: Final = "limits"
 
@@ -69,36 +129,12 @@ _HISTORY: Final = Operation(
 )
 
 
-@get("/api/limits/program/{program_id:str}", opt=_READ.as_opt)
-async def get_limits(program_id: FromPath[str], request: ApiRequest, limits: NamedDependency[LimitService]) -> Limits:
-    return await limits.read(principal_of(request.scope), program_id)
-
-
-@get("/api/limits/program/{program_id:str}/history", opt=_HISTORY.as_opt)
-async def list_limit_history(
-    program_id: FromPath[str], request: ApiRequest, limits: NamedDependency[LimitService]
-) -> Response[LimitHistoryPage]:
-    query = query_of(request.scope, LimitHistoryQuery)
-    page = await limits.history(principal_of(request.scope), program_id, query)
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-def _limits(resources: Resources) -> LimitService:
-    stores = resources.stores
-    return LimitService(
-        programs=resources.programs,
-        owner=stores.owner,
-        requests=ActionService(resources),
-        actions=Actions(stores.database),
-        clock=stores.clock,
-    )
-
-
+_PATH: Final = "/api/limits/program/{program_id:str}"
 AREA: Final = Area(
     routes=(
-        write_route("/api/limits/program/{program_id:str}", _REQUEST, _TAG, LimitService.request),
-        get_limits,
-        list_limit_history,
+        write_route(_PATH, _REQUEST, _TAG, LimitService.request),
+        answer_route(_PATH, _READ, _TAG, LimitService.read),
+        page_route(f"{_PATH}/history", _HISTORY, _TAG, LimitService.history),
     ),
-    provide={_TAG: _limits},
+    provide={_TAG: LimitService},
 )

@@ -1,10 +1,11 @@
 """Handlers that are one call of a service: the gate has read the request, and the operation says what it may answer.
 
 ``call`` is a method of the service named ``service``. It gets the principal and the ids in the path; then the query or
-the body, where the operation has one; a write gets the id of its effect last.
+the body, where the operation has one; a write that takes the id of its effect gets it last, as ``effect_id``.
 """
 
 from collections.abc import Awaitable, Callable
+from inspect import signature
 from typing import Any, Final
 
 import msgspec
@@ -81,9 +82,11 @@ def write_route(
     method: Callable[..., Any] = post,
 ) -> HTTPRouteHandler:
     """A write. Its status is the one that the operation has for the type of the answer."""
+    takes_effect_id = "effect_id" in signature(call).parameters
 
     async def handler(request: ApiRequest) -> Response[object]:
-        answer = await _called(request, operation, service, call, effect_id_of(request.scope))
+        further = (effect_id_of(request.scope),) if takes_effect_id else ()
+        answer = await _called(request, operation, service, call, *further)
         status = next(status for status, type_ in operation.answers.items() if isinstance(answer, type_))
         return Response(answer, status_code=status)
 

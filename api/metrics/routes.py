@@ -3,21 +3,16 @@
 from functools import partial
 from typing import Any, Final
 
-from litestar import Response, get
-from litestar.di import NamedDependency
-
-from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
+from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.lists import moments_exist, next_link
-from clearhold.api.metrics.schemas import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery
-from clearhold.api.metrics.service import MetricsService
+from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.lists import moments_exist
+from clearhold.api.metrics.service import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery, MetricsService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.reports.scores import MetricsDays
 
+_TAG: Final = "metrics"
 _NOTHING: Final = {"value": None, "n": 0, "low": None, "high": None}
 
 METRICS: Final[dict[str, Any]] = {
@@ -63,7 +58,7 @@ METRICS: Final[dict[str, Any]] = {
 }
 
 
-_operation: Final = partial(Operation, tag="metrics", access=Access.BEARER, scope=KeyScope.REPORTS)
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.REPORTS)
 _READ: Final = _operation(
     id="getMetrics",
     summary="How right the scores were, how much they cover, and how alerts were decided. "
@@ -86,25 +81,10 @@ _HISTORY: Final = _operation(
 )
 
 
-@get("/api/metrics", opt=_READ.as_opt)
-async def get_metrics(request: ApiRequest, metrics: NamedDependency[MetricsService]) -> Metrics:
-    return await metrics.read(principal_of(request.scope), query_of(request.scope, MetricsQuery))
-
-
-@get("/api/metrics/history", opt=_HISTORY.as_opt)
-async def list_metrics_history(request: ApiRequest, metrics: NamedDependency[MetricsService]) -> Response[MetricsPage]:
-    page = await metrics.history(principal_of(request.scope), query_of(request.scope, MetricsHistoryQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-def _metrics(resources: Resources) -> MetricsService:
-    stores = resources.stores
-    return MetricsService(
-        programs=resources.programs,
-        owner=stores.owner,
-        stored=MetricsDays(stores.database),
-        clock=stores.clock,
-    )
-
-
-AREA: Final = Area(routes=(get_metrics, list_metrics_history), provide={"metrics": _metrics})
+AREA: Final = Area(
+    routes=(
+        answer_route("/api/metrics", _READ, _TAG, MetricsService.read),
+        page_route("/api/metrics/history", _HISTORY, _TAG, MetricsService.history),
+    ),
+    provide={_TAG: MetricsService},
+)

@@ -1,22 +1,35 @@
 """Policies over HTTP. A version is written once, and comes into force when another person approves its activation."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from clearhold.api.actions.routes import activation_operation, versioned_routes
-from clearhold.api.actions.service import ActionService
-from clearhold.api.area import Area, Resources
+from clearhold.api.area import Area
 from clearhold.api.http.conditional import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.policies.examples import ACTIVATION, NEW_POLICY, POLICY
 from clearhold.api.policies.rules import policy_failures
-from clearhold.api.policies.schemas import Activation, NewPolicy, PoliciesQuery, Policy
-from clearhold.api.policies.service import PolicyService
+from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyService
+from clearhold.api.programs.examples import TENANT_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.control.versions import Versions
-from clearhold.store.duck.policies import PolicyTable
+
+POLICY: Final[dict[str, Any]] = {
+    "id": "b2e7c5d1-0f3a-5e8b-9d4c-6a1f2e7b8c11",
+    "tenantId": TENANT_ID,
+    "programId": None,
+    "version": "clock-v1",
+    "body": {"autoHours": 1, "standardHours": 24, "complexHours": 72, "appealHours": 72},
+    "active": True,
+    "createdAt": "2026-01-05T09:00:00.000Z",
+}
+NEW_POLICY: Final[dict[str, Any]] = {
+    "version": "clock-v2",
+    "programId": None,
+    "body": {"autoHours": 1, "standardHours": 8, "complexHours": 48, "appealHours": 48},
+}
+ACTIVATION: Final = {"note": "The board wants standard alerts decided within a working day."}
+
 
 _TAG: Final = "policies"
 _operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.POLICIES)
@@ -69,26 +82,15 @@ _ACTIVATE: Final = activation_operation(
 )
 
 
-def _policies(resources: Resources) -> PolicyService:
-    stores = resources.stores
-    return PolicyService(
-        policies=stores.registry.tenancy.policies,
-        versions=Versions(stores.registry, clock=stores.clock),
-        table=PolicyTable(stores.database),
-        programs=resources.programs,
-        actions=ActionService(resources),
-    )
-
-
 AREA: Final = Area(
     routes=versioned_routes(
         "/api/policies/{policy_id:str}",
-        "policies",
+        _TAG,
         PolicyService,
         listed=_LIST,
         read=_READ,
         created=_CREATE,
         activated=_ACTIVATE,
     ),
-    provide={"policies": _policies},
+    provide={_TAG: PolicyService},
 )

@@ -5,39 +5,122 @@ Errors  NotFoundError for a policy or program that is not this tenant's; Conflic
 """
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+from uuid import UUID
 
+import msgspec
 import structlog
 from anyio import to_thread
 from msgspec.structs import replace
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
+from clearhold.api.area import Resources
+from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
 from clearhold.api.lists.arrays import ArrayPart, array_part
 from clearhold.api.lists.cursors import Place
-from clearhold.api.policies.schemas import (
-    Activation,
-    NewPolicy,
-    PoliciesQuery,
-    Policy,
-    id_of,
-    of_program,
-    to_policy,
-    without_body,
-)
-from clearhold.api.program_service import ProgramService
-from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant
 from clearhold.features.core.principal import Principal
-from clearhold.features.policy.bodies import RULES, RulesBody, decode_body, prefix_of
+from clearhold.features.core.vocabulary import about, minted
+from clearhold.features.policy.bodies import RULES, RulesBody, decode_body, policy_sha256, prefix_of
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
-from clearhold.store.control.policies import Policies, is_policy
+from clearhold.features.policy.seeds import policy_id_of
+from clearhold.store.control.policies import is_policy
 from clearhold.store.control.rules import reached_rules_in
 from clearhold.store.control.versions import Versions
 from clearhold.store.duck.policies import PolicyTable, ProgramVersion
+
+NO_RULES: Final = RulesBody(rules=())
+
+
+class PolicyPrefix(StrEnum):
+    """The kinds of policy, by the prefix of their versions."""
+
+    POLICY = "policy"
+    CLOCK = "clock"
+    LADDER = "ladder"
+    THRESHOLDS = "thresholds"
+    KRI = "kri"
+    RETENTION = "retention"
+    FX = "fx"
+    AUTONOMY = "autonomy"
+    LIMITS = "limits"
+    RULES = "rules"
+    SCORECARD = "scorecard"
+
+
+VersionText = Annotated[str, msgspec.Meta(pattern=POLICY_VERSION)]
+
+
+class NewPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The prefix of ``version`` sets the type of ``body``: policy, clock, ladder, thresholds, kri, retention or fx."""
+
+    version: Annotated[VersionText, about("The next version of its kind, as in clock-v2; its prefix is the kind.")]
+    program_id: UUID | None = None
+    body: dict[str, Any]
+
+
+class Activation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    note: Prose
+
+
+class PoliciesQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    prefix: Annotated[tuple[PolicyPrefix, ...], msgspec.Meta(min_length=1, max_length=len(PolicyPrefix))] | None = None
+    program_id: ProgramIds | None = None
+    active: bool | None = None
+    limit: PageLimit | None = None
+    cursor: CursorText | None = None
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Versioned data. The prefix of ``version`` sets the type of ``body``; ``programId`` null is tenant-wide."""
+
+    id: Annotated[str, minted("policy")]
+    tenant_id: str
+    program_id: Annotated[str | None, about("The one program that the policy is for; null: the whole tenant.")]
+    version: Annotated[str, about("Version of the policy; its prefix says what kind it is.")]
+    body: Annotated[dict[str, Any], msgspec.Meta(title="AnyBody")]  # generated clients have a PolicyBody
+    active: bool
+    created_at: str
+
+
+def to_policy(stored: StoredPolicy) -> Policy:
+    return Policy(
+        id=stored.id,
+        tenant_id=stored.tenant_id,
+        program_id=stored.program_id,
+        version=stored.version,
+        body=msgspec.to_builtins(stored.body),
+        active=stored.active,
+        created_at=stored.created_at,
+    )
+
+
+def without_body(stored: StoredPolicy) -> Policy:
+    """A list leaves out the bodies of rule versions: two hundred rules each, a thousand times, are too long."""
+    return msgspec.structs.replace(to_policy(msgspec.structs.replace(stored, body=NO_RULES)), body={})
+
+
+def id_of(tenant_id: str, version: ProgramVersion) -> str:
+    """The id of a program's version, which follows from its place."""
+    return policy_id_of(tenant_id, f"{version.program_id}/{version.version}")
+
+
+def of_program(tenant_id: str, version: ProgramVersion) -> Policy:
+    return Policy(
+        id=id_of(tenant_id, version),
+        tenant_id=tenant_id,
+        program_id=version.program_id,
+        version=version.version,
+        body=msgspec.json.decode(version.body),
+        active=version.active,
+        created_at=format_instant(version.since),
+    )
+
 
 log = structlog.get_logger()
 
@@ -46,23 +129,15 @@ UNKNOWN_POLICY: Final = "Unknown policy on this tenant."
 
 
 class PolicyService:
-    def __init__(
-        self,
-        *,
-        policies: Policies,
-        versions: Versions,
-        table: PolicyTable,
-        programs: ProgramService,
-        actions: ActionService,
-    ) -> None:
-        self._policies, self._versions, self._table = policies, versions, table
-        self._programs, self._actions = programs, actions
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._policies, self._table = stores.registry.tenancy.policies, PolicyTable(stores.database)
+        self._versions = Versions(stores.registry, clock=stores.clock)
+        self._programs, self._actions = resources.programs, ActionService(resources)
 
     async def create(self, principal: Principal, request: NewPolicy, effect_id: str | None) -> Policy:
         """A new version, not in force yet."""
-        program_id = None
-        if request.program_id is not None:
-            program_id = self._programs.read(principal, str(request.program_id)).id
+        program_id = self._programs.named(principal, request.program_id)
         created = await self._versions.create(
             principal,
             prefix_of(request.version),
@@ -84,11 +159,7 @@ class PolicyService:
             ActionType.ACTIVATE_POLICY,
             program_id=policy.program_id,
             target=("policy", policy.id),
-            change={
-                "version": policy.version,
-                "bodySha256": digest_of(canonical(policy.body)),
-                "note": request.note,
-            },
+            change={"version": policy.version, "bodySha256": policy_sha256(policy.body), "note": request.note},
             effect_id=effect_id,
         )
 

@@ -4,19 +4,16 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
-from litestar import get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar import post
 from litestar.types import Scope
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
-from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of, query_of
+from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.outcomes import Outcome, note
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.preflight.schemas import (
     PreflightDetail,
     PreflightRequest,
@@ -25,14 +22,12 @@ from clearhold.api.preflight.schemas import (
     preflight_rules,
 )
 from clearhold.api.preflight.service import PreflightService, PreflightStatistics
-from clearhold.api.program_service import ProgramService
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON
 from clearhold.features.core.entries.preflight import Preflight
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.store.duck.preflights import Preflights
 
 PREFLIGHT_REQUEST: Final[dict[str, Any]] = {
     "programId": PROGRAM_ID,
@@ -98,8 +93,8 @@ UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
 class PreflightDetails:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(self, *, programs: ProgramService, recorded: RecordedPreflights) -> None:
-        self._programs, self._recorded = programs, recorded
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._recorded = resources.programs, resources.recorded_preflights
 
     async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
         record = await self._recorded.find(principal, preflight_id.lower())
@@ -173,47 +168,15 @@ async def preflight_is_answered_by_middleware() -> Preflight:
     answered_by_middleware()
 
 
-@get("/api/preflight/{preflight_id:str}", opt=_READ.as_opt)
-async def get_preflight(
-    preflight_id: FromPath[str], request: ApiRequest, preflight_details: NamedDependency[PreflightDetails]
-) -> PreflightDetail:
-    return await preflight_details.read(principal_of(request.scope), preflight_id)
-
-
-@get("/api/preflight/stats", opt=_STATS.as_opt)
-async def get_preflight_stats(
-    request: ApiRequest, preflight_statistics: NamedDependency[PreflightStatistics]
-) -> PreflightStats:
-    scope = request.scope
-    return await preflight_statistics.read(principal_of(scope), query_of(scope, PreflightStatsQuery))
-
-
-def _preflights(resources: Resources) -> PreflightService:
-    stores = resources.stores
-    return PreflightService(
-        programs=resources.programs,
-        owner=stores.owner,
-        log=resources.preflight_log,
-        clock=stores.clock,
-        new_id=stores.new_id,
-    )
-
-
-def _preflight_details(resources: Resources) -> PreflightDetails:
-    return PreflightDetails(programs=resources.programs, recorded=resources.recorded_preflights)
-
-
-def _preflight_statistics(resources: Resources) -> PreflightStatistics:
-    return PreflightStatistics(
-        programs=resources.programs, preflights=Preflights(resources.stores.database), clock=resources.stores.clock
-    )
-
-
 AREA: Final = Area(
-    routes=(preflight_is_answered_by_middleware, get_preflight, get_preflight_stats),
+    routes=(
+        preflight_is_answered_by_middleware,
+        answer_route("/api/preflight/{preflight_id:str}", _READ, "preflight_details", PreflightDetails.read),
+        answer_route("/api/preflight/stats", _STATS, "preflight_statistics", PreflightStatistics.read),
+    ),
     provide={
-        "preflights": _preflights,
-        "preflight_details": _preflight_details,
-        "preflight_statistics": _preflight_statistics,
+        "preflights": PreflightService,
+        "preflight_details": PreflightDetails,
+        "preflight_statistics": PreflightStatistics,
     },
 )

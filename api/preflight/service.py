@@ -20,8 +20,8 @@ from typing import Any, Final
 import msgspec
 from anyio import to_thread
 
+from clearhold.api.area import Resources
 from clearhold.api.http.deadline import TooLateError, in_time
-from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.preflight.schemas import (
     DecisionCounts,
     LatencySummary,
@@ -32,7 +32,6 @@ from clearhold.api.preflight.schemas import (
     Share,
     proposed,
 )
-from clearhold.api.program_service import ProgramService
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.preflight import (
     Preflight,
@@ -43,10 +42,8 @@ from clearhold.features.core.entries.preflight import (
 from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal, Program
-from clearhold.features.shard.questions import Owner, ProposalScore, ScoreProposal, unscored
-from clearhold.store.clock import Clock
+from clearhold.features.shard.questions import ProposalScore, ScoreProposal, unscored
 from clearhold.store.duck.preflights import PreflightCounts, Preflights
-from clearhold.store.ids import IdFactory
 
 _DECIMALS: Final = 4
 
@@ -54,8 +51,9 @@ _DECIMALS: Final = 4
 class PreflightStatistics:
     """Over (now - days, now], by the time of the request; matches and labels of any time count."""
 
-    def __init__(self, *, programs: ProgramService, preflights: Preflights, clock: Clock) -> None:
-        self._programs, self._preflights, self._clock = programs, preflights, clock
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._clock = resources.programs, resources.stores.clock
+        self._preflights = Preflights(resources.stores.database)
 
     async def read(self, principal: Principal, query: PreflightStatsQuery) -> PreflightStats:
         """Of the bank's programs within reach, or of the named ones; a programId of another tenant is a 404."""
@@ -106,11 +104,10 @@ OTHER_TRANSFER: Final = "This idempotencyKey was used for another transfer on th
 class PreflightService:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(
-        self, *, programs: ProgramService, owner: Owner, log: PreflightLog, clock: Clock, new_id: IdFactory
-    ) -> None:
-        self._programs, self._owner, self._log = programs, owner, log
-        self._clock, self._new_id = clock, new_id
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._owner, self._log = resources.programs, stores.owner, resources.preflight_log
+        self._clock, self._new_id = stores.clock, stores.new_id
         self._under_way: dict[str, asyncio.Future[bool]] = {}
         self._write_us = 0.0  # the mean of the writes so far
 

@@ -5,19 +5,18 @@ from typing import Any, Final
 from litestar import post
 from litestar.di import NamedDependency
 
-from clearhold.api.area import Area, Resources
+from clearhold.api.area import Area
 from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, principal_of
+from clearhold.api.http.gate import body_of
 from clearhold.api.http.operation import Access, Operation, RateClass
 from clearhold.api.http.outcomes import note_verdict
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import write_route
 from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.proofs.actors import ScoredActors
-from clearhold.api.proofs.schemas import NewProof, Proof, ProofVerification, TokenToVerify
 from clearhold.api.proofs.service import ProofService
+from clearhold.api.proofs.token import NewProof, Proof, ProofVerification, TokenToVerify
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.parties import Counterparties, Entities
 
 NEW_PROOF: Final = {"type": "entity", "id": "enti_2zExample0001"}
 CLAIMS: Final[dict[str, Any]] = {
@@ -81,11 +80,6 @@ _VERIFY: Final = Operation(
 )
 
 
-@post("/api/proofs", opt=_ISSUE.as_opt)
-async def issue_proof(request: ApiRequest, proofs: NamedDependency[ProofService]) -> Proof:
-    return await proofs.issue(principal_of(request.scope), body_of(request.scope, NewProof))
-
-
 @post("/api/proofs/verify", status_code=200, opt=_VERIFY.as_opt)
 async def verify_proof(request: ApiRequest, proofs: NamedDependency[ProofService]) -> ProofVerification:
     verification = proofs.verify(body_of(request.scope, TokenToVerify).token)
@@ -93,22 +87,6 @@ async def verify_proof(request: ApiRequest, proofs: NamedDependency[ProofService
     return verification
 
 
-def _proofs(resources: Resources) -> ProofService:
-    stores = resources.stores
-    actors = ScoredActors(
-        programs=resources.programs,
-        entities=Entities(stores.database),
-        counterparties=Counterparties(stores.database),
-        owner=stores.owner,
-        clock=stores.clock,
-    )
-    return ProofService(
-        actors=actors,
-        programs=resources.programs,
-        signing_keys=stores.record.signing_keys,
-        clock=stores.clock,
-        issuer=resources.issuer,
-    )
-
-
-AREA: Final = Area(routes=(issue_proof, verify_proof), provide={"proofs": _proofs})
+AREA: Final = Area(
+    routes=(write_route("/api/proofs", _ISSUE, _TAG, ProofService.issue), verify_proof), provide={_TAG: ProofService}
+)

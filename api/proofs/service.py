@@ -3,22 +3,95 @@
 Errors  as ``ScoredActors``; ConflictError while the service does not know its public address
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 import structlog
 from anyio import to_thread
 
-from clearhold.api.program_service import ProgramService
-from clearhold.api.proofs.actors import ActorScore, ScoredActors
-from clearhold.api.proofs.schemas import Fault, NewProof, Proof, ProofClaims, ProofVerification
-from clearhold.api.proofs.token import checked_token, signed_token
+from clearhold.api.area import Resources
+from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY
+from clearhold.api.program_service import several_programs
+from clearhold.api.proofs.token import (
+    Fault,
+    NewProof,
+    Proof,
+    ProofClaims,
+    ProofSubject,
+    ProofVerification,
+    checked_token,
+    signed_token,
+)
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.errors import ConflictError, ErrorCode
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
-from clearhold.store.clock import Clock
-from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
+from clearhold.features.core.vocabulary import ActorType, Score
+from clearhold.features.shard.questions import ReadScores
+from clearhold.features.state.program import AGENTS_SLUG
+from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.store.keys.signing_keys import KeyPurpose
+
+UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
+UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
+_NOUNS: Final = {
+    ProofSubject.ENTITY: "an entity",
+    ProofSubject.COUNTERPARTY: "a counterparty",
+    ProofSubject.AGENT: "an agent",
+}
+
+
+class ActorScore(NamedTuple):
+    """An actor's score in a program at an instant."""
+
+    program_id: str
+    at: int
+    score: Score
+
+
+class ScoredActors:
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
+        self._entities, self._counterparties = Entities(stores.database), Counterparties(stores.database)
+
+    async def score(self, principal: Principal, request: NewProof) -> ActorScore:
+        program_id = await to_thread.run_sync(self._program_with, principal, request)
+        now = self._clock.now()
+        question = ReadScores(ActorType(request.type), (request.id,), now)
+        (score,) = (await self._owner.query(program_id, question)).value
+        if score is None or score.value is None:
+            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
+        return ActorScore(program_id, now, score)
+
+    def _program_with(self, principal: Principal, request: NewProof) -> str:
+        """The one program that knows the actor."""
+        named = None if request.program_id is None else [str(request.program_id)]
+        program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
+        if not program_ids:
+            _refuse_unknown(request.type)
+        if len(program_ids) > 1:
+            raise several_programs(_NOUNS[request.type])
+        return program_ids[0]
+
+    def _programs_with(self, principal: Principal, request: NewProof, named: Sequence[str] | None) -> list[str]:
+        """The programs that know the actor, of those within the principal's reach."""
+        if request.type is ProofSubject.COUNTERPARTY:
+            return [row.program_id for row in self._counterparties.find(principal, request.id, named)]
+        known = [row.program_id for row in self._entities.find(principal, request.id, named)]
+        if request.type is ProofSubject.AGENT:
+            return [each for each in known if self._programs.read(principal, each).slug == AGENTS_SLUG]
+        return known
+
+
+def _refuse_unknown(kind: ProofSubject) -> NoReturn:
+    if kind is ProofSubject.ENTITY:
+        raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
+    if kind is ProofSubject.COUNTERPARTY:
+        raise NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
+    raise NotFoundError(UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND)
+
 
 LIFETIME_S: Final = 24 * 60 * 60
 NO_ISSUER: Final = (
@@ -30,19 +103,10 @@ log = structlog.get_logger()
 
 
 class ProofService:
-    """``issuer`` is the public address; None when unknown."""
-
-    def __init__(
-        self,
-        *,
-        actors: ScoredActors,
-        programs: ProgramService,
-        signing_keys: SigningKeys,
-        clock: Clock,
-        issuer: str | None,
-    ) -> None:
-        self._actors, self._programs, self._keys = actors, programs, signing_keys
-        self._clock, self._issuer = clock, issuer
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._actors, self._programs, self._clock = ScoredActors(resources), resources.programs, stores.clock
+        self._keys, self._issuer = stores.record.signing_keys, resources.issuer
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
         actor = await self._actors.score(principal, request)

@@ -1,6 +1,5 @@
 """The record over HTTP, read-only."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -8,15 +7,16 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.types import ASGIApp
 
-from clearhold.api.area import Area, Resources, Stores
+from clearhold.api.area import Area
 from clearhold.api.dispositions.routes import DISPOSITION
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.lists.lists import moments_exist, next_link
-from clearhold.api.record.schemas import (
+from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.lists import moments_exist
+from clearhold.api.record.service import (
     ChainReport,
     CheckpointPage,
     CheckpointQuery,
@@ -25,16 +25,14 @@ from clearhold.api.record.schemas import (
     RecordExportQuery,
     RecordLine,
     RecordProof,
+    RecordService,
     VerifyQuery,
 )
-from clearhold.api.record.service import RecordService
 from clearhold.features.core.canonical import Chain, LineKind, canonical, link_hash, record_line
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.policies import PolicyTable
-from clearhold.store.duck.shown_rows import ShownRows
-from clearhold.store.record.reading import RecordReader, Verification
 
+_TAG: Final = "record"
 _ORIGIN: Final = "risk.bank.example/first-bank/dispositions"
 _ROOT: Final = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
 CHECKPOINT: Final = (
@@ -90,7 +88,7 @@ CHECKPOINT_PAGE: Final[dict[str, Any]] = {
 RECORD_PROOF: Final[dict[str, Any]] = {"leafIndex": 0, "treeSize": 2, "hashes": [_ROOT], "checkpoint": CHECKPOINT}
 
 
-_operation: Final = partial(Operation, tag="record", access=Access.BEARER, scope=KeyScope.RECORD, tenant_wide=True)
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.RECORD, tenant_wide=True)
 _NOTE_MEDIA: Final = "text/plain"
 
 _VERIFY: Final = _operation(
@@ -146,11 +144,6 @@ _PROOF: Final = _operation(
 )
 
 
-@get("/api/record/verify", opt=_VERIFY.as_opt)
-async def verify_record(request: ApiRequest, record: NamedDependency[RecordService]) -> ChainReport:
-    return await record.verify(principal_of(request.scope), query_of(request.scope, VerifyQuery).chain)
-
-
 @get("/api/record/export", opt=_EXPORT.as_opt)
 async def export_record(
     request: ApiRequest, record: NamedDependency[RecordService], downloads: NamedDependency[Downloads]
@@ -166,40 +159,13 @@ async def sign_checkpoint(request: ApiRequest, record: NamedDependency[RecordSer
     return Response(note, media_type=_NOTE_MEDIA)
 
 
-@get("/api/record/checkpoints", opt=_CHECKPOINTS.as_opt)
-async def list_checkpoints(request: ApiRequest, record: NamedDependency[RecordService]) -> Response[CheckpointPage]:
-    page = await record.checkpoints(principal_of(request.scope), query_of(request.scope, CheckpointsQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
-@get("/api/record/proof", opt=_PROOF.as_opt)
-async def prove_record(request: ApiRequest, record: NamedDependency[RecordService]) -> RecordProof:
-    return await record.proof(principal_of(request.scope), query_of(request.scope, ProofQuery))
-
-
-def _record(resources: Resources) -> RecordService:
-    stores = resources.stores
-    record = stores.record
-    return RecordService(
-        reader=RecordReader(stores.database, policy_bodies(stores)),
-        verification=Verification(stores.database, record.checkpoint_log, record.signing_keys),
-        rows=ShownRows(stores.database),
-        checkpoints=record.checkpoints,
-        verifications=record.verifications,
-    )
-
-
-def policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
-    """The bodies of all policies that a tenant ever had, which links cite: as written and as put in force."""
-    policies, in_force = stores.registry.tenancy.policies, PolicyTable(stores.database)
-
-    def of_tenant(tenant_id: str) -> list[bytes]:
-        written = {canonical(policy.body) for policy in policies.of_tenant(tenant_id).all()}
-        return [*written.union(in_force.bodies(tenant_id))]
-
-    return of_tenant
-
-
 AREA: Final = Area(
-    routes=(verify_record, export_record, sign_checkpoint, list_checkpoints, prove_record), provide={"record": _record}
+    routes=(
+        answer_route("/api/record/verify", _VERIFY, _TAG, RecordService.verify),
+        export_record,
+        sign_checkpoint,
+        page_route("/api/record/checkpoints", _CHECKPOINTS, _TAG, RecordService.checkpoints),
+        answer_route("/api/record/proof", _PROOF, _TAG, RecordService.proof),
+    ),
+    provide={_TAG: RecordService},
 )

@@ -4,34 +4,211 @@ Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundEr
         ConflictError when a chain contradicts an earlier checkpoint; RateLimitedError for too many at a time
 """
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Final
+import base64
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
 
+from clearhold.api.area import Resources, Stores
+from clearhold.api.http.fields import CursorText, Moment, PageLimit
 from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.lists.list_reader import ListReader, batches_of
-from clearhold.api.lists.lists import instant_in, only
-from clearhold.api.record.schemas import (
-    ChainReport,
-    CheckpointPage,
-    CheckpointQuery,
-    CheckpointsQuery,
-    ProofQuery,
-    RecordExportQuery,
-    RecordProof,
-    report_of,
-    to_checkpoint,
-    to_proof,
-)
-from clearhold.features.core.canonical import Chain
+from clearhold.api.lists.list_reader import ListPage, ListReader, batches_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, instant_text, only
+from clearhold.features.core.canonical import Chain, LineKind, canonical
+from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
-from clearhold.store.duck.shown_rows import ShownRows
+from clearhold.features.core.vocabulary import about
+from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.shown_rows import RowsCheck, ShownRows
 from clearhold.store.record.chain_file import RecordCheckpointRow
-from clearhold.store.record.checkpoints import CheckpointPlace, RecordCheckpoints
-from clearhold.store.record.reading import LastVerifications, RecordFilter, RecordReader, Verification
+from clearhold.store.record.checkpoints import CheckpointPlace, InclusionProof
+from clearhold.store.record.reading import Break, ChainCheck, RecordFilter, RecordReader, Verification
+
+_ACTIONS: Final = "actions"
+Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
+
+
+class VerifyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``chain`` restricts ok, checked and firstBreakAt to one chain; without it they cover both."""
+
+    chain: Chain | None = None
+
+
+class RecordExportQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+    kinds: Annotated[tuple[LineKind, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
+
+
+class CheckpointQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """``size`` is the number of links, from the first; left out: all."""
+
+    chain: Chain
+    size: Seq | None = None
+
+
+class CheckpointsQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    chain: Annotated[tuple[Chain, ...], msgspec.Meta(min_length=1, max_length=len(Chain))] | None = None
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class ProofQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    chain: Chain
+    seq: Seq
+
+
+class ChainBreak(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The first fault of a chain: ``expected`` is the hash due there, or the root in base64 that a checkpoint names,
+    ``found`` the stored value; null if it is missing.
+    """
+
+    chain: Chain
+    seq: int
+    id: Annotated[str | None, about("Id of the object whose link breaks the chain; null when it cannot be read.")]
+    expected: Annotated[str | None, about("The value due there: a hash in hex, or a root in base64; null for nothing.")]
+    found: Annotated[str | None, about("The value that is there; null for nothing.")]
+    created_at: Annotated[str | None, about("When the broken link was written; null when that cannot be read.")]
+
+
+class ChainState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The first ``checked`` links are intact."""
+
+    ok: bool
+    checked: int
+
+
+class ChainStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Both chains, whatever the request."""
+
+    dispositions: Annotated[ChainState, about("The chain of decisions.")]
+    actions: Annotated[ChainState, about("The chain of actions.")]
+
+
+class RowDifference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A row that differs from the record, in ``columns``; ``missing`` if only the record has it, ``unrecorded`` if only
+    the table has it.
+    """
+
+    table: Annotated[str, about("The table that the row is of.")]
+    id: Annotated[str, about("The row's id.")]
+    columns: Annotated[tuple[str, ...], about("The columns that differ; missing or unrecorded for a whole row.")]
+
+
+class RowStates(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Whether the stored dispositions, alerts, actions and transfers agree with the record, and the first rows that
+    do not.
+    """
+
+    ok: Annotated[bool, about("Whether every checked row is what the record says.")]
+    checked: Annotated[int, about("How many rows were checked.")]
+    differences: Annotated[tuple[RowDifference, ...], about("The first rows that are not.")]
+
+
+class ChainReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``ok``, ``checked`` and ``firstBreakAt`` cover the requested chain, or both; ``ok`` also covers the rows that
+    quote it.
+    """
+
+    ok: bool
+    checked: int
+    first_break_at: Annotated[ChainBreak | None, about("Where it first is not what it should be; null when it holds.")]
+    chains: Annotated[ChainStates, about("Both chains, whichever was requested.")]
+    rows: Annotated[RowStates, about("Whether the rows that the interface shows are what the record says.")]
+
+
+class RecordLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A line of an export. Cited policies and alerts have no chain, seq and hashes."""
+
+    kind: Annotated[LineKind, about("What the line is.")]
+    chain: Chain | None
+    seq: int | None
+    body: Annotated[dict[str, Any], about("The hashed content, in canonical form.")]
+    prev_hash: str | None
+    hash: str | None
+
+
+class RecordCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """``root`` in base64, ``note`` exactly as signed."""
+
+    chain: Chain
+    size: Annotated[int, about("How many links it covers, from the first.")]
+    root: Annotated[str, about("Root of the tree over them (RFC 6962), in base64.")]
+    note: str
+    created_at: Annotated[str, about("When it was signed.")]
+
+
+class CheckpointPage(ListPage[RecordCheckpoint], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class RecordProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """RFC 6962: with the link's hash as leaf, ``hashes``, in base64, lead to the root in the note ``checkpoint``."""
+
+    leaf_index: Annotated[int, about("Position of the link in the tree.")]
+    tree_size: Annotated[int, about("How many links the tree has.")]
+    hashes: Annotated[tuple[str, ...], about("The hashes that lead from the leaf to the root, in base64.")]
+    checkpoint: Annotated[str, about("The signed note that names the root.")]
+
+
+def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None) -> ChainReport:
+    """The report of one chain or both, with their states; the first break in the order of the chains."""
+    reported = [check for check in checks if chain in {None, check.chain}]
+    breaks = [check.broken_at for check in reported if check.broken_at is not None]
+    differences = [each for each in rows.differences if chain in {None, _quoted_by(each.table)}]
+    states = {check.chain: ChainState(ok=check.broken_at is None, checked=check.checked) for check in checks}
+    return ChainReport(
+        ok=not breaks and not differences,
+        checked=sum(check.checked for check in reported),
+        first_break_at=_to_break(breaks[0]) if breaks else None,
+        chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
+        rows=RowStates(
+            ok=not rows.differences,
+            checked=rows.checked,
+            differences=tuple(
+                RowDifference(table=each.table, id=each.id, columns=each.columns) for each in rows.differences
+            ),
+        ),
+    )
+
+
+def _quoted_by(table: str) -> Chain:
+    """The chain that the rows of a table quote."""
+    return Chain.ACTIONS if table == _ACTIONS else Chain.DISPOSITIONS
+
+
+def to_checkpoint(row: RecordCheckpointRow) -> RecordCheckpoint:
+    return RecordCheckpoint(
+        chain=Chain(row.chain),
+        size=row.size,
+        root=row.root,
+        note=row.note,
+        created_at=format_instant(row.created_at),
+    )
+
+
+def to_proof(proof: InclusionProof) -> RecordProof:
+    return RecordProof(
+        leaf_index=proof.leaf_index,
+        tree_size=proof.checkpoint.size,
+        hashes=tuple(base64.b64encode(each).decode() for each in proof.hashes),
+        checkpoint=proof.checkpoint.note,
+    )
+
+
+def _to_break(found: Break) -> ChainBreak:
+    return ChainBreak(
+        chain=Chain(found.chain),
+        seq=found.seq,
+        id=found.id,
+        expected=found.expected,
+        found=found.found,
+        created_at=instant_text(found.created_at),
+    )
+
 
 LINES_A_BATCH: Final = 1_000
 
@@ -41,17 +218,11 @@ _CheckpointFilters = Mapping[str, tuple[Chain, ...] | None]
 class RecordService:
     """One for the process; belongs to the API's event loop. Verifications are limited for each principal."""
 
-    def __init__(
-        self,
-        *,
-        reader: RecordReader,
-        verification: Verification,
-        rows: ShownRows,
-        checkpoints: RecordCheckpoints,
-        verifications: LastVerifications,
-    ) -> None:
-        self._reader, self._verification, self._rows, self._checkpoints = reader, verification, rows, checkpoints
-        self._verifications = verifications
+    def __init__(self, resources: Resources) -> None:
+        database, record = resources.stores.database, resources.stores.record
+        self._reader, self._rows = RecordReader(database, policy_bodies(resources.stores)), ShownRows(database)
+        self._verification = Verification(database, record.checkpoint_log, record.signing_keys)
+        self._checkpoints, self._verifications = record.checkpoints, record.verifications
         self._checks = Concurrency(what="verifications of the record")
         self._list = ListReader(
             read_page=self._read_page,
@@ -60,15 +231,13 @@ class RecordService:
             key=_key,
         )
 
-    async def verify(self, principal: Principal, chain: Chain | None) -> ChainReport:
-        """Compute every hash again and compare the stored rows with the links, in worker threads; ``chain`` narrows
-        the report to one chain.
-        """
+    async def verify(self, principal: Principal, query: VerifyQuery) -> ChainReport:
+        """Compute every hash again and compare the stored rows with the links, in worker threads."""
         with self._checks.slot(principal):
             checks = [await to_thread.run_sync(self._verification.check, principal, each) for each in Chain]
             rows = await to_thread.run_sync(self._rows.check, principal)
             self._verifications.note(principal.tenant, ok=report_of(checks, rows, None).ok)
-            return report_of(checks, rows, chain)
+            return report_of(checks, rows, query.chain)
 
     def export(self, principal: Principal, query: RecordExportQuery) -> Generator[Sequence[msgspec.Raw], None, None]:
         """The lines of the record, batch by batch."""
@@ -110,3 +279,14 @@ def _key(place: Place) -> CheckpointPlace:
     if not place.program_id.isdecimal() or len(place.program_id) > len(str(2**62)):
         raise unusable_cursor(UNREADABLE)
     return place.at, place.id, int(place.program_id)
+
+
+def policy_bodies(stores: Stores) -> Callable[[str], list[bytes]]:
+    """The bodies of all policies that a tenant ever had, which links cite: as written and as put in force."""
+    policies, in_force = stores.registry.tenancy.policies, PolicyTable(stores.database)
+
+    def of_tenant(tenant_id: str) -> list[bytes]:
+        written = {canonical(policy.body) for policy in policies.of_tenant(tenant_id).all()}
+        return [*written.union(in_force.bodies(tenant_id))]
+
+    return of_tenant

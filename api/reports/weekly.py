@@ -8,14 +8,11 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import duckdb
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.program_service import ProgramService
-from clearhold.api.reports.conversions import by_detector, summary_of
-from clearhold.api.reports.periods import reported_week
-from clearhold.api.reports.programs import delta_of, kris_of, totals_of
+from clearhold.api.area import Resources
+from clearhold.api.reports.parts import by_detector, reported_week, summary_of
 from clearhold.api.reports.schemas import (
     EnteredHold,
     PersonDecisionHours,
@@ -25,6 +22,7 @@ from clearhold.api.reports.schemas import (
     WeeklyReport,
     WeeklyScore,
 )
+from clearhold.api.reports.service import delta_of, kris_of, totals_of
 from clearhold.api.reports.weekly_summary import weekly_paragraphs
 from clearhold.features.catalogue.kris import KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_7, FIRST_WEEK, IsoWeek, format_instant, week_of
@@ -33,9 +31,6 @@ from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import AlertStatus, Band
 from clearhold.features.policy.in_force import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
-from clearhold.features.shard.questions import Owner
-from clearhold.store.clock import Clock
-from clearhold.store.control.policies import Policies
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
 from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ScorePoint
 from clearhold.store.tables.predicate import Span
@@ -58,16 +53,10 @@ class WeekOfProgram(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WeeklyReports:
-    def __init__(
-        self,
-        *,
-        programs: ProgramService,
-        policies: Policies,
-        owner: Owner,
-        database: duckdb.DuckDBPyConnection,
-        clock: Clock,
-    ) -> None:
-        self._programs, self._policies, self._owner, self._clock = programs, policies, owner, clock
+    def __init__(self, resources: Resources) -> None:
+        stores, database = resources.stores, resources.stores.database
+        self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
+        self._policies = stores.registry.tenancy.policies
         self._scores, self._alerts = ReportScores(database), ReportAlerts(database)
         self._snapshots, self._points = KriSnapshots(database), ReportSnapshots(database)
 

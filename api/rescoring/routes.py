@@ -6,18 +6,16 @@ Errors  UnavailableError when the service stops meanwhile
 from typing import Annotated, Final
 
 import msgspec
-from litestar import post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
 
-from clearhold.api.area import Area, Rescoring
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import effect_id_of, principal_of
+from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
+from clearhold.api.lists.handlers import write_route
 from clearhold.features.core.entries.commands import ActorsRescored
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about
+
+_TAG: Final = "rescoring"
 
 
 class TransfersRescored(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +25,8 @@ class TransfersRescored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RescoringService:
-    def __init__(self, rescoring: Rescoring) -> None:
-        self._rescoring = rescoring
+    def __init__(self, resources: Resources) -> None:
+        self._rescoring = resources.rescoring
 
     async def transfers(self, principal: Principal, program_id: str, effect_id: str | None) -> TransfersRescored:
         """Every transfer of the program, which the gate has checked to be the principal's."""
@@ -42,7 +40,7 @@ class RescoringService:
 
 _TRANSFERS: Final = Operation(
     id="rescoreTransfers",
-    tag="rescoring",
+    tag=_TAG,
     summary="Rescores every transfer of the program with the current scorer and all that was delivered since. "
     "Live traffic goes on. Answers when all is recorded. A second call while one is running returns the same "
     "result, unless something was delivered in between: then it waits for the next run.",
@@ -53,7 +51,7 @@ _TRANSFERS: Final = Operation(
 )
 _ACTORS: Final = Operation(
     id="rescoreActors",
-    tag="rescoring",
+    tag=_TAG,
     summary="Rescores every entity, counterparty and agent of the program as of now. The detectors run again on their "
     "newest transfers. Agents are counted among the entities as well.",
     access=Access.OWNER,
@@ -63,21 +61,10 @@ _ACTORS: Final = Operation(
 )
 
 
-@post("/api/skoor/backfill/{program_id:str}", status_code=200, opt=_TRANSFERS.as_opt)
-async def rescore_transfers(
-    program_id: FromPath[str], request: ApiRequest, rescoring: NamedDependency[RescoringService]
-) -> TransfersRescored:
-    return await rescoring.transfers(principal_of(request.scope), program_id, effect_id_of(request.scope))
-
-
-@post("/api/skoor/actors/backfill/{program_id:str}", status_code=200, opt=_ACTORS.as_opt)
-async def rescore_actors(
-    program_id: FromPath[str], request: ApiRequest, rescoring: NamedDependency[RescoringService]
-) -> ActorsRescored:
-    return await rescoring.actors(principal_of(request.scope), program_id, effect_id_of(request.scope))
-
-
 AREA: Final = Area(
-    routes=(rescore_transfers, rescore_actors),
-    provide={"rescoring": lambda resources: RescoringService(resources.rescoring)},
+    routes=(
+        write_route("/api/skoor/backfill/{program_id:str}", _TRANSFERS, _TAG, RescoringService.transfers),
+        write_route("/api/skoor/actors/backfill/{program_id:str}", _ACTORS, _TAG, RescoringService.actors),
+    ),
+    provide={_TAG: RescoringService},
 )

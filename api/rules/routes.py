@@ -1,7 +1,7 @@
 """Rules over HTTP. Approvals use the route of actions."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from litestar import Response, get, put
@@ -9,15 +9,14 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from clearhold.api.actions.routes import activation_operation, versioned_routes
-from clearhold.api.actions.service import ActionService
-from clearhold.api.area import Area, Resources
+from clearhold.api.area import Area
 from clearhold.api.http.conditional import ETAG, PRIVATE, etag_of, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of, replaces_of
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import list_route, write_route
-from clearhold.api.rules.examples import BACKTEST, BACKTEST_REQUEST, CHANGE, NEW_RULE, RULE, RULES_VERSION, SHADOW
+from clearhold.api.lists.handlers import answer_route, list_route, write_route
+from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.api.rules.schemas import (
     FIELDS,
     BacktestRequest,
@@ -34,7 +33,69 @@ from clearhold.api.rules.service import RuleService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.core.rules import Backtest, Rule, ShadowReport
-from clearhold.store.control.rule_registry import RuleRegistry
+
+NEW_RULE: Final[dict[str, Any]] = {
+    "id": "large-wire-abroad",
+    "name": "Large wires to a new payee abroad",
+    "scope": "transfer",
+    "programId": None,
+    "when": [
+        {"field": "rail", "op": "in", "value": ["wire", "intl_wire"]},
+        {"field": "amountCents", "op": "gte", "value": "2500000"},
+        {"field": "counterparty.firstTime", "op": "eq", "value": True},
+    ],
+    "action": "review",
+    "severity": "medium",
+    "note": "Agreed with the payments team.",
+}
+RULE: Final[dict[str, Any]] = NEW_RULE | {"status": "draft"}
+CHANGE: Final = {"note": "Decided in the weekly meeting."}
+RULES_VERSION: Final[dict[str, Any]] = {
+    "id": "0c9d1a52-7f4e-5b07-9e3a-6d2b8c1f4a90",
+    "version": "rules-v1",
+    "rules": [RULE | {"status": "active"}],
+    "createdAt": "2026-09-09T14:02:11.000Z",
+    "active": True,
+    "note": CHANGE["note"],
+}
+NAMED: Final = {"programId": PROGRAM_ID, "transferId": "wire_2hFq8sN1"}
+BACKTEST_REQUEST: Final = {"days": 90, "full": False}
+BACKTEST: Final[dict[str, Any]] = {
+    "key": "5e1b3c44-90ab-5c3e-8f21-7d6a2b9c0e18",
+    "ruleId": NEW_RULE["id"],
+    "ruleSha256": "3d7a9e0c4f1b86d25ae97c03b4186f2d9ce05a7b31f84c6e2d90b5a7f3c1e864",
+    "programId": None,
+    "at": "2026-09-09T13:55:00.000Z",
+    "days": 90,
+    "scanned": 1000,
+    "sampled": True,
+    "matched": 12,
+    "matchedShare": 0.012,
+    "wouldHold": 0,
+    "wouldAlert": 12,
+    "overlapWithExistingAlerts": 5,
+    "byBand": {"clear": 3, "review": 7, "hold": 2, "unscored": 0},
+    "sampleTransferIds": ["wire_2hFq8sN1"],
+    "sampleTransfers": [NAMED],
+}
+SHADOW: Final[dict[str, Any]] = {
+    "ruleId": NEW_RULE["id"],
+    "ruleSha256": BACKTEST["ruleSha256"],
+    "version": "shadow-v3",
+    "since": "2026-09-09T13:55:01.000Z",
+    "scanned": 4120,
+    "matched": 9,
+    "matchedShare": 0.0022,
+    "byBand": {"clear": 2, "review": 6, "hold": 1, "unscored": 0},
+    "byDay": [{"day": "2026-09-09", "matched": 9}],
+    "overlapWithExistingAlerts": 4,
+    "precision": {"value": None, "n": 0, "low": None, "high": None},
+    "sampleTransferIds": ["wire_2hFq8sN1"],
+    "sampleTransfers": [NAMED],
+    "falsePositiveTransferIds": [],
+    "falsePositiveTransfers": [],
+}
+
 
 _TAG: Final = "rules"
 _ID: Final = "{rule_id:str}"
@@ -201,31 +262,6 @@ async def replace_rule(
     return Response(encoded, media_type=JSON, headers={ETAG: etag_of(encoded), "Cache-Control": PRIVATE})
 
 
-@get("/api/rules/{rule_id:str}/backtests", opt=_BACKTESTS.as_opt)
-async def list_backtests(
-    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
-) -> tuple[Backtest, ...]:
-    return rules.backtests(principal_of(request.scope), rule_id)
-
-
-@get("/api/rules/{rule_id:str}/shadow", opt=_SHADOW.as_opt)
-async def get_rule_shadow(
-    rule_id: FromPath[str], request: ApiRequest, rules: NamedDependency[RuleService]
-) -> ShadowReport:
-    return await rules.shadow(principal_of(request.scope), rule_id)
-
-
-def _rules(resources: Resources) -> RuleService:
-    stores = resources.stores
-    return RuleService(
-        registry=RuleRegistry(stores.registry, clock=stores.clock),
-        programs=resources.programs,
-        actions=ActionService(resources),
-        backtests=resources.backtests,
-        new_id=stores.new_id,
-    )
-
-
 AREA: Final = Area(
     routes=(
         *versioned_routes(
@@ -235,10 +271,10 @@ AREA: Final = Area(
         list_route("/api/rules/versions", _VERSIONS, _TAG, RuleService.versions),
         replace_rule,
         write_route(f"/api/rules/{_ID}/backtest", _BACKTEST, _TAG, RuleService.backtest),
-        list_backtests,
-        get_rule_shadow,
+        answer_route(f"/api/rules/{_ID}/backtests", _BACKTESTS, _TAG, RuleService.backtests),
+        answer_route(f"/api/rules/{_ID}/shadow", _SHADOW, _TAG, RuleService.shadow),
         write_route(f"/api/rules/{_ID}/pause", _PAUSE, _TAG, RuleService.pause),
         write_route(f"/api/rules/{_ID}/archive", _ARCHIVE, _TAG, RuleService.archive),
     ),
-    provide={_TAG: _rules},
+    provide={_TAG: RuleService},
 )

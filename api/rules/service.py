@@ -15,11 +15,10 @@ import structlog
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
-from clearhold.api.area import Backtests
+from clearhold.api.area import Resources
 from clearhold.api.lists.arrays import ArrayPart, array_part
 from clearhold.api.lists.cursors import Place
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.program_service import ProgramService
 from clearhold.api.rules.schemas import (
     BacktestRequest,
     NewRule,
@@ -38,7 +37,6 @@ from clearhold.features.rules.backtest import not_in_shadow
 from clearhold.store.control.policies import number_of
 from clearhold.store.control.rule_registry import NOT_ACTIVE, RuleRegistry
 from clearhold.store.control.rules import StoredRule, reached_rules_in
-from clearhold.store.ids import IdFactory
 
 log = structlog.get_logger()
 
@@ -66,17 +64,11 @@ FIGURES: Final = (
 class RuleService:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(
-        self,
-        *,
-        registry: RuleRegistry,
-        programs: ProgramService,
-        actions: ActionService,
-        backtests: Backtests,
-        new_id: IdFactory,
-    ) -> None:
-        self._registry, self._programs, self._actions = registry, programs, actions
-        self._backtests, self._new_id = backtests, new_id
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._registry = RuleRegistry(stores.registry, clock=stores.clock)
+        self._programs, self._actions = resources.programs, ActionService(resources)
+        self._backtests, self._new_id = resources.backtests, stores.new_id
         self._under_way = Concurrency(BACKTESTS_OF_TENANT, in_all=BACKTESTS_IN_ALL, what="backtests")
 
     async def list(self, principal: Principal, query: RulesQuery) -> ArrayPart:
@@ -148,7 +140,7 @@ class RuleService:
         log.info("rule_backtested", tenant_id=principal.tenant_id, rule_id=rule_id, matched=result.matched)
         return await self._registry.add_backtest(principal, result, effect_id)
 
-    def backtests(self, principal: Principal, rule_id: str) -> tuple[Backtest, ...]:
+    async def backtests(self, principal: Principal, rule_id: str) -> tuple[Backtest, ...]:
         """Newest first, each of the rule's text at that time; only those over programs within reach."""
         return tuple(each for each in self._registry.read(principal, rule_id).backtests if _is_reached(principal, each))
 
@@ -226,8 +218,7 @@ class RuleService:
         )
 
     def _checked(self, principal: Principal, request: NewRule) -> Rule:
-        program_id = request.program_id
-        return to_rule(request, None if program_id is None else self._programs.read(principal, str(program_id)).id)
+        return to_rule(request, self._programs.named(principal, request.program_id))
 
 
 def _is_reached(principal: Principal, backtest: Backtest) -> bool:

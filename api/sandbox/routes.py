@@ -2,17 +2,12 @@
 
 from typing import Any, Final
 
-from litestar import get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar import get
 
-from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of
+from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.ingest.routes import IngestService
-from clearhold.api.sandbox.log import SandboxLog
+from clearhold.api.lists.handlers import write_route
 from clearhold.api.sandbox.schemas import (
     LISTINGS,
     EventRequest,
@@ -24,13 +19,9 @@ from clearhold.api.sandbox.schemas import (
     event_rules,
     transfer_rules,
 )
-from clearhold.api.sandbox.service import SandboxReads, SandboxService
+from clearhold.api.sandbox.service import SandboxService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.events import Events
-from clearhold.store.duck.parties import Entities
-from clearhold.store.duck.transfers import Transfers
-from clearhold.store.redis_log.offsets import CommitWaiter
 
 LISTING: Final[dict[str, Any]] = {
     "name": "ach_debits_returned_r10",
@@ -143,59 +134,13 @@ async def list_scenarios() -> tuple[ScenarioListing, ...]:
     return LISTINGS
 
 
-@post("/api/sandbox/{program_id:str}/scenario", opt=_RUN.as_opt)
-async def run_scenario(
-    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
-) -> SandboxResult:
-    body = body_of(request.scope, ScenarioRequest)
-    return await sandbox.run(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
-
-
-@post("/api/sandbox/{program_id:str}/transfer", opt=_TRANSFER.as_opt)
-async def simulate_transfer(
-    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
-) -> SandboxResult:
-    body = body_of(request.scope, SandboxTransfer)
-    return await sandbox.transfer(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
-
-
-@post("/api/sandbox/{program_id:str}/event", opt=_EVENT.as_opt)
-async def simulate_event(
-    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
-) -> SandboxResult:
-    body = body_of(request.scope, EventRequest)
-    return await sandbox.send(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
-
-
-@post("/api/sandbox/{program_id:str}/return", opt=_RETURN.as_opt)
-async def simulate_return(
-    program_id: FromPath[str], request: ApiRequest, sandbox: NamedDependency[SandboxService]
-) -> SandboxResult:
-    body = body_of(request.scope, ReturnRequest)
-    return await sandbox.send_back(principal_of(request.scope), program_id, body, effect_id_of(request.scope))
-
-
-def _sandbox(resources: Resources) -> SandboxService:
-    stores = resources.stores
-    return SandboxService(
-        programs=resources.programs,
-        sandbox_log=SandboxLog(
-            ingest=IngestService(resources),
-            owner=stores.owner,
-            appender=stores.appender,
-            progress=stores.progress,
-            waiter=CommitWaiter(stores.progress.committed_offset),
-        ),
-        reads=SandboxReads(
-            events=Events(stores.database),
-            transfers=Transfers(stores.database),
-            entities=Entities(stores.database),
-            raw_events=resources.events,
-        ),
-        clock=stores.clock,
-        new_id=stores.new_id,
-    )
-
-
-_ROUTES: Final = (list_scenarios, run_scenario, simulate_transfer, simulate_event, simulate_return)
-AREA: Final = Area(routes=_ROUTES, provide={"sandbox": _sandbox})
+AREA: Final = Area(
+    routes=(
+        list_scenarios,
+        write_route("/api/sandbox/{program_id:str}/scenario", _RUN, _TAG, SandboxService.run),
+        write_route("/api/sandbox/{program_id:str}/transfer", _TRANSFER, _TAG, SandboxService.transfer),
+        write_route("/api/sandbox/{program_id:str}/event", _EVENT, _TAG, SandboxService.send),
+        write_route("/api/sandbox/{program_id:str}/return", _RETURN, _TAG, SandboxService.send_back),
+    ),
+    provide={_TAG: SandboxService},
+)

@@ -9,7 +9,7 @@ from clearhold.api.http.fields import BankId, CentsText
 from clearhold.api.http.meant import counterparty_failures
 from clearhold.api.http.validation import Failure
 from clearhold.api.preflight.schemas import CounterpartyRequest
-from clearhold.api.reports.conversions import signals_of
+from clearhold.api.reports.parts import signals_of
 from clearhold.api.reports.schemas import ScoreSignal
 from clearhold.features.bank.event_types import event_type as read_type
 from clearhold.features.core.errors import FieldCode

@@ -21,10 +21,11 @@ import msgspec
 import structlog
 from anyio import to_thread
 
+from clearhold.api.area import Resources
+from clearhold.api.ingest.routes import IngestService
 from clearhold.api.lists.exports import Concurrency
+from clearhold.api.log.commands import COMMITTED_WITHIN_S
 from clearhold.api.log.refusals import unknown_transfer
-from clearhold.api.program_service import ProgramService
-from clearhold.api.sandbox.log import SandboxLog
 from clearhold.api.sandbox.schemas import (
     EventRequest,
     ReturnRequest,
@@ -37,6 +38,7 @@ from clearhold.api.sandbox.schemas import (
 from clearhold.api.transfers.service import object_of
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX
 from clearhold.features.core.errors import ConflictError, ErrorCode, FieldCode, NotFoundError, UnavailableError, invalid
+from clearhold.features.core.log_entry import shard_of
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.detectors.table import PROGRAM_DETECTORS
@@ -53,12 +55,43 @@ from clearhold.features.sandbox.order import (
     return_tag,
 )
 from clearhold.features.sandbox.scenarios import SCENARIOS, compose
-from clearhold.store.clock import Clock
+from clearhold.features.shard.questions import SeenEvents
 from clearhold.store.duck.events import Events
 from clearhold.store.duck.parties import Entities
 from clearhold.store.duck.transfers import Transfers
-from clearhold.store.ids import IdFactory
-from clearhold.store.lake.log_segments import RawEvents
+from clearhold.store.redis_log.offsets import CommitWaiter
+
+
+class SandboxLog:
+    """Belongs to the API's event loop."""
+
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._ingest, self._owner, self._appender = IngestService(resources), stores.owner, stores.appender
+        self._progress, self._waiter = stores.progress, CommitWaiter(stores.progress.committed_offset)
+
+    async def require_replayed(self, program_id: str) -> None:
+        """Raise UnavailableError before the log of the start is replayed, when its events would seem unknown."""
+        await self._owner.query(program_id, SeenEvents(()))
+
+    async def take(self, program_id: str, events: ComposedEvents) -> None:
+        await self._ingest.take_composed(program_id, events)
+
+    async def knows(self, program_id: str, event_id: str) -> bool:
+        """Whether an event under this id took effect."""
+        (earlier,) = (await self._owner.query(program_id, SeenEvents(((event_id, 0),)))).value
+        return earlier is not None
+
+    async def settle(self, program_id: str) -> bool:
+        """Wait until all entries of the program's shard are committed; False when that takes too long."""
+        shard = shard_of(program_id, self._progress.shards)
+        offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
+        try:
+            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
+        except TimeoutError:
+            return False
+        return True
+
 
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in PROGRAM_DETECTORS)
 """Their alerts follow from snapshots of the program, which the sandbox does not cause."""
@@ -80,23 +113,14 @@ NOT_SETTLED: Final = (
 log = structlog.get_logger()
 
 
-class SandboxReads(msgspec.Struct, frozen=True, kw_only=True):
-    """The sandbox's reads: results of events, and objects that a request names."""
-
-    events: Events
-    transfers: Transfers
-    entities: Entities
-    raw_events: RawEvents
-
-
 class SandboxService:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(
-        self, *, programs: ProgramService, sandbox_log: SandboxLog, reads: SandboxReads, clock: Clock, new_id: IdFactory
-    ) -> None:
-        self._programs, self._log, self._reads = programs, sandbox_log, reads
-        self._clock, self._new_id = clock, new_id
+    def __init__(self, resources: Resources) -> None:
+        stores, database = resources.stores, resources.stores.database
+        self._programs, self._log, self._clock = resources.programs, SandboxLog(resources), stores.clock
+        self._events, self._transfers, self._entities = Events(database), Transfers(database), Entities(database)
+        self._raw_events, self._new_id = resources.events, stores.new_id
         self._under_way = Concurrency(MOST_AT_A_TIME, in_all=MOST_IN_ALL, what="requests of the sandbox")
         self._returning: set[tuple[str, str]] = set()
 
@@ -208,9 +232,9 @@ class SandboxService:
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
         """The transfer of an unusable event may not exist."""
-        event_ids, stored = events.event_ids, self._reads.events
+        event_ids, stored = events.event_ids, self._events
         transfer_id = events.transfer_id or stored.transfer_of(principal, program.id, event_ids[-1])
-        transfer = None if transfer_id is None else self._reads.transfers.find(principal, transfer_id, [program.id])
+        transfer = None if transfer_id is None else self._transfers.find(principal, transfer_id, [program.id])
         if transfer is None:
             transfer_id = events.transfer_id
         result = SandboxResult(
@@ -222,11 +246,11 @@ class SandboxService:
         return self._programs.marked(result, program.id)
 
     def _require_entity(self, principal: Principal, program: Program, entity_id: str) -> None:
-        if not self._reads.entities.find(principal, entity_id, [program.id]):
+        if not self._entities.find(principal, entity_id, [program.id]):
             raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
 
     def _find_transfer(self, principal: Principal, program: Program, transfer_id: str) -> ReturnableTransfer:
-        stored = self._reads.transfers.find(principal, transfer_id, [program.id])
+        stored = self._transfers.find(principal, transfer_id, [program.id])
         if stored is None:
             raise unknown_transfer()
         row = stored.row
@@ -236,7 +260,7 @@ class SandboxService:
             direction=Direction(row.direction),
             type=None if row.type is None else AchType(row.type),
             status=row.status,
-            data=msgspec.json.decode(object_of(self._reads.raw_events, row)),
+            data=msgspec.json.decode(object_of(self._raw_events, row)),
         )
 
 

@@ -1,22 +1,17 @@
 """Scorecards over HTTP. Approvals use the route of actions."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
-from litestar import delete, get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+import msgspec
+from litestar import delete
 
 from clearhold.api.actions.routes import activation_operation, versioned_routes
-from clearhold.api.actions.service import ActionService
-from clearhold.api.area import Area, Resources
+from clearhold.api.area import Area
 from clearhold.api.http.conditional import ETAG
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import write_route
-from clearhold.api.scorecards.examples import ACTIVATION, CARD, COMPARISON, NEW_REPORT, NEW_SCORECARD, REPORT, SCORECARD
+from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.scorecards.schemas import (
     NewScorecard,
     NewScorecardReport,
@@ -29,9 +24,83 @@ from clearhold.api.scorecards.schemas import (
 from clearhold.api.scorecards.service import ScorecardService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.features.core.scorecards import ShadowComparison
-from clearhold.store.control.scorecard_registry import ScorecardRegistry
-from clearhold.store.duck.scorings.labelled import ShadowScores
+from clearhold.features.core.scorecards import ShadowComparison, scorecard_sha256
+from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
+
+_CARD: Final = msgspec.structs.replace(
+    DEFAULT_CARD,
+    name="Fitted on the first half of 2026",
+    signals=tuple(
+        each
+        for each in DEFAULT_CARD.signals
+        if SCORER.signals[each.id].hard or each.id.startswith(("TRS-AMT", "TRS-CPY"))
+    ),
+)
+CARD: Final[dict[str, Any]] = msgspec.to_builtins(_CARD)
+NEW_SCORECARD: Final[dict[str, Any]] = {"programId": None, "card": CARD}
+REPORT: Final[dict[str, Any]] = {
+    "reportSha256": "8d0f6b1a2c3e4d5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7",
+    "cardSha256": scorecard_sha256(_CARD),
+    "madeAt": "2026-09-08T16:20:00.000Z",
+    "receivedAt": "2026-09-09T08:01:44.000Z",
+    "sentBy": "ann",
+}
+NEW_REPORT: Final[dict[str, Any]] = {
+    "report": {
+        "cardSha256": REPORT["cardSha256"],
+        "generatedAt": REPORT["madeAt"],
+        "data": {"source": "tables of the tenant", "later": {"transfers": 16400, "bad": 61, "ok": 230}},
+        "rankings": [
+            {"name": "the card", "averagePrecision": 0.41},
+            {"name": "the champion", "averagePrecision": 0.18},
+        ],
+        "findings": [],
+    }
+}
+SCORECARD: Final[dict[str, Any]] = {
+    "version": "scorecard-v3",
+    "scoreVersion": "trs-v1+scorecard-v3",
+    "programId": None,
+    "name": _CARD.name,
+    "cardSha256": REPORT["cardSha256"],
+    "active": False,
+    "wasActive": False,
+    "inShadow": True,
+    "createdAt": "2026-09-08T16:25:00.000Z",
+    "reports": [REPORT],
+}
+ACTIVATION: Final = {"note": "Agreed by model risk on 9 September."}
+_SHARE: Final = {"value": 0.42, "n": 120, "low": 0.335, "high": 0.509}
+COMPARISON: Final[dict[str, Any]] = {
+    "version": "scorecard-v3",
+    "championVersions": ["trs-v1"],
+    "since": "2026-09-09T08:05:00.000Z",
+    "transfers": 41200,
+    "moves": [{"championBand": "clear", "band": "review", "transfers": 310}],
+    "champion": {
+        "toReview": 700,
+        "perThousand": 16.990291,
+        "hold": 40,
+        "unscored": 900,
+        "precision": _SHARE,
+        "recall": _SHARE,
+    },
+    "challenger": {
+        "toReview": 820,
+        "perThousand": 19.902913,
+        "hold": 95,
+        "unscored": 900,
+        "precision": _SHARE,
+        "recall": _SHARE,
+    },
+    "psi": 0.043,
+    "labelledBad": 61,
+    "labelledOk": 230,
+    "provisionalBad": 17,
+    "provisionalOk": 540,
+    "mcNemar": {"labelled": 291, "onlyChampionRight": 4, "onlyChallengerRight": 17, "pValue": 0.007197},
+}
+
 
 _TAG: Final = "scorecards"
 _PATH: Final = "/api/scorecards/{version:str}"
@@ -126,49 +195,16 @@ _ACTIVATE: Final = activation_operation(
 )
 
 
-@post("/api/scorecards/{version:str}/reports", opt=_REPORT.as_opt)
-async def send_scorecard_report(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> ScorecardReport:
-    report = body_of(request.scope, NewScorecardReport).report
-    return await scorecards.add_report(principal_of(request.scope), version, report)
-
-
-@get("/api/scorecards/{version:str}/reports", opt=_REPORTS.as_opt)
-async def list_scorecard_reports(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> tuple[ScorecardReport, ...]:
-    return scorecards.reports(principal_of(request.scope), version)
-
-
-@get("/api/scorecards/{version:str}/shadow", opt=_COMPARE.as_opt)
-async def get_scorecard_shadow(
-    version: FromPath[str], request: ApiRequest, scorecards: NamedDependency[ScorecardService]
-) -> ShadowComparison:
-    return await scorecards.compare(principal_of(request.scope), version)
-
-
-def _scorecards(resources: Resources) -> ScorecardService:
-    stores = resources.stores
-    return ScorecardService(
-        registry=ScorecardRegistry(stores.registry, clock=stores.clock),
-        programs=resources.programs,
-        actions=ActionService(resources),
-        shadow_scores=ShadowScores(stores.database),
-        clock=stores.clock,
-    )
-
-
 AREA: Final = Area(
     routes=(
         *versioned_routes(
             _PATH, _TAG, ScorecardService, listed=_LIST, read=_READ, created=_PROPOSE, activated=_ACTIVATE
         ),
-        send_scorecard_report,
-        list_scorecard_reports,
+        write_route(f"{_PATH}/reports", _REPORT, _TAG, ScorecardService.add_report),
+        answer_route(f"{_PATH}/reports", _REPORTS, _TAG, ScorecardService.reports),
         write_route(f"{_PATH}/shadow", _START_SHADOW, _TAG, ScorecardService.start_shadow),
         write_route(f"{_PATH}/shadow", _END_SHADOW, _TAG, ScorecardService.end_shadow, delete),
-        get_scorecard_shadow,
+        answer_route(f"{_PATH}/shadow", _COMPARE, _TAG, ScorecardService.compare),
     ),
-    provide={_TAG: _scorecards},
+    provide={_TAG: ScorecardService},
 )

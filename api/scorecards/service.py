@@ -6,7 +6,7 @@ Errors  NotFoundError for a scorecard or program that is not this tenant's; Conf
         the step; InvalidRequestError for a report of another card
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import structlog
@@ -14,29 +14,28 @@ from anyio import to_thread
 
 from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
+from clearhold.api.area import Resources
 from clearhold.api.lists.arrays import ArrayPart
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.program_service import ProgramService
 from clearhold.api.scorecards.schemas import (
     NewScorecard,
+    NewScorecardReport,
     ScorecardActivation,
     ScorecardReport,
     ScorecardVersion,
     to_report,
     to_version,
 )
-from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.scorecards import ShadowComparison, scorecard_sha256
-from clearhold.features.policy.bodies import PolicyVersion
+from clearhold.features.policy.bodies import PolicyVersion, policy_sha256
 from clearhold.features.policy.comparison import to_comparison
 from clearhold.features.scorers.cards import score_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT_CARD, SCORER
 from clearhold.features.scorers.trs_v1.scorer import VERSION as DEFAULT
-from clearhold.store.clock import Clock
 from clearhold.store.control.scorecard_registry import ScorecardRegistry, card_in, follows_tenant
 from clearhold.store.duck.scorings.labelled import ShadowScores
 
@@ -55,20 +54,14 @@ NEEDS_PROGRAM: Final = "is required: one program follows the tenant again"
 class ScorecardService:
     """One for the process; belongs to the API's event loop."""
 
-    def __init__(
-        self,
-        *,
-        registry: ScorecardRegistry,
-        programs: ProgramService,
-        actions: ActionService,
-        shadow_scores: ShadowScores,
-        clock: Clock,
-    ) -> None:
-        self._registry, self._programs, self._actions = registry, programs, actions
-        self._shadow_scores, self._clock = shadow_scores, clock
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._registry = ScorecardRegistry(stores.registry, clock=stores.clock)
+        self._programs, self._actions = resources.programs, ActionService(resources)
+        self._shadow_scores, self._clock = ShadowScores(stores.database), stores.clock
         self._under_way = Concurrency(in_all=COMPARISONS_IN_ALL, what="comparisons")
 
-    async def list(self, principal: Principal) -> ArrayPart:
+    async def list(self, principal: Principal, _query: object = None) -> ArrayPart:
         """Newest first, the default card last."""
         proposed = (each for each in self._registry.all(principal) if card_in(each) is not None)
         listed = (
@@ -84,17 +77,15 @@ class ScorecardService:
 
     async def create(self, principal: Principal, request: NewScorecard, effect_id: str | None) -> ScorecardVersion:
         """The card as a new version, not in force."""
-        program_id = None
-        if request.program_id is not None:
-            program_id = self._programs.read(principal, str(request.program_id)).id
+        program_id = self._programs.named(principal, request.program_id)
         created = await self._registry.propose(principal, request.card, program_id=program_id, effect_id=effect_id)
         log.info("scorecard_proposed", tenant_id=principal.tenant_id, version=created.version)
         return self._to_version(principal, created, whole=True)
 
-    async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> ScorecardReport:
-        return to_report(await self._registry.add_report(principal, version, report))
+    async def add_report(self, principal: Principal, version: str, request: NewScorecardReport) -> ScorecardReport:
+        return to_report(await self._registry.add_report(principal, version, request.report))
 
-    def reports(self, principal: Principal, version: str) -> tuple[ScorecardReport, ...]:
+    async def reports(self, principal: Principal, version: str) -> tuple[ScorecardReport, ...]:
         """Newest first."""
         self._registry.read(principal, version)
         return tuple(map(to_report, self._registry.of_tenant(principal).reports(version)))
@@ -150,10 +141,8 @@ class ScorecardService:
             if request.program_id is not None:
                 raise invalid("programId", HAS_ITS_PLACE, FieldCode.CONFLICTING)
             return self._registry.read(principal, version)
-        program_id = None
-        if request.program_id is not None:
-            program_id = self._programs.read(principal, str(request.program_id)).id
-        elif version == OF_TENANT:
+        program_id = self._programs.named(principal, request.program_id)
+        if program_id is None and version == OF_TENANT:
             raise invalid("programId", NEEDS_PROGRAM, FieldCode.REQUIRED)
         return await self._registry.without_card(principal, program_id, follows=version == OF_TENANT)
 
@@ -163,7 +152,7 @@ class ScorecardService:
         card = None if scores is None else card_in(scores)
         return {
             "version": policy.version,
-            "bodySha256": digest_of(canonical(policy.body)),
+            "bodySha256": policy_sha256(policy.body),
             "cardSha256": scorecard_sha256(card or DEFAULT_CARD),
             "followsTenant": follows_tenant(policy),
             "scoreVersion": DEFAULT if scores is None else score_version(SCORER, scores.version),

@@ -11,20 +11,18 @@ from typing import Annotated, Final
 import msgspec
 import structlog
 from anyio import to_thread
-from litestar import delete, get, post
+from litestar import delete, get
 from litestar.di import NamedDependency
-from litestar.params import FromPath
 
-from clearhold.api.area import Area
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, principal_of
+from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import write_route
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about
-from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKey, SigningKeys
+from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKey
 
 
 class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,8 +56,8 @@ log = structlog.get_logger()
 
 
 class SigningKeyService:
-    def __init__(self, signing_keys: SigningKeys) -> None:
-        self._keys = signing_keys
+    def __init__(self, resources: Resources) -> None:
+        self._keys = resources.stores.record.signing_keys
 
     def list(self) -> tuple[SigningKeyState, ...]:
         """Every past and present key, newest first."""
@@ -76,6 +74,7 @@ class SigningKeyService:
         return to_signing_key(key, KeyState.REMOVED)
 
 
+_SERVICE: Final = "signing_key_states"
 _by_admin: Final = partial(Operation, tag="administration", access=Access.ADMIN)
 
 _LIST: Final = _by_admin(
@@ -105,21 +104,11 @@ async def list_signing_keys(signing_key_states: NamedDependency[SigningKeyServic
     return signing_key_states.list()
 
 
-@post("/api/admin/signing-keys", opt=_ANNOUNCE.as_opt)
-async def announce_signing_key(
-    request: ApiRequest, signing_key_states: NamedDependency[SigningKeyService]
-) -> SigningKeyState:
-    return await signing_key_states.announce(principal_of(request.scope), body_of(request.scope, NewSigningKey))
-
-
-@delete("/api/admin/signing-keys/{kid:str}", status_code=200, opt=_REMOVE.as_opt)
-async def remove_signing_key(
-    kid: FromPath[str], request: ApiRequest, signing_key_states: NamedDependency[SigningKeyService]
-) -> SigningKeyState:
-    return await signing_key_states.remove(principal_of(request.scope), kid)
-
-
 AREA: Final = Area(
-    routes=(list_signing_keys, announce_signing_key, remove_signing_key),
-    provide={"signing_key_states": lambda resources: SigningKeyService(resources.stores.record.signing_keys)},
+    routes=(
+        list_signing_keys,
+        write_route("/api/admin/signing-keys", _ANNOUNCE, _SERVICE, SigningKeyService.announce),
+        write_route("/api/admin/signing-keys/{kid:str}", _REMOVE, _SERVICE, SigningKeyService.remove, delete),
+    ),
+    provide={_SERVICE: SigningKeyService},
 )

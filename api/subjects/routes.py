@@ -1,9 +1,12 @@
 """Everything about one subject as a download, for an examiner or a court, read-only."""
 
+from collections.abc import Generator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from typing import Final
+from typing import Annotated, Any, Final
 
+import msgspec
+from anyio import to_thread
 from litestar import get
 from litestar.di import NamedDependency
 from litestar.params import FromPath
@@ -15,16 +18,85 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.parties.routes import ENTITY, PartyQuery
+from clearhold.api.lists.list_reader import batches_of
+from clearhold.api.parties.routes import ENTITY, UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, PartyQuery
+from clearhold.api.program_service import several_programs
 from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
-from clearhold.api.record.routes import policy_bodies
-from clearhold.api.subjects.service import SubjectLine, SubjectService
-from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import KeyScope
+from clearhold.api.record.service import policy_bodies
+from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, line_of
 from clearhold.store.subjects.reader import SubjectReader
-from clearhold.store.subjects.things import ORDER, SubjectKind
+from clearhold.store.subjects.things import ORDER, ExportSubject, SubjectKind
+
+
+class SubjectLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One line. The first is the manifest, the last the end with counts and a hash; all others are rows of tables."""
+
+    table: Annotated[
+        str,
+        about(
+            "The table that the row is of; manifest on the first line, end on the last, bank_objects for what "
+            "the log has."
+        ),
+    ]
+    row: Annotated[
+        dict[str, Any],
+        about(
+            "The row under the names and in the forms of the interface: docs/record.md has the manifest and the end."
+        ),
+    ]
+
+
+LINES_A_BATCH: Final = 100
+
+_UNKNOWN: Final = {
+    SubjectKind.ENTITY: (UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
+    SubjectKind.COUNTERPARTY: (UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
+}
+_NOUNS: Final = {SubjectKind.ENTITY: "an entity", SubjectKind.COUNTERPARTY: "a counterparty"}
+
+
+class SubjectService:
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._clock = resources.programs, stores.clock
+        self._reader = SubjectReader(
+            stores.database,
+            checkpoints=stores.record.checkpoints,
+            policies=policy_bodies(stores),
+            events=resources.events,
+        )
+        self._tables: Mapping[SubjectKind, Entities | Counterparties] = {
+            SubjectKind.ENTITY: Entities(stores.database),
+            SubjectKind.COUNTERPARTY: Counterparties(stores.database),
+        }
+
+    async def export(
+        self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None
+    ) -> Generator[Sequence[msgspec.Raw], None, None]:
+        """The lines of the export, batch by batch; an unknown subject is refused at once."""
+        principal.require_tenant_wide()
+        subject = await to_thread.run_sync(self._find, principal, kind, subject_id, program_id)
+        lines = self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH)
+        return batches_of(lines, _to_lines)
+
+    def _find(self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None) -> ExportSubject:
+        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
+        rows = self._tables[kind].find(principal, subject_id, named)
+        if not rows:
+            raise NotFoundError(*_UNKNOWN[kind])
+        if len(rows) > 1:
+            raise several_programs(_NOUNS[kind])
+        (row,) = rows
+        return ExportSubject(kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard)
+
+
+def _to_lines(batch: Sequence[bytes]) -> list[msgspec.Raw]:
+    return [msgspec.Raw(line) for line in batch]
+
 
 _MANIFEST: Final = line_of(
     MANIFEST,
@@ -116,20 +188,4 @@ async def export_counterparty(
     return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
 
 
-def _subjects(resources: Resources) -> SubjectService:
-    stores = resources.stores
-    return SubjectService(
-        programs=resources.programs,
-        entities=Entities(stores.database),
-        counterparties=Counterparties(stores.database),
-        reader=SubjectReader(
-            stores.database,
-            checkpoints=stores.record.checkpoints,
-            policies=policy_bodies(stores),
-            events=resources.events,
-        ),
-        clock=stores.clock,
-    )
-
-
-AREA: Final = Area(routes=(export_entity, export_counterparty), provide={"subjects": _subjects})
+AREA: Final = Area(routes=(export_entity, export_counterparty), provide={"subjects": SubjectService})

@@ -2,32 +2,30 @@
 
 from typing import Final
 
-from litestar import Response, get
+from litestar import get
 from litestar.di import NamedDependency
-from litestar.params import FromPath
 from litestar.types import ASGIApp
 
-from clearhold.api.area import Area, Resources
+from clearhold.api.area import Area
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import Downloads
-from clearhold.api.lists.lists import next_link
+from clearhold.api.lists.handlers import answer_route, page_route
 from clearhold.api.lists.operations import export_operation, list_operation
 from clearhold.api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
-from clearhold.api.transfers.schemas import (
+from clearhold.api.transfers.service import (
     ExportQuery,
     Transfer,
     TransferPage,
     TransferQuery,
+    TransferService,
     TransfersQuery,
     TransferSummary,
 )
-from clearhold.api.transfers.service import ScoringCards, TransferService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.transfers import Transfers
 
 _TAG: Final = "transfers"
 
@@ -69,12 +67,6 @@ _READ: Final = Operation(
 )
 
 
-@get("/api/transfers", opt=_LIST.as_opt)
-async def list_transfers(request: ApiRequest, transfers: NamedDependency[TransferService]) -> Response[TransferPage]:
-    page = await transfers.page(principal_of(request.scope), query_of(request.scope, TransfersQuery))
-    return Response(page, headers=next_link(request, page.next_cursor))
-
-
 @get("/api/transfers/export", opt=_EXPORT.as_opt)
 async def export_transfers(
     request: ApiRequest, transfers: NamedDependency[TransferService], downloads: NamedDependency[Downloads]
@@ -84,21 +76,11 @@ async def export_transfers(
     return downloads.of(principal, batches, name="transfers", kind=TransferSummary, format_=query.format)
 
 
-@get("/api/transfers/{transfer_id:str}", opt=_READ.as_opt)
-async def get_transfer(
-    transfer_id: FromPath[str], request: ApiRequest, transfers: NamedDependency[TransferService]
-) -> Transfer:
-    program_id = query_of(request.scope, TransferQuery).program_id
-    return await transfers.read(principal_of(request.scope), transfer_id, program_id)
-
-
-def transfer_service(resources: Resources) -> TransferService:
-    return TransferService(
-        programs=resources.programs,
-        transfers=Transfers(resources.stores.database),
-        events=resources.events,
-        cards=ScoringCards(resources.stores.registry.tenancy.policies),
-    )
-
-
-AREA: Final = Area(routes=(list_transfers, export_transfers, get_transfer), provide={"transfers": transfer_service})
+AREA: Final = Area(
+    routes=(
+        page_route("/api/transfers", _LIST, _TAG, TransferService.page),
+        export_transfers,
+        answer_route("/api/transfers/{transfer_id:str}", _READ, _TAG, TransferService.read),
+    ),
+    provide={_TAG: TransferService},
+)

@@ -7,41 +7,155 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
 
 from collections.abc import Generator, Sequence
 from functools import partial
-from typing import Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
 from msgspec.structs import replace
 
+from clearhold.api.area import Resources
+from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.lists.cursors import Place
-from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
-from clearhold.api.lists.lists import instant_in
+from clearhold.api.lists.exports import ExportFormat
+from clearhold.api.lists.list_reader import BATCH, ListPage, ListReader, batches_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.log.refusals import unknown_transfer
 from clearhold.api.program_service import ProgramService, several_programs
-from clearhold.api.transfers.schemas import (
-    ScoreInputs,
-    ScoringCard,
-    Transfer,
-    TransferFilters,
-    TransferPage,
-    TransfersQuery,
-    TransferSummary,
-    to_summary,
-)
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.catalogue.vector import TransferFeaturesRow, values_by_name
 from clearhold.features.core.errors import ErrorCode, NotFoundError, UnavailableError
 from clearhold.features.core.log_entry import EntryKind
-from clearhold.features.core.principal import Principal
+from clearhold.features.core.money import UsdRate
+from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.features.core.scorecards import scorecard_sha256
-from clearhold.features.core.vocabulary import Reason
+from clearhold.features.core.vocabulary import Band, Reason, about
 from clearhold.features.policy.card_book import card_version
 from clearhold.features.scorers.trs_v1.scorer import DEFAULT
 from clearhold.store.control.policies import Policies
 from clearhold.store.control.scorecard_registry import card_in
 from clearhold.store.duck.transfers import StoredTransferRow, TransferFilter, Transfers
 from clearhold.store.lake.log_segments import RawEvents
+
+
+class TransferFilters(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Filters of lists and exports of transfers."""
+
+    program_id: ProgramIds | None = None
+    band: Annotated[tuple[Band, ...], msgspec.Meta(min_length=1, max_length=4)] | None = None
+    entity_id: BankIds | None = None
+    counterparty_id: BankIds | None = None
+    from_: Moment | None = msgspec.field(default=None, name="from")
+    to: Moment | None = None
+
+
+class TransfersQuery(TransferFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    limit: PageLimit = DEFAULT_LIMIT
+    cursor: CursorText | None = None
+
+
+class ExportQuery(TransferFilters, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    format: ExportFormat = ExportFormat.NDJSON
+
+
+class TransferQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    program_id: ProgramId | None = None
+
+
+class ScoringCard(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The scorecard that gave a score, as ``GET /api/scorecards`` has it."""
+
+    version: Annotated[str, about("trs-v1 for the default card, else scorecard-v and a number.")]
+    sha256: Annotated[str | None, about("Digest of the card; of trs-v1, that of the running service. Null: not known.")]
+
+
+class ScoreInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The inputs of the score, as of the transfer's own time.
+
+    ``paths`` names the transfers of a round trip or of layering hops, oldest first; lists and exports leave it out.
+    """
+
+    card: Annotated[ScoringCard, about("The scorecard of the score; GET /api/scorecards/{version} has it whole.")]
+    feature_version: Annotated[str, about("Version of the features.")]
+    features: Annotated[
+        dict[str, Any],
+        about("Every feature by name; docs/features.md has units, windows and meanings. null is not measured."),
+    ]
+    reasons: tuple[Reason, ...]
+    degraded: bool
+    paths: Annotated[
+        dict[str, list[str]] | None,
+        about("The transfers of a round trip or of layering hops, oldest first, by feature."),
+    ] = None
+
+
+class TransferSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A transfer without the bank's own object."""
+
+    id: str
+    tenant_id: str
+    program_id: str
+    rail: str
+    direction: str
+    type: str | None
+    amount_cents: str
+    currency: str
+    status: Annotated[str, about("The bank's status word, in capitals.")]
+    entity_id: Annotated[str | None, about("The bank's id of the party on the program's side; null while unknown.")]
+    account_id: Annotated[str | None, about("The bank's id of the program's account that the transfer is on.")]
+    counterparty_id: Annotated[str | None, about("The bank's id of the other side; null when it has none on file.")]
+    counterparty_country: Annotated[str | None, about("ISO 3166-1 alpha-2; null when unknown.")]
+    sec_code: Annotated[str | None, about("ACH entry class, as in PPD, CCD, WEB; null on other rails.")]
+    return_code: Annotated[str | None, about("ACH return code, as in R01; null unless returned.")]
+    returned_at: Annotated[str | None, about("When it was returned; null unless it was.")]
+    effective_at: Annotated[str | None, about("The bank's effective date; null when it states none.")]
+    bank_created_at: Annotated[str, about("When the bank created it, never later than its arrival here.")]
+    score: int | None
+    score_band: Annotated[Band | None, about("Band of the score; unscored when it is null.")]
+    score_version: Annotated[str | None, about("Which scorer gave the score, as in trs-v1.")]
+    score_n: Annotated[int | None, about("How many observations the score's baselines rest on.")]
+    score_confidence: Annotated[
+        float | None, about("0 to 1: how far the baselines can be trusted; null when unscored.")
+    ]
+    score_inputs: Annotated[
+        ScoreInputs | None, about("The inputs of the score, at the transfer's time; null while unscored.")
+    ]
+    scored_at: Annotated[str | None, about("When the score was given; null until then.")]
+    updated_at: str
+    usd_rate: Annotated[
+        UsdRate | None,
+        about("The rate at which its amount counts; null where the bank states US dollars, or nothing is known."),
+    ]
+    alert_ids: Annotated[tuple[str, ...], about("The alerts that are about it or rest on it, oldest first.")]
+    simulated: Simulated = msgspec.UNSET
+
+
+class Transfer(TransferSummary, frozen=True, kw_only=True, rename="camel"):
+    """A transfer with the bank's object as last delivered, masked."""
+
+    raw: dict[str, Any]
+
+
+class TransferPage(ListPage[TransferSummary], frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+def to_summary(row: TransferRow, inputs: ScoreInputs | None, alert_ids: tuple[str, ...]) -> TransferSummary:
+    """A row as the interface shows it: cents as digits, instants as text."""
+    return to_answer(
+        row,
+        TransferSummary,
+        amount_cents=str(row.amount_cents),
+        score_inputs=inputs,
+        alert_ids=alert_ids,
+        usd_rate=_rate_of(row),
+    )
+
+
+def _rate_of(row: TransferRow) -> UsdRate | None:
+    if row.usd_rate is None or row.usd_rate_day is None or row.usd_rate_version is None:
+        return None
+    return UsdRate(currency=row.currency, day=row.usd_rate_day, rate=row.usd_rate, version=row.usd_rate_version)
 
 
 class ScoringCards:
@@ -110,12 +224,12 @@ _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 
 
 class TransferService:
-    def __init__(
-        self, *, programs: ProgramService, transfers: Transfers, events: RawEvents, cards: ScoringCards
-    ) -> None:
-        self._programs, self._transfers, self._events, self._cards = programs, transfers, events, cards
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._events = resources.programs, resources.events
+        self._transfers = Transfers(resources.stores.database)
+        self._cards = ScoringCards(resources.stores.registry.tenancy.policies)
         self._list = ListReader(
-            read_page=transfers.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
+            read_page=self._transfers.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
         )
 
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
@@ -129,9 +243,9 @@ class TransferService:
         wanted = self._store_filter(principal, filters)
         return batches_of(self._transfers.export(principal, wanted, BATCH), self._marked)
 
-    async def read(self, principal: Principal, transfer_id: str, program_id: str | None) -> Transfer:
+    async def read(self, principal: Principal, transfer_id: str, query: TransferQuery) -> Transfer:
         find = partial(find_transfer, self._programs, self._transfers)
-        stored = await to_thread.run_sync(find, principal, transfer_id, program_id)
+        stored = await to_thread.run_sync(find, principal, transfer_id, query.program_id)
         raw = masked_raw(await to_thread.run_sync(object_of, self._events, stored.row))
         (summary,) = self._marked([stored])
         if stored.features is not None and stored.features.paths is not None:

@@ -3,16 +3,13 @@
 from functools import partial
 from typing import Final
 
-from litestar import delete, get, patch, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar import delete, get, patch
 
-from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import body_of, effect_id_of, optional_body_of, principal_of, query_of
+from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, NEW_WEBHOOK, SECRET
+from clearhold.api.lists.handlers import answer_route, write_route
+from clearhold.api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, EXAMPLES, NEW_WEBHOOK, SECRET
 from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,
     NewWebhook,
@@ -27,9 +24,11 @@ from clearhold.api.webhooks.schemas import (
 from clearhold.api.webhooks.service import WebhookService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
-from clearhold.store.duck.webhooks import WebhookDeliveries
+from clearhold.features.webhooks.payloads import EventType
 
-_operation: Final = partial(Operation, tag="webhooks", access=Access.BEARER, scope=KeyScope.WEBHOOKS)
+_TAG: Final = "webhooks"
+_ENDPOINT: Final = "/api/webhooks/{webhook_id:str}"
+_operation: Final = partial(Operation, tag=_TAG, access=Access.BEARER, scope=KeyScope.WEBHOOKS)
 _OF_ENDPOINT: Final = (ErrorCode.OPERATOR_TOKEN_REQUIRED, ErrorCode.WEBHOOK_NOT_FOUND)
 
 _CREATE: Final = _operation(
@@ -110,96 +109,24 @@ _TEST: Final = _operation(
 )
 
 
-@post("/api/webhooks", opt=_CREATE.as_opt)
-async def create_webhook(request: ApiRequest, webhooks: NamedDependency[WebhookService]) -> WebhookCreated:
-    return await webhooks.create(
-        principal_of(request.scope), body_of(request.scope, NewWebhook), effect_id_of(request.scope)
-    )
-
-
-@get("/api/webhooks", opt=_LIST.as_opt)
-async def list_webhooks(request: ApiRequest, webhooks: NamedDependency[WebhookService]) -> tuple[WebhookEndpoint, ...]:
-    return webhooks.list(principal_of(request.scope))
-
-
 @get("/api/webhooks/events", opt=_EVENTS.as_opt)
-async def list_webhook_events(webhooks: NamedDependency[WebhookService]) -> WebhookEvents:
-    return webhooks.events()
-
-
-@patch("/api/webhooks/{webhook_id:str}", opt=_CHANGE.as_opt)
-async def change_webhook(
-    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
-) -> WebhookEndpoint:
-    change = body_of(request.scope, WebhookChange)
-    return await webhooks.change(principal_of(request.scope), webhook_id, change, effect_id_of(request.scope))
-
-
-@delete("/api/webhooks/{webhook_id:str}", status_code=200, opt=_DISABLE.as_opt)
-async def disable_webhook(
-    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
-) -> WebhookEndpoint:
-    return await webhooks.disable(principal_of(request.scope), webhook_id, effect_id_of(request.scope))
-
-
-@post("/api/webhooks/{webhook_id:str}/rotate", opt=_ROTATE.as_opt)
-async def rotate_webhook_secret(
-    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
-) -> WebhookSecret:
-    rotation = optional_body_of(request.scope, WebhookRotation)
-    return await webhooks.rotate(
-        principal_of(request.scope), webhook_id, rotation.overlap_hours, effect_id_of(request.scope)
-    )
-
-
-@get("/api/webhooks/{webhook_id:str}/deliveries", opt=_DELIVERIES.as_opt)
-async def list_webhook_deliveries(
-    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
-) -> tuple[WebhookDelivery, ...]:
-    query = query_of(request.scope, DeliveriesQuery)
-    return await webhooks.deliveries(principal_of(request.scope), webhook_id, query)
-
-
-@post("/api/webhooks/{webhook_id:str}/deliveries/{delivery_id:str}/redeliver", status_code=200, opt=_REDELIVER.as_opt)
-async def redeliver(
-    webhook_id: FromPath[str],
-    delivery_id: FromPath[str],
-    request: ApiRequest,
-    webhooks: NamedDependency[WebhookService],
-) -> WebhookDelivery:
-    return await webhooks.redeliver(principal_of(request.scope), webhook_id, delivery_id)
-
-
-@post("/api/webhooks/{webhook_id:str}/test", status_code=200, opt=_TEST.as_opt)
-async def send_test(
-    webhook_id: FromPath[str], request: ApiRequest, webhooks: NamedDependency[WebhookService]
-) -> WebhookDelivery:
-    return await webhooks.ping(principal_of(request.scope), webhook_id, effect_id_of(request.scope))
-
-
-def _webhooks(resources: Resources) -> WebhookService:
-    stores = resources.stores
-    return WebhookService(
-        programs=resources.programs,
-        registry=resources.webhook_registry,
-        endpoints=stores.registry.tenancy.webhooks,
-        deliveries=WebhookDeliveries(stores.database),
-        dispatch=resources.webhook_dispatch,
-        new_id=stores.new_id,
-    )
+async def list_webhook_events() -> WebhookEvents:
+    return WebhookEvents(events=tuple(EventType), examples=EXAMPLES)
 
 
 AREA: Final = Area(
     routes=(
-        create_webhook,
-        list_webhooks,
+        write_route("/api/webhooks", _CREATE, _TAG, WebhookService.create),
+        answer_route("/api/webhooks", _LIST, _TAG, WebhookService.list),
         list_webhook_events,
-        change_webhook,
-        disable_webhook,
-        rotate_webhook_secret,
-        list_webhook_deliveries,
-        redeliver,
-        send_test,
+        write_route(_ENDPOINT, _CHANGE, _TAG, WebhookService.change, patch),
+        write_route(_ENDPOINT, _DISABLE, _TAG, WebhookService.disable, delete),
+        write_route(f"{_ENDPOINT}/rotate", _ROTATE, _TAG, WebhookService.rotate),
+        answer_route(f"{_ENDPOINT}/deliveries", _DELIVERIES, _TAG, WebhookService.deliveries),
+        write_route(
+            f"{_ENDPOINT}/deliveries/{{delivery_id:str}}/redeliver", _REDELIVER, _TAG, WebhookService.redeliver
+        ),
+        write_route(f"{_ENDPOINT}/test", _TEST, _TAG, WebhookService.ping),
     ),
-    provide={"webhooks": _webhooks},
+    provide={_TAG: WebhookService},
 )

@@ -14,10 +14,8 @@ import structlog
 from anyio import to_thread
 from msgspec import UNSET
 
-from clearhold.api.area import WebhookDispatch
+from clearhold.api.area import Resources
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.program_service import ProgramService
-from clearhold.api.webhooks.examples import EXAMPLES
 from clearhold.api.webhooks.schemas import (
     DeliveriesQuery,
     NewWebhook,
@@ -25,7 +23,7 @@ from clearhold.api.webhooks.schemas import (
     WebhookCreated,
     WebhookDelivery,
     WebhookEndpoint,
-    WebhookEvents,
+    WebhookRotation,
     WebhookSecret,
     to_delivery,
 )
@@ -33,10 +31,8 @@ from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, 
 from clearhold.features.core.principal import Principal
 from clearhold.features.webhooks.delivery import endpoint_url
 from clearhold.features.webhooks.payloads import EventType
-from clearhold.store.control.webhook_registry import WebhookRegistry
-from clearhold.store.control.webhooks import Endpoint, WebhookEndpoints, require_endpoint_of
+from clearhold.store.control.webhooks import Endpoint, require_endpoint_of
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from clearhold.store.ids import IdFactory
 
 UNKNOWN_DELIVERY: Final = "Unknown delivery of this endpoint. GET /api/webhooks/{webhookId}/deliveries lists them."
 
@@ -44,22 +40,15 @@ log = structlog.get_logger()
 
 
 class WebhookService:
-    def __init__(
-        self,
-        *,
-        programs: ProgramService,
-        registry: WebhookRegistry,
-        endpoints: WebhookEndpoints,
-        deliveries: WebhookDeliveries,
-        dispatch: WebhookDispatch,
-        new_id: IdFactory,
-    ) -> None:
-        self._programs, self._registry, self._endpoints = programs, registry, endpoints
-        self._deliveries, self._dispatch, self._new_id = deliveries, dispatch, new_id
+    def __init__(self, resources: Resources) -> None:
+        stores = resources.stores
+        self._programs, self._registry, self._new_id = resources.programs, resources.webhook_registry, stores.new_id
+        self._endpoints, self._dispatch = stores.registry.tenancy.webhooks, resources.webhook_dispatch
+        self._deliveries = WebhookDeliveries(stores.database)
 
     async def create(self, principal: Principal, request: NewWebhook, effect_id: str | None) -> WebhookCreated:
         """The endpoint with its secret; a repeated ``effect_id`` returns the first one, without its secret."""
-        program_id = None if request.program_id is None else self._programs.read(principal, str(request.program_id)).id
+        program_id = self._programs.named(principal, request.program_id)
         require_endpoint_of(principal, program_id)
         endpoint, secret = await self._registry.create(
             principal,
@@ -72,12 +61,9 @@ class WebhookService:
         log.info("webhook_created", endpoint_id=endpoint.id, operator=principal.operator)
         return WebhookCreated(id=endpoint.id, url=endpoint.url, events=endpoint.events, secret=secret)
 
-    def list(self, principal: Principal) -> tuple[WebhookEndpoint, ...]:
+    async def list(self, principal: Principal) -> tuple[WebhookEndpoint, ...]:
         """Newest first, disabled ones too."""
         return tuple(to_answer(each, WebhookEndpoint) for each in self._endpoints.of_principal(principal))
-
-    def events(self) -> WebhookEvents:
-        return WebhookEvents(events=tuple(EventType), examples=EXAMPLES)
 
     async def change(
         self, principal: Principal, webhook_id: str, request: WebhookChange, effect_id: str | None
@@ -103,11 +89,11 @@ class WebhookService:
         return to_answer(endpoint, WebhookEndpoint)
 
     async def rotate(
-        self, principal: Principal, webhook_id: str, overlap_hours: int, effect_id: str | None
+        self, principal: Principal, webhook_id: str, request: WebhookRotation, effect_id: str | None
     ) -> WebhookSecret:
         """A new secret; the present one also signs for the overlap."""
         endpoint, secret = await self._registry.rotate(
-            principal, webhook_id, overlap_hours=overlap_hours, effect_id=effect_id
+            principal, webhook_id, overlap_hours=request.overlap_hours, effect_id=effect_id
         )
         log.info("webhook_secret_rotated", endpoint_id=endpoint.id, operator=principal.operator)
         return WebhookSecret(id=endpoint.id, secret=secret)

@@ -8,7 +8,7 @@ from functools import partial
 import httpx
 import pytest
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.client.answers import RefusedError, UnreachableError, is_http, sign
 from clearhold.client.client import FIRST_PAUSE_S, MAX_PAUSE_S, ClearholdClient
 from clearhold.features.core.instants import pause_after

@@ -12,7 +12,7 @@ import duckdb
 import msgspec
 import pytest
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.demo.bank_api import TEST_KEY, BankApi
 from clearhold.demo.scan_index import ScanIndex
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant

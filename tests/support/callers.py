@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import httpx
 import msgspec
 
-from clearhold.api.policies.examples import NEW_POLICY
+from clearhold.api.policies.routes import NEW_POLICY
 from clearhold.demo.scan_index import ScanIndex
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.redis_log.server import EmbeddedRedis

@@ -10,8 +10,8 @@ import pytest
 from clearhold.api.http.operation import RateClass
 from clearhold.api.http.protocol import HEAD_LIMIT, Protocol
 from clearhold.api.log import commands
-from clearhold.api.policies.examples import NEW_POLICY
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.policies.routes import NEW_POLICY
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.features.core.entries.actions import DetectorTally
 from clearhold.features.core.errors import (
     ErrorCode,

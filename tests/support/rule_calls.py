@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.features.core.rules import Rule
 from clearhold.features.policy.bodies import RulesBody
 from tests.support.running_app import RunningApp

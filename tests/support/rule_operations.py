@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from clearhold.api.rules.examples import BACKTEST_REQUEST, CHANGE, NEW_RULE
+from clearhold.api.rules.routes import BACKTEST_REQUEST, CHANGE, NEW_RULE
 from tests.support.callers import Headers, Ids, World, bearer
 from tests.support.operation import Access, Operation
 from tests.support.rule_calls import RuleCalls

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.features.core.scorecards import Scorecard
 from tests.support.running_service import RunningService
 from tests.support.scorecards import a_report

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from clearhold.api.scorecards.examples import ACTIVATION, NEW_REPORT, NEW_SCORECARD
+from clearhold.api.scorecards.routes import ACTIVATION, NEW_REPORT, NEW_SCORECARD
 from clearhold.features.core.instants import format_instant
 from tests.support.callers import Ids, World, bearer
 from tests.support.operation import Access, Operation

@@ -8,7 +8,7 @@ import pytest
 from litestar.routes import HTTPRoute
 
 from clearhold.api.docs_page.routes import REDOC_PATH
-from clearhold.api.policies.examples import NEW_POLICY
+from clearhold.api.policies.routes import NEW_POLICY
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.operations import OPERATIONS, Access, Operation, Place, call, ids_for
 from tests.support.rule_operations import RULES_THAT_ARE_NEEDED, their_rule

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from msgspec import json
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.features.policy.seeds import THRESHOLDS_V1
 from clearhold.store.analysts.control_rows import control_rows
 from clearhold.store.analysts.parts import read_parts

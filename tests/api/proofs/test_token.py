@@ -9,8 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clearhold.api.proofs.schemas import Fault, ProofClaims
-from clearhold.api.proofs.token import MOST_CHARACTERS, Checked, checked_token, signed_token
+from clearhold.api.proofs.token import MOST_CHARACTERS, Checked, Fault, ProofClaims, checked_token, signed_token
 from clearhold.features.core.vocabulary import Band
 from clearhold.store.keys.signing_keys import KeyPurpose, SigningKey
 from tests.support.proof_tokens import (

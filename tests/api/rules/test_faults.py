@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from tests.support.rule_calls import RULE_ID, RuleCalls
 from tests.support.running_app import RunningApp, assert_refused
 

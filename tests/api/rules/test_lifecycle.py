@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clearhold.api.rules.examples import NEW_RULE
+from clearhold.api.rules.routes import NEW_RULE
 from clearhold.features.core.instants import HOUR_US, format_instant
 from clearhold.features.policy.bodies import RULES
 from tests.support.rule_calls import NOTE, RULE_ID, RuleCalls

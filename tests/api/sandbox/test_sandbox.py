@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from clearhold.api.sandbox import log as sandbox_log
+from clearhold.api.sandbox import service as sandbox_service
 from clearhold.api.sandbox.service import MOST_AT_A_TIME, MOST_IN_ALL
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import MINUTE_US
@@ -291,7 +291,7 @@ def test_given_a_run_without_a_key_when_repeated_then_it_happens_again(
 def test_given_a_flow_that_stands_still_when_run_then_the_answer_has_what_is_stored_and_says_that_it_is_not_committed(
     api: RunningApp, simulated: dict[str, Any], key: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox_log, "COMMITTED_WITHIN_S", 0.01)
+    monkeypatch.setattr(sandbox_service, "COMMITTED_WITHIN_S", 0.01)
     api.appender.stands_still = True
 
     result = content_of_201(post(api, simulated, "scenario", SCENARIO, key))
@@ -337,7 +337,7 @@ def test_given_a_log_that_is_away_when_run_then_503_and_the_repeat_happens_once(
 def test_given_as_many_requests_as_there_may_be_when_one_more_comes_then_429_and_when_they_are_done_the_next_is_taken(
     api: RunningApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox_log, "COMMITTED_WITHIN_S", UNDER_WAY_S)
+    monkeypatch.setattr(sandbox_service, "COMMITTED_WITHIN_S", UNDER_WAY_S)
     tenants = [api.create_tenant(api.new_id()) for _ in range(MOST_IN_ALL // MOST_AT_A_TIME + 1)]
     callers = [(new_program(api, tenant, "simulated"), api.key(tenant, mode="test")) for tenant in tenants]
     *fill, last = callers

@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from clearhold.api.sandbox import log as sandbox_log
+from clearhold.api.sandbox import service as sandbox_service
 from clearhold.api.sandbox.service import MOST_AT_A_TIME
 from clearhold.features.core.instants import MINUTE_US
 from clearhold.features.core.log_entry import EntryKind
@@ -49,7 +49,7 @@ def test_given_a_return_that_is_not_committed_when_returned_again_then_503_and_i
     api: RunningApp, post: Post, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = {"transferId": post("transfer", DEBIT).json()["transferId"], "returnCode": "R01"}
-    monkeypatch.setattr(sandbox_log, "COMMITTED_WITHIN_S", 0.01)
+    monkeypatch.setattr(sandbox_service, "COMMITTED_WITHIN_S", 0.01)
     stored = bank_entries(api)
     api.appender.stands_still = True
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from msgspec import json
 
-from clearhold.api.subjects import service
+from clearhold.api.subjects import routes
 from clearhold.features.core.entries.commands import LossEntry
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.lake.log_segments import RawEvents
@@ -164,7 +164,7 @@ def test_given_batches_of_any_size_when_exported_then_the_lines_are_the_same(
     api: RunningApp, tenant: dict[str, Any], batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = export(api, tenant).content
-    monkeypatch.setattr(service, "LINES_A_BATCH", batch)
+    monkeypatch.setattr(routes, "LINES_A_BATCH", batch)
 
     assert export(api, tenant).content == usual
 
@@ -344,7 +344,7 @@ def test_given_a_failure_midway_when_exported_then_the_connection_ends_without_a
 def test_given_a_client_that_reads_nothing_when_an_export_is_under_way_then_commits_and_folding_go_on(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "LINES_A_BATCH", 1)
+    monkeypatch.setattr(routes, "LINES_A_BATCH", 1)
     batches = api.on_loop(
         lambda: api.services["subjects"].export(an_operator(tenant["id"]), SubjectKind.ENTITY, ADA, None)
     )

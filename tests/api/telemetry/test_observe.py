@@ -12,9 +12,18 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from clearhold.api.http.gate import PRINCIPAL
 from clearhold.api.http.outcomes import Outcome, note
-from clearhold.api.telemetry.metrics import INGEST, KINDS_LIMIT, OTHER, PREFLIGHT, Kind, RequestMetrics
-from clearhold.api.telemetry.observe import Observed
-from clearhold.api.telemetry.request_log import FLUSH_AFTER_S, UNPROVEN_PER_SECOND, RequestLog
+from clearhold.api.telemetry.requests import (
+    FLUSH_AFTER_S,
+    INGEST,
+    KINDS_LIMIT,
+    OTHER,
+    PREFLIGHT,
+    UNPROVEN_PER_SECOND,
+    Kind,
+    Observed,
+    RequestLog,
+    RequestMetrics,
+)
 from clearhold.features.core.instants import SECOND_US
 from tests.support.clock import FrozenClock
 

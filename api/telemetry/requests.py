@@ -1,15 +1,26 @@
-"""Metrics of requests, by route template, method, status and tenant slug; never by path, id or name.
+"""Counts each request in the metrics and writes one line of the log for it.
 
-Unit    seconds
-A request costs a look-up and a few increments: the series of a kind of request are cached.
+The line has the template of the route, never the path, and from the caller only the ids of request and trace. Accepted
+events and passed probes are too frequent for the log, so they are only counted.
 """
 
+import asyncio
+import sys
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from time import perf_counter
+from typing import Any, Final, NamedTuple
 
+import msgspec
+from litestar.types import ASGIApp, Receive, Send
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
-from clearhold.api.http.outcomes import EventCounts, Outcome
+from clearhold.api.http.envelope import header_values, request_id
+from clearhold.api.http.gate import PRINCIPAL
+from clearhold.api.http.outcomes import EventCounts, Outcome, events_of, outcome_of, verdict_of
+from clearhold.features.core.instants import SECOND_US, format_instant
+from clearhold.features.core.principal import Principal
+from clearhold.store.clock import Clock
+from clearhold.store.ids import TRACEPARENT, trace_id_of
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory
 
@@ -144,3 +155,151 @@ def _event_result(kind: Kind) -> str:
     if kind.status == 200:  # noqa: PLR2004 - the one status of an event that is in the log
         return "duplicate" if kind.outcome is Outcome.DUPLICATE else "accepted"
     return _REFUSALS.get(kind.status, "failed")
+
+
+FLUSH_AFTER_S: Final = 0.05
+UNPROVEN_PER_SECOND: Final = 20
+"""Lines a second for unknown callers, whose floods would fill the disk. The metrics count all of them."""
+
+_INFO: Final = "info"
+
+
+class RequestLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A line in the form of the log; from the caller it has only the request id and trace id."""
+
+    request_id: str
+    trace_id: str | None
+    method: str
+    route: str
+    status: int
+    ms: float
+    tenant: str
+    principal: str | None
+    principal_id: str | None
+    event: str = "request"
+    level: str = _INFO
+    timestamp: str
+
+
+def to_standard_error(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+class UnloggedLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The number of requests of unknown callers without a line."""
+
+    count: int
+    event: str = "requests_not_logged"
+    level: str = "warning"
+    timestamp: str
+
+
+class RequestLog:
+    """Belongs to the API's event loop; ``write`` gets whole lines."""
+
+    def __init__(self, clock: Clock, write: Callable[[str], object] = to_standard_error) -> None:
+        self._clock, self._write = clock, write
+        self._lines: list[bytes] = []
+        self._second = 0
+        self._unproven = 0
+
+    def add(self, **fields: Any) -> None:
+        """Add a line; ``fields`` are RequestLine's fields without a default, except ``timestamp``."""
+        if fields["principal"] is None and not self._has_room_for_unproven():
+            return
+        line = RequestLine(**fields, timestamp=format_instant(self._clock.now()))
+        self._append(line)
+
+    def _has_room_for_unproven(self) -> bool:
+        second = self._clock.now() // SECOND_US
+        if second != self._second:
+            self._report_unlogged()
+            self._second, self._unproven = second, 0
+        self._unproven += 1
+        return self._unproven <= UNPROVEN_PER_SECOND
+
+    def _report_unlogged(self) -> None:
+        unlogged = self._unproven - UNPROVEN_PER_SECOND
+        if unlogged > 0:
+            self._append(UnloggedLine(count=unlogged, timestamp=format_instant(self._clock.now())))
+
+    def _append(self, line: RequestLine | UnloggedLine) -> None:
+        self._lines.append(msgspec.json.encode(line))
+        if len(self._lines) == 1:
+            asyncio.get_running_loop().call_later(FLUSH_AFTER_S, self.flush)
+
+    def flush(self) -> None:
+        """Write the lines that are waiting; called once more when the service stops."""
+        lines, self._lines = self._lines, []
+        if lines:
+            self._write(b"\n".join([*lines, b""]).decode())
+
+
+OBSERVED: Final = "clearhold.observed"
+"""The key of this wrapper in the scope, so that a request made on behalf of a first one is observed as well."""
+
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+_QUIET: Final = frozenset({INGEST, BATCH, "/healthz", "/readyz"})
+_START: Final = "http.response.start"
+_REPLAYED: Final = (b"idempotent-replayed", b"true")
+_UNANSWERED: Final = 500  # uvicorn answers with it if the application does not answer
+_FIRST_REFUSAL: Final = 300
+_TRACEPARENT: Final = TRACEPARENT.encode()
+
+
+class Observed:
+    """Wraps the whole application, so that no answer is missed."""
+
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics, log: RequestLog) -> None:
+        self._app, self._metrics, self._log = app, metrics, log
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope[OBSERVED] = self
+        began = perf_counter()
+        status, replayed = _UNANSWERED, False
+
+        async def watched(message: Any) -> None:
+            nonlocal status, replayed
+            if message["type"] == _START:
+                status, replayed = message["status"], _REPLAYED in message["headers"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            self._note(scope, status, perf_counter() - began, replayed=replayed)
+
+    def _note(self, scope: Any, status: int, seconds: float, *, replayed: bool) -> None:
+        principal: Principal | None = scope.get(PRINCIPAL)
+        tenant = principal.tenant if principal is not None else ""
+        route = scope.get("path_template", UNMATCHED)
+        method = scope["method"] if scope["method"] in _METHODS else OTHER
+        outcome = Outcome.REPLAYED if replayed else outcome_of(scope)
+        self._metrics.count(Kind(route, method, status, tenant, outcome), seconds)
+        if (counts := events_of(scope)) is not None:
+            self._metrics.count_events(counts)
+        if (verdict := verdict_of(scope)) is not None:
+            self._metrics.count_verdict(verdict)
+        if status < _FIRST_REFUSAL and route in _QUIET:
+            return
+        self._log.add(
+            request_id=request_id(scope),
+            trace_id=_trace_id(scope),
+            method=method,
+            route=route,
+            status=status,
+            ms=round(seconds * 1_000, 3),
+            tenant=tenant,
+            principal=None if principal is None else principal.kind,
+            principal_id=None if principal is None else principal.id,
+        )
+
+
+def _trace_id(scope: Any) -> str | None:
+    """The caller's trace; None without one valid header."""
+    sent = header_values(scope, _TRACEPARENT)
+    return trace_id_of(sent[0]) if len(sent) == 1 else None
