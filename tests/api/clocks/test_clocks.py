@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import json
 
-from clearhold.api.clocks import service
+from clearhold.api.clocks import routes
 from tests.support.alerting import DETECTOR, alerts_of, an_alert, decide
 from tests.support.running_app import RunningApp
 
@@ -67,7 +67,7 @@ def test_given_alerts_when_their_time_runs_out_then_those_that_wait_come_oldest_
         "summary",
         "fromHistory",
     ]
-    monkeypatch.setattr(service, "MOST_SHOWN", 1)
+    monkeypatch.setattr(routes, "MOST_SHOWN", 1)
     first = overdue(api, api.operator(tenant))
     assert (first["count"], first["alerts"]) == (found["count"], [held])  # the worst, and of equal ones the oldest due
 

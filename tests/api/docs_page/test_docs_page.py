@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from msgspec import json
 
-from clearhold.api.docs_page import page as viewer
+from clearhold.api.docs_page import routes as viewer
 from clearhold.api.docs_page.routes import REDOC_PATH, REDOC_SHA256
 from tests.support.running_app import RunningApp, assert_refused
 
