@@ -59,11 +59,9 @@ class CardBook:
     def in_force(self) -> tuple[str | None, Scorecard | None]:
         """The version that scores with its card, which is None for the default card."""
         newest = self._in_force(SCORECARD)
-        return (
-            (None, None)
-            if newest is None
-            else (newest.version, cast("ScorecardBody | ChallengerBody", newest.body).card)
-        )
+        if newest is None:
+            return None, None
+        return newest.version, cast("ScorecardBody | ChallengerBody", newest.body).card
 
     def version_at(self, offset: int) -> str:
         """The version of the scores that the entry at an offset gave."""

@@ -64,9 +64,7 @@ FIRST_TIME: Final = Signal[FeatureVector](
     "TRS-CPY-01",
     "first_time_counterparty",
     "First transfer between the program and this counterparty.",
-    lambda v: (
-        v.counterparty_first_time is True and not is_large_first(v)
-    ),  # with an amount that is not large for the program
+    lambda v: v.counterparty_first_time is True and not is_large_first(v),
     lambda _v, _: "First transfer with this counterparty on the program.",
     source="Tazama rule 030; weight [P]",
     rails=BUT_CARD,
