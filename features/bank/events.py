@@ -5,6 +5,7 @@ the expected types, in one pass with its envelope. When that fails, it is decode
 type counts as absent.
 """
 
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -187,12 +188,6 @@ ANY_DECODER: Final = msgspec.json.Decoder(float_hook=_exact)
 
 _TYPED_DECODER: Final = msgspec.json.Decoder(TypedEvent)
 _OBJECT_DECODER: Final = msgspec.json.Decoder(BankObject)
-_TEXT_FIELDS: Final = frozenset(field.name for field in msgspec.structs.fields(BankObject) if field.type == Text | None)
-_CENTS_FIELDS: Final = frozenset(
-    field.name for field in msgspec.structs.fields(BankObject) if field.type == WholeCents | None
-)
-_CURRENCY_FIELDS: Final = frozenset(field for field in BankObject.__struct_fields__ if "currency_code" in field)
-_PLAIN_FIELDS: Final = frozenset(field.name for field in msgspec.structs.fields(BankObject) if field.type == str | None)
 _ESCAPED_NUL: Final = b"\\u0000"
 
 
@@ -217,18 +212,22 @@ def decode_object(raw: msgspec.Raw) -> BankObject:
     value = ANY_DECODER.decode(data)
     if not isinstance(value, dict):
         raise msgspec.DecodeError(NOT_AN_OBJECT)
-    return BankObject(**{name: _cleaned(name, value[name]) for name in BankObject.__struct_fields__ if name in value})
+    return BankObject(**{name: read(value[name]) for name, read in _READERS.items() if name in value})
 
 
-def _cleaned(name: str, value: Any) -> Any:
-    if name in _CURRENCY_FIELDS:
-        return fields.currency(value)
-    if name in _TEXT_FIELDS:
-        return fields.text(value)
-    if name in _CENTS_FIELDS:
-        return fields.cents(value)
-    if name in _PLAIN_FIELDS:
-        return value if isinstance(value, str) and "\x00" not in value else None
-    if name == "is_incoming":
-        return fields.flag(value)
-    return value
+def _plain(value: object) -> str | None:
+    return value if isinstance(value, str) and "\x00" not in value else None
+
+
+_READER_OF_TYPE: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    Text | None: fields.text,
+    WholeCents | None: fields.cents,
+    str | None: _plain,
+    bool | None: fields.flag,
+}
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    field.name: fields.currency
+    if "currency_code" in field.name
+    else _READER_OF_TYPE.get(field.type, lambda value: value)
+    for field in msgspec.structs.fields(BankObject)
+}
