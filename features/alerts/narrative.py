@@ -11,7 +11,9 @@ from typing import Final
 
 import msgspec
 
+from clearhold.features.alerts.evidence import ALWAYS_SHOWN
 from clearhold.features.alerts.evidence_bodies import Draft, Evidence, Figure, Recommendation
+from clearhold.features.catalogue.vector import NAME_OF
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, counted, money, money_in
 from clearhold.features.core.rules import RuleAction
@@ -40,21 +42,7 @@ ADVICE: Final = {
     Recommendation.HOLD: "hold for review",
     Recommendation.ESCALATE: "escalate for review",
 }
-_IN_OTHER_PARTS: Final = frozenset(
-    (
-        "amountCents",
-        "rail",
-        "direction",
-        "type",
-        "counterpartyCountry",
-        "entity.verificationStatus",
-        "entity.screeningAgeDays",
-        "entity.priorTransfers",
-        "counterparty.n",
-        "declared.rails",
-        "declared.countries",
-    )
-)
+_IN_OTHER_PARTS: Final = frozenset(NAME_OF[column] for column in ALWAYS_SHOWN)
 
 
 def recommended(severity: Severity, band: Band | None, *, hard: bool) -> Recommendation:

@@ -80,9 +80,9 @@ class AlertOpener:
 
     def alert_covering(self, finding: Finding) -> AlertState | None:
         """The newest alert whose window covers the finding; the window of an alert on a transfer has no end."""
-        if finding.subject.type is SubjectType.TRANSFER:
-            return self._newest_of_key(subject_key(finding))[0]
         key = subject_key(finding)
+        if finding.subject.type is SubjectType.TRANSFER:
+            return self._newest_of_key(key)[0]
         return self._book.alert_at(key, finding.at) or self._alert_that_said_so(finding, key)
 
     def _alert_that_said_so(self, finding: Finding, key: str) -> AlertState | None:

@@ -14,7 +14,7 @@ from clearhold.features.catalogue.thresholds import (
 )
 from clearhold.features.catalogue.vector import pays
 from clearhold.features.core.instants import DAYS_7, DAYS_30, HOURS_24
-from clearhold.features.core.vocabulary import Reason, Severity, SubjectType
+from clearhold.features.core.vocabulary import Severity, SubjectType
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -41,12 +41,12 @@ STRUCTURING_ENTITIES: Final = 2  # two accomplices with one counterparty are the
 DORMANT_HIGH_DAYS: Final = 365
 
 
-def structurer_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
+def structurer_subject(context: DetectionContext) -> AlertSubject | None:
     """The entity when its own transfers make the pattern, else the counterparty when several entities make it."""
     actor, party = context.actor, context.counterparty
     if actor is not None and _structures(context, actor):
         return named_actor(actor)
-    return counterparty_subject(context, reason) if party is not None and many_pay(context, party) else None
+    return counterparty_subject(context) if party is not None and many_pay(context, party) else None
 
 
 def _structures(context: DetectionContext, party: Actor | KnownCounterparty) -> bool:
@@ -83,12 +83,12 @@ def grade_structuring(context: DetectionContext, subject: AlertSubject) -> Grade
     return HARD if context.program.alerts.was_decided(STRUCTURING, subject.type, subject.id) else HIGH
 
 
-def micro_sender_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
+def micro_sender_subject(context: DetectionContext) -> AlertSubject | None:
     enough = context.vector.entity_micro_entries_24h >= amount_rules.MICRO_COUNT
-    return actor_subject(context, reason) if enough else None
+    return actor_subject(context) if enough else None
 
 
-def micro_program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject | None:
+def micro_program_subject(context: DetectionContext) -> AlertSubject | None:
     """The program when no single entity reaches the count."""
     if context.vector.entity_micro_entries_24h >= amount_rules.MICRO_COUNT:
         return None

@@ -99,7 +99,7 @@ class DetectionContext(msgspec.Struct, frozen=True, gc=False):
         return self.landed.parties[1]
 
 
-SubjectOf = Callable[[DetectionContext, Reason], AlertSubject | None]
+SubjectOf = Callable[[DetectionContext], AlertSubject | None]
 Regrade = Callable[[DetectionContext, AlertSubject], Grade | None]
 
 
@@ -162,56 +162,48 @@ def graded_with(score: Score, grade: Grade) -> Grade:
     return Grade(grade.severity, grade.hard or score.hard)
 
 
-def transfer_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+def transfer_subject(context: DetectionContext) -> AlertSubject:
     return AlertSubject(SubjectType.TRANSFER, context.transfer_id)
 
 
-def program_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
+def program_subject(context: DetectionContext) -> AlertSubject:
     return AlertSubject(SubjectType.PROGRAM, context.program.id)
 
 
-def actor_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
-    return _actor_or_transfer(context)
-
-
-def _actor_or_transfer(context: DetectionContext) -> AlertSubject:
+def actor_subject(context: DetectionContext) -> AlertSubject:
     actor = context.actor
-    return AlertSubject(SubjectType.TRANSFER, context.transfer_id) if actor is None else named_actor(actor)
+    return transfer_subject(context) if actor is None else named_actor(actor)
 
 
-def counterparty_subject(context: DetectionContext, _reason: Reason) -> AlertSubject:
-    return counterparty_or_actor(context)
-
-
-def counterparty_or_actor(context: DetectionContext) -> AlertSubject:
+def counterparty_subject(context: DetectionContext) -> AlertSubject:
     party = context.counterparty
-    return named_counterparty(party) if party is not None and not party.unlisted else _actor_or_transfer(context)
+    return actor_subject(context) if party is None or party.unlisted else named_counterparty(party)
 
 
-def account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+def account_subject(context: DetectionContext) -> AlertSubject:
     """The transfer's own account, because a card's attempts are counted by account."""
     account_id = context.transfer.account_id()
     if account_id is None:
-        return actor_subject(context, reason)
+        return actor_subject(context)
     return AlertSubject(SubjectType.ACCOUNT, account_id)
 
 
-def payer_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
-    return _side(context, reason, 0)
+def payer_subject(context: DetectionContext) -> AlertSubject:
+    return _side(context, 0)
 
 
-def payee_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
-    return _side(context, reason, 1)
+def payee_subject(context: DetectionContext) -> AlertSubject:
+    return _side(context, 1)
 
 
-def shared_account_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+def shared_account_subject(context: DetectionContext) -> AlertSubject:
     """The counterparty with the account; of several names for one account the first one seen."""
     party = context.counterparty
     if party is None:
-        return actor_subject(context, reason)
+        return actor_subject(context)
     sharing = context.program.counterparties.sharing(party.routing, party.last4)
     listed = [other for other in sharing if not other.unlisted]
-    return named_counterparty(min(listed, key=lambda other: other.index)) if listed else actor_subject(context, reason)
+    return named_counterparty(min(listed, key=lambda other: other.index)) if listed else actor_subject(context)
 
 
 def named_actor(actor: Actor) -> AlertSubject:
@@ -222,13 +214,13 @@ def named_counterparty(party: KnownCounterparty) -> AlertSubject:
     return AlertSubject(SubjectType.COUNTERPARTY, party.id)
 
 
-def _side(context: DetectionContext, reason: Reason, side: int) -> AlertSubject:
+def _side(context: DetectionContext, side: int) -> AlertSubject:
     """The node that paid (0) or was paid (1)."""
     program = context.program
     node = context.transfer.nodes()[side]
     if node == NOBODY:
-        return actor_subject(context, reason)
+        return actor_subject(context)
     if node % 2 == 0:
         return named_actor(program.actors[node // 2])
     party = program.counterparties.all[node // 2]
-    return actor_subject(context, reason) if party.unlisted else named_counterparty(party)
+    return actor_subject(context) if party.unlisted else named_counterparty(party)

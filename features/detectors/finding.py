@@ -24,7 +24,7 @@ from clearhold.features.detectors.detector import (
     Finding,
     Grade,
     Trigger,
-    counterparty_or_actor,
+    counterparty_subject,
     named_actor,
     named_counterparty,
     worse_of,
@@ -70,7 +70,7 @@ def reason_findings(context: DetectionContext) -> list[Finding]:
     triggered: dict[tuple[str, AlertSubject], _Triggered] = {}
     for reason in context.fired:
         for detector, trigger in TRIGGERS.get(reason.id, ()):
-            subject = trigger.subject(context, reason)
+            subject = trigger.subject(context)
             if subject is None:
                 continue
             grade = trigger.grade if trigger.regrade is None else trigger.regrade(context, subject)
@@ -171,7 +171,7 @@ def _frozen_findings(context: DetectionContext, at: int) -> Iterator[Finding]:
     count = 1 if party is None else count_in(party.series_by_kind, SeriesKind.FROZEN, ALWAYS, at)
     yield Finding(
         detector=DETECTOR_OF[SANCTIONS_RETURN],
-        subject=counterparty_or_actor(context),
+        subject=counterparty_subject(context),
         grade=HARD,
         sentence=f"An ACH entry came back as R16; {count} with this counterparty so far.",
         at=at,

@@ -7,7 +7,7 @@ from typing import Final
 
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, USUAL_WEEK_FACTOR
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
-from clearhold.features.core.vocabulary import Reason, SubjectType
+from clearhold.features.core.vocabulary import SubjectType
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -22,7 +22,6 @@ from clearhold.features.detectors.detector import (
     payee_subject,
     payer_subject,
 )
-from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.measurement.rhythm import known_money
 from clearhold.features.scorers.trs_v1 import flow as rules
 from clearhold.features.windows.edges import node_of_actor
@@ -44,10 +43,10 @@ def grade_round_trip(context: DetectionContext, subject: AlertSubject) -> Grade:
     return HARD if trips >= ROUND_TRIPS_HARD else HIGH
 
 
-def chain_end_subject(context: DetectionContext, reason: Reason) -> AlertSubject:
+def chain_end_subject(context: DetectionContext) -> AlertSubject:
     """The entity at the end of the chain; when the money left the program, the last entity of the program."""
-    end = payee_subject(context, reason)
-    return actor_subject(context, reason) if end.type is SubjectType.COUNTERPARTY else end
+    end = payee_subject(context)
+    return actor_subject(context) if end.type is SubjectType.COUNTERPARTY else end
 
 
 def passes_on_as_before(context: DetectionContext, since: int) -> bool:
@@ -58,7 +57,7 @@ def passes_on_as_before(context: DetectionContext, since: int) -> bool:
     new payer gets a further alert each time.
     """
     actor, program, v = context.actor, context.program, context.vector
-    payer, payee = StoredTransfer.read(program, context.landed.row_index).nodes()
+    payer, payee = context.transfer.nodes()
     paid = program.graph.out.get(payer)
     if actor is None or paid is None or payer != node_of_actor(actor.index):
         return False

@@ -16,7 +16,7 @@ from clearhold.features.windows.series_kinds import DECLINED, FRAUD_REASONS
 
 NAMED: Final = 100
 READ: Final = 500
-_PERCENT_10: Final = 10
+_WITHIN_PARTS: Final = 10
 
 Place = tuple[int, int]  # own time and row of a transfer
 Places = set[Place]
@@ -52,7 +52,7 @@ def in_zone(context: DetectionContext) -> Keep:
 
 def alike(context: DetectionContext) -> Keep:
     cents = context.vector.amount_cents or 0  # a transfer without US cents repeats no amount
-    slack = cents // _PERCENT_10
+    slack = cents // _WITHIN_PARTS
     return lambda record: cents - slack <= record.cents <= cents + slack
 
 

@@ -6,7 +6,6 @@ Source  the reasons (``docs/reasons.md``); windows and further conditions of a d
 from typing import Final
 
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOURS_24, HOURS_48
-from clearhold.features.core.vocabulary import Reason
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -38,12 +37,12 @@ SCREENING: Final = "screening_stale_or_hit"
 UNVERIFIED_7D_CENTS: Final = 100_000
 
 
-def returning_entity_subject(context: DetectionContext, reason: Reason) -> AlertSubject | None:
+def returning_entity_subject(context: DetectionContext) -> AlertSubject | None:
     enough = context.vector.entity_unauthorized_returns_60d >= UNAUTHORIZED_RETURNS
-    return actor_subject(context, reason) if enough and context.actor is not None else None
+    return actor_subject(context) if enough and context.actor is not None else None
 
 
-def returning_counterparty_subject(context: DetectionContext, _reason: Reason) -> AlertSubject | None:
+def returning_counterparty_subject(context: DetectionContext) -> AlertSubject | None:
     party = context.counterparty
     enough = context.vector.counterparty_unauthorized_returns_60d >= UNAUTHORIZED_RETURNS
     return named_counterparty(party) if enough and party is not None and not party.unlisted else None

@@ -11,7 +11,6 @@ from typing import Final
 
 from clearhold.features.bank.statuses import (
     FROZEN_RETURN_CODE,
-    PROBING_RETURN_CODES,
     STOP_RETURN_CODES,
     UNAUTHORIZED_RETURN_CODES,
 )
@@ -216,7 +215,6 @@ def _abused(context: DetectionContext, subject: AlertSubject, at: int) -> Places
     """The entity's returns of 30 days, and the return with this counterparty that forbids the debit."""
     party = context.counterparty
     places = _returned(DAYS_30, None)(context, subject, at)
-    places |= _returned(DAYS_30, PROBING_RETURN_CODES)(context, subject, at)
     if party is not None and context.vector.counterparty_stop_return_days is not None:
         of_party = AlertSubject(SubjectType.COUNTERPARTY, party.id)
         places |= _returned(DAYS_30, STOP_RETURN_CODES)(context, of_party, at)

@@ -49,6 +49,7 @@ from clearhold.features.windows.series import ALWAYS
 
 _ACCOUNT: Final = "account"
 _BANK: Final = EntryKind.BANK.value
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _POLICIES_KNOWN_ALWAYS: Final = CARD_PREFIXES | {FX}
 _KNOWN_ALWAYS: Final = frozenset({EntryKind.AGENT.value, EntryKind.PROFILE.value, EntryKind.AGENT_IMPORT.value})
 _OWNER: Final = msgspec.json.Decoder(OwnerEntry)
@@ -82,7 +83,7 @@ class OwnTimes:
         """The own time of the next entry; entries of one own time stay in log order."""
         try:
             own_at = self._stated(entry)
-        except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+        except _UNREADABLE:
             own_at = None  # it is set aside when it is applied
         if own_at is None:
             return self._newest_at
@@ -195,7 +196,7 @@ def _snapshot(entry: LogEntry) -> _Snapshot | None:
         if kind.is_dispute or not kind.has_transfer(data):
             return None
         transfer = read_transfer(kind.kind, data, event_at=event_at, appended_at=entry.appended_at)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _UNREADABLE:
         return None  # it is set aside when it is applied
     if transfer is None:
         return None

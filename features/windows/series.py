@@ -264,22 +264,25 @@ class EventTimes(Series):
 
     >>> times = EventTimes()
     >>> for at in (10, 20, 30):
-    ...     _ = times.add(at)
+    ...     times.add(at)
     >>> times.count(10, 30)
     2
-    >>> _ = times.add(15, known_at=40)
+    >>> times.add(15, known_at=40)
     >>> times.count(10, 30), times.count(10, 40)
     (2, 3)
     """
 
     times: "array[int]" = msgspec.field(default_factory=lambda: array("q"))
 
-    def add(self, at: int, *, known_at: int | None = None) -> int:
+    def add(self, at: int, *, known_at: int | None = None) -> None:
         """Insert a fact; ``known_at`` is given when it became known later than its own instant."""
-        index = self._insert(at)
+        times = self.times
+        if not times or at >= times[-1]:
+            times.append(at)
+        else:
+            insort(times, at)
         if known_at is not None:
             self.revise(known_at, at, 1, 0)
-        return index
 
     def remove(self, at: int, *, known_at: int) -> None:
         """Remove one fact of that instant, from ``known_at`` on."""
@@ -293,15 +296,6 @@ class EventTimes(Series):
         """Take over every fact of another series, with its revisions."""
         self.times = array("q", merge(self.times, other.times))
         self._absorb_revisions(other)
-
-    def _insert(self, at: int) -> int:
-        times = self.times
-        if not times or at >= times[-1]:
-            times.append(at)
-            return len(times) - 1
-        index = bisect_right(times, at)
-        times.insert(index, at)
-        return index
 
     def dump(self) -> tuple[Any, ...]:
         return (self.times.tobytes(), self._revisions, self.revised_at)
