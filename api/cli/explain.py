@@ -20,6 +20,7 @@ from clearhold.api.cli.options import Operator, OptionalUrl, fail, token_option
 from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, FeatureVector, TransferFeaturesRow
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.money import money
 from clearhold.features.core.vocabulary import Reason, Score, band_word
 from clearhold.features.measurement.assessment import AmountChange, rescored, smallest_change
@@ -139,7 +140,7 @@ def _from_answer(transfer: dict[str, Any]) -> TransferFeaturesRow:
         transfer["scoreConfidence"],
         any(reason.hard for reason in reasons),
         inputs["degraded"],
-        _ENCODE(reasons).decode(),
+        json_text(reasons),
         None,
         False,  # noqa: FBT003 - whether it was scored before is not shown
         FeatureVector(**{feature.column: features[feature.name] for feature in FEATURES}),

@@ -23,6 +23,7 @@ from clearhold.features.alerts.evidence_bodies import (
     rule_evidence,
 )
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FEATURES, NAME_OF, FeatureVector
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
 from clearhold.features.core.vocabulary import Reason, SubjectType
@@ -54,7 +55,6 @@ _ENCODED: Final = {field.name: field.encode_name for field in msgspec.structs.fi
 Refreshable = TypeVar("Refreshable", Evidence, ProgramEvidence)
 
 _DECODER: Final = msgspec.json.Decoder(LastingEvidence)
-_ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def evidence_of(
@@ -176,7 +176,7 @@ def appeal_evidence(old: AlertState, against: AppealedAlert, policies: InForce, 
 
 
 def text_of(evidence: object) -> str:
-    return _ENCODE(evidence).decode()
+    return json_text(evidence)
 
 
 def subject_key(finding: Finding) -> str:

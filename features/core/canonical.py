@@ -52,6 +52,11 @@ def canonical(body: Any) -> bytes:
     return _ENCODER.encode(_within_domain(msgspec.to_builtins(body)))
 
 
+def json_text(value: object) -> str:
+    """A value as JSON, in the order of its fields: for columns and bodies that are not hashed."""
+    return _ENCODE(value).decode()
+
+
 def digest_of(body: bytes) -> str:
     """The digest by which another body cites this one."""
     return sha256(body).hexdigest()
@@ -142,7 +147,7 @@ _EFFECT_IDS: Final = IdNamespace("ids")
 
 def derived_id(*parts: str) -> str:
     """The id of the object that these parts cause. Parts are separated: ``("a", "bc")`` and ``("ab", "c")`` differ."""
-    return _EFFECT_IDS.id_of(_ENCODE(parts).decode())
+    return _EFFECT_IDS.id_of(json_text(parts))
 
 
 def number_of(derived: str) -> int:

@@ -31,6 +31,7 @@ import msgspec
 
 from clearhold.features.catalogue.thresholds import ROUND_STEP_CENTS, lines_of
 from clearhold.features.catalogue.vector import FeatureVector, TransferFeaturesRow, is_attempt
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.entries.commands import Rescored, Value
 from clearhold.features.core.vocabulary import Band, Rail, Reason, Score
 from clearhold.features.measurement.measure import measure
@@ -52,7 +53,6 @@ ENTITY_UNVERIFIED: Final = "entity_unverified"
 BASELINE_THIN: Final = "baseline_thin"
 _IAT: Final = "IAT"
 _INTL_WIRE: Final = Rail.INTL_WIRE.value
-_ENCODE: Final = msgspec.json.Encoder().encode
 _REASONS: Final = msgspec.json.Decoder(tuple[Reason, ...])
 LEAST_CENTS: Final = 1
 MOST_CENTS: Final = 10**12
@@ -131,7 +131,7 @@ def rescored(stored: TransferFeaturesRow, card: CompiledCard[FeatureVector]) -> 
         and score.n == stored.n
         and score.confidence == stored.confidence
         and score.version == stored.score_version
-        and _ENCODE(score.reasons).decode() == stored.reasons
+        and json_text(score.reasons) == stored.reasons
     ):
         return None
     return _rescored(stored, score)

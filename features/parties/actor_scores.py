@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.canonical import SCORE_IDS
+from clearhold.features.core.canonical import SCORE_IDS, json_text
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
 from clearhold.features.core.rows.parties import ScoreRow
@@ -43,7 +43,6 @@ from clearhold.features.windows.series import ALWAYS
 MOST_A_TICK: Final = 5_000
 """Actors of one kind and program that a tick evaluates: some 100 ms."""
 
-_ENCODE: Final = msgspec.json.Encoder().encode
 _SHARED: Final = {
     reason_id: family
     for reason_id, family in TRANSFER_SCORER.families.items()
@@ -260,8 +259,8 @@ def score_row(
         confidence=score.confidence,
         hard=score.hard,
         degraded=degraded,
-        reasons=_ENCODE(score.reasons).decode(),
-        inputs=_ENCODE(inputs).decode(),
+        reasons=json_text(score.reasons),
+        inputs=json_text(inputs),
         scored_at=at,
     )
 

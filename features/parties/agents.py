@@ -8,10 +8,9 @@ Bounds  a listed wallet gives a new score to the agents of its newest 64 payment
 from hashlib import blake2b
 from typing import Any, Final
 
-import msgspec
-
 from clearhold.features.agents.reading import WALLET_PREFIX, AgentItem, ProfileItem, address_of, counterparty_id_of
 from clearhold.features.bank.events import EntitySnapshot
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import DAY_US, DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, event_time
 from clearhold.features.core.rows.parties import AgentRow
@@ -33,7 +32,6 @@ Listed = Actor | KnownCounterparty
 """The owner of a listed wallet: an agent, or a payer."""
 
 _NO_OBJECT: Final = "{}"
-_ENCODE: Final = msgspec.json.Encoder().encode
 _DIGEST_BYTES: Final = 8
 _FACTS: Final = (
     *("owner", "active", "registered_at", "owner_changed_at"),
@@ -111,7 +109,7 @@ def wallet_object(program: ProgramState, party: KnownCounterparty) -> str | None
     if kind != WALLET_PREFIX or not (chain_id.isascii() and chain_id.isdigit()):
         return None
     agent, screened = program.agents.linked.get(party.index), program.agents.screened(wallet)
-    return _json(
+    return json_text(
         {
             "address": address_of(wallet),
             "chainId": int(chain_id),
@@ -245,7 +243,3 @@ def _position_at(stated_at: int | None, entry: LogEntry) -> EntryPosition:
 def _digest_of(body: bytes) -> int:
     """A digest that outsiders, who write these texts, cannot collide on purpose."""
     return int.from_bytes(blake2b(body, digest_size=_DIGEST_BYTES).digest(), "big")
-
-
-def _json(value: object) -> str:
-    return _ENCODE(value).decode()

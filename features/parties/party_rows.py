@@ -14,7 +14,7 @@ from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.bank.statuses import account_rank, counterparty_rank, entity_rank
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
-from clearhold.features.core.canonical import canonical
+from clearhold.features.core.canonical import canonical, json_text
 from clearhold.features.core.entries.commands import EntryResult, OwnerEntry, ResultKind
 from clearhold.features.core.log_entry import (
     Emit,
@@ -44,7 +44,6 @@ BANK: Final = "bank"
 _FROZEN: Final = "frozen"
 _OVERDRAFTED: Final = "overdrafted"
 _DECISIONS: Final = frozenset({VerificationStatus.VERIFIED.value, VerificationStatus.DENIED.value})
-_ENCODE: Final = msgspec.json.Encoder().encode
 _ENCODE_OBJECT: Final = msgspec.json.Encoder(decimal_format="number").encode  # as the bank wrote its numbers
 
 
@@ -248,11 +247,11 @@ def entity_row(program: ProgramState, actor: Actor, raw: str, position: EntryPos
         is_high_risk=words.is_high_risk or False,
         pep_status=words.pep_status or PepStatus.NOT_CHECKED.value,
         requires_screening=words.requires_screening or False,
-        review_reasons=_json(words.review_reasons),
+        review_reasons=json_text(words.review_reasons),
         last_screened_at=profile.last_screened_at,
         country_code=words.country,
         legal_type=words.legal_type,
-        expected_payment_rails=_json(words.expected_rails),
+        expected_payment_rails=json_text(words.expected_rails),
         raw=raw,
         created_at=profile.created_at if profile.created_at is not None else position.event_at,
         updated_at=position.appended_at,
@@ -311,7 +310,7 @@ def features_row(
         score.confidence,
         score.hard,
         assessment.degraded,
-        _json(score.reasons),
+        json_text(score.reasons),
         _paths(program, assessment),
         rescored,
         assessment.vector,
@@ -322,8 +321,6 @@ def _paths(program: ProgramState, assessment: Assessment) -> str | None:
     if not assessment.layering and not assessment.round_trip:
         return None
     offset_of = program.transfers.raw_offset
-    return _json(PathOffsets(tuple(map(offset_of, assessment.layering)), tuple(map(offset_of, assessment.round_trip))))
-
-
-def _json(value: object) -> str:
-    return _ENCODE(value).decode()
+    return json_text(
+        PathOffsets(tuple(map(offset_of, assessment.layering)), tuple(map(offset_of, assessment.round_trip)))
+    )

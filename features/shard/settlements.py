@@ -8,11 +8,10 @@ its status: pending, confirmed, or dropped by its chain.
 
 from typing import Final
 
-import msgspec
-
 from clearhold.features.agents.reading import AgentItem, ProfileItem, SettlementItem, address_of, counterparty_id_of
 from clearhold.features.alerts.opening import open_for_listed, open_for_outcomes
 from clearhold.features.bank.events import TransferSnapshot
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.entries.directory import AgentImportEntry, ImportStage, SkipReason
 from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, event_time, position_of
 from clearhold.features.core.money import USD
@@ -30,7 +29,6 @@ from clearhold.features.state.program import ProgramState
 PENDING: Final = "PENDING"
 _LAST: Final = 4
 _REALTIME, _INCOMING = Rail.REALTIME.value, Direction.INCOMING.value
-_ENCODE: Final = msgspec.json.Encoder().encode
 
 
 def apply_agent_item(program: ProgramState, item: AgentItem | SkipReason, entry: LogEntry, emit: Emit) -> None:
@@ -78,7 +76,7 @@ def apply_import(program: ProgramState, entry: AgentImportEntry, logged: LogEntr
             transfers=book.new_transfers,
             counterparties=book.new_counterparties,
             agent_counterparties=book.new_agent_counterparties,
-            skipped=_ENCODE({reason: number for reason, number in skipped.items() if number}).decode(),
+            skipped=json_text({reason: number for reason, number in skipped.items() if number}),
             read_until_at=entry.read_until_at,
             oldest_pending_at=book.oldest_pending_at,
             reason=entry.reason,

@@ -17,8 +17,6 @@ from collections.abc import Callable
 from typing import Final
 from zlib import crc32
 
-import msgspec
-
 from clearhold.features.actions.autonomy import narrow_by_itself
 from clearhold.features.alerts.evidence import with_totals
 from clearhold.features.alerts.evidence_bodies import Escalation
@@ -26,7 +24,7 @@ from clearhold.features.alerts.program_alerts import run_program_detectors
 from clearhold.features.alerts.rows import alert_row, result_row
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.catalogue.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
-from clearhold.features.core.canonical import SNAPSHOT_IDS
+from clearhold.features.core.canonical import SNAPSHOT_IDS, json_text
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
 from clearhold.features.core.instants import DAY_US, MINUTE_US, format_instant
 from clearhold.features.core.log_entry import Emit, EntryPosition, LogEntry, no_rows, position_of
@@ -45,7 +43,6 @@ QUARTER_US: Final = 15 * MINUTE_US
 _START_MINUTES: Final = 13  # ticks are never more than a minute or two apart, and so one falls behind each start
 EVERY_TRANSFERS: Final = 200
 _PROGRAM: Final = "program"
-_ENCODE: Final = msgspec.json.Encoder().encode
 TOTALS_DAYS: Final = 30
 MOST_MISSED_DAYS: Final = 30  # older days without a tick are not stored
 BY_CLOCK: Final = "clock"
@@ -160,7 +157,7 @@ def _snapshot_row(
         cause=cause.value,
         as_of_at=as_of_at,
         window_days=WINDOW_DAYS,
-        kris=_ENCODE(kris).decode(),
+        kris=json_text(kris),
         program_score=score.value,
         program_score_n=score.n,
         program_score_version=score.version,
@@ -192,7 +189,7 @@ def store_ended_days(program: ProgramState, position: EntryPosition, emit: Emit)
                 offset=position.offset,
                 day_at=day * DAY_US,
                 window_days=TOTALS_DAYS,
-                totals=_ENCODE(totals).decode(),
+                totals=json_text(totals),
                 as_of_at=position.appended_at,
             )
         )

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from clearhold.features.catalogue.kris import read_kris
-from clearhold.features.core.canonical import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS
+from clearhold.features.core.canonical import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVENT_IDS, json_text
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
@@ -147,7 +147,7 @@ def body_of(event: WebhookEvent, tenant_slug: str) -> str:
         program=event.program_id,
         data=msgspec.Raw(_ENCODE(event.data)),
     )
-    return _ENCODE(payload).decode()
+    return json_text(payload)
 
 
 def delivery_id_of(event_id: str, endpoint_id: str) -> str:

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, PathOffsets, TransferFeaturesRow
+from clearhold.features.core.canonical import json_text
 from clearhold.features.core.entries.commands import Rescored
 from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.measurement.assessment import replayed, rescored
@@ -122,7 +123,6 @@ _FRAME: Final = struct.Struct("<q16sI")
 _DIGEST_BYTES: Final = 16
 _SLICE_ENTRIES: Final = 2  # below a millisecond: the interpreter lock is free that soon
 _SLICE_SCORINGS: Final = 20
-_ENCODE: Final = msgspec.json.Encoder().encode
 _PATHS: Final = msgspec.json.Decoder(PathOffsets)
 
 
@@ -193,7 +193,7 @@ class LogReplay:
         """The same paths, as offsets of the log."""
         read, offset_of = _PATHS.decode(paths), self._log.offset_of
         hops, trip = tuple(map(offset_of, read.layering_hops)), tuple(map(offset_of, read.round_trip))
-        return _ENCODE(PathOffsets(hops, trip)).decode()
+        return json_text(PathOffsets(hops, trip))
 
 
 def _digest_of(row: TransferFeaturesRow) -> bytes:
