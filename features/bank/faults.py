@@ -133,7 +133,7 @@ def reads_plainly(kind: BankEventType, data: BankObject, snapshot: TransferSnaps
         and (snapshot.type is not None or snapshot.rail != _ACH)
         and (
             snapshot.counterparty_routing is not None
-            or (_bank_read(data.creditor_agent_routing_number) and _bank_read(data.odfi_routing_number))
+            or _bank_read(data.odfi_routing_number if snapshot.rail == _ACH else data.creditor_agent_routing_number)
         )
         and (
             snapshot.counterparty_last4 is not None

@@ -19,7 +19,8 @@ from itertools import chain
 from typing import Final
 from unicodedata import category, decimal, normalize
 
-_NAMES_REMEMBERED: Final = 8_192  # at most 255 characters each; ASCII names are not remembered
+_NAMES_REMEMBERED: Final = 8_192  # at most 255 characters each
+_ASCII_REMEMBERED: Final = 1_024  # their keys are cheap, and one event asks for that of its name several times
 _BANKS_REMEMBERED: Final = 8_192
 
 _IGNORABLE: Final = frozenset(
@@ -89,9 +90,7 @@ def name_key(name: str) -> str:
     >>> name_key("Cedar Freight, L.L.C."), name_key("CEDAR  FREIGHT LLC"), name_key("A$AP + Sons")
     ('cedar freight llc', 'cedar freight llc', 'a$ap + sons')
     """
-    if name.isascii():
-        return _folded(name.lower().encode().translate(None, _NOT_COMPARED).decode(), name)
-    return _key_of_any(name)
+    return _key_of_ascii(name) if name.isascii() else _key_of_any(name)
 
 
 def look_key(name: str) -> str:
@@ -101,6 +100,11 @@ def look_key(name: str) -> str:
     ('cedar freight llc', 'cedar freight llc')
     """
     return name_key(name) if name.isascii() else _look_of_any(name)
+
+
+@lru_cache(maxsize=_ASCII_REMEMBERED)
+def _key_of_ascii(name: str) -> str:
+    return _folded(name.lower().encode().translate(None, _NOT_COMPARED).decode(), name)
 
 
 @lru_cache(maxsize=_NAMES_REMEMBERED)

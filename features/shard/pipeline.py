@@ -67,10 +67,9 @@ from clearhold.features.windows.id_index import key_of
 
 AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
 Event = TypedEvent | BankEvent
-_APPLIED, _TRANSFER = (
-    EventResult.APPLIED,
-    EventSubjectType.TRANSFER,
-)  # looked up once: see ``features/bank/transfers.py``
+# Looked up once: see ``features/bank/transfers.py``.
+_APPLIED, _DUPLICATE, _STALE = EventResult.APPLIED, EventResult.DUPLICATE, EventResult.STALE
+_TRANSFER: Final = EventSubjectType.TRANSFER
 _PARTY_EVENTS: Final = {
     "identity": apply_entity_event,
     "counterparty": apply_counterparty_event,
@@ -88,7 +87,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     stored = program.events.get(key)
     earlier = earlier_result(stored, checksum)
     event_at = event_time(created_at, appended_at=entry.appended_at)
-    is_tied = earlier is not EventResult.DUPLICATE and program.arrivals.note(event_at)
+    is_tied = earlier is not _DUPLICATE and program.arrivals.note(event_at)
     if earlier is not None:
         outcome = EventOutcome(earlier)
     else:
@@ -96,7 +95,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         follow_history(program, position, emit)
         outcome = _applied_or_failed(program, event, entry, position, emit)
         program.events.put(key, entry_of(checksum, outcome.result))
-        program.arrivals.is_late |= is_tied and outcome.result is EventResult.STALE
+        program.arrivals.is_late |= is_tied and outcome.result is _STALE
     family = event_type(event.type).family
     program.day_tallies.count_event(event_at, family, outcome.result)
     if emit is no_rows:
