@@ -4,7 +4,7 @@ An object counts as the bank's statement at its own ``updated_at``, else at the 
 the bank stays in force. An object with another id than the requested one changes nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -46,25 +46,18 @@ def apply_directory_entry(program: ProgramState, entry: DirectoryEntry, logged: 
 
 def _apply_object(program: ProgramState, entry: DirectoryEntry, position: EntryPosition, emit: Emit) -> DirectoryResult:
     data = ANY_DECODER.decode(entry.data)
-    if not isinstance(data, dict) or data.get("id") != entry.id or _id_read(entry.kind, data) != entry.id:
+    apply, id_of = _OF_KIND[entry.kind]
+    if not isinstance(data, dict) or data.get("id") != entry.id or id_of(data) != entry.id:
         return DirectoryResult.UNUSABLE
-    _APPLY[entry.kind](program, _OBJECT, data, entry.data, position, emit)
+    apply(program, _OBJECT, data, entry.data, position, emit)
     return DirectoryResult.FOUND
 
 
-def _id_read(kind: DirectoryKind, data: Data) -> str | None:
-    """The id under which the object would be stored; objects may state it in more than one field."""
-    match kind:
-        case DirectoryKind.ACCOUNT:
-            return account_id_of(data)
-        case DirectoryKind.ENTITY:
-            return entity_id_of(data)
-        case DirectoryKind.COUNTERPARTY:
-            return counterparty_id_of(data)
+_Apply = Callable[[ProgramState, str, Data, msgspec.Raw, EntryPosition, Emit], object]
 
-
-_APPLY: Final[dict[DirectoryKind, Callable[[ProgramState, str, Data, msgspec.Raw, EntryPosition, Emit], object]]] = {
-    DirectoryKind.ACCOUNT: apply_account_event,
-    DirectoryKind.ENTITY: apply_entity_event,
-    DirectoryKind.COUNTERPARTY: apply_counterparty_event,
+_OF_KIND: Final[Mapping[DirectoryKind, tuple[_Apply, Callable[[Data], str | None]]]] = {
+    DirectoryKind.ACCOUNT: (apply_account_event, account_id_of),
+    DirectoryKind.ENTITY: (apply_entity_event, entity_id_of),
+    DirectoryKind.COUNTERPARTY: (apply_counterparty_event, counterparty_id_of),
 }
+"""How an object is applied, and the id under which it would be stored: objects may state it in more than one field."""
