@@ -27,7 +27,7 @@ from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.arrays import ArrayPart
-from clearhold.api.lists.handlers import answer_route, list_route, page_route, read_route, write_route
+from clearhold.api.lists.handlers import answer_route, list_route, read_route, write_route
 from clearhold.api.lists.operations import list_operation
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal
@@ -97,7 +97,7 @@ AREA: Final = Area(
     routes=(
         write_route("/api/actions", _REQUEST, _TAG, ActionService.request),
         write_route("/api/actions/{action_id:str}/approve", _APPROVE, _TAG, ActionService.approve),
-        page_route("/api/actions", _LIST, _TAG, ActionService.page),
+        answer_route("/api/actions", _LIST, _TAG, ActionService.page),
         answer_route("/api/actions/{action_id:str}", _READ, _TAG, ActionService.read),
     ),
     provide={_TAG: ActionService},

@@ -273,13 +273,6 @@ async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: 
     await admin.remove_bank_key(principal_of(request.scope), tenant_id, effect_id_of(request.scope))
 
 
-@delete(_PERSON_TOKENS + "/{token_id:str}", status_code=200, opt=_REVOKE_TOKEN.as_opt)
-async def revoke_operator_token(
-    tenant_id: FromPath[str], token_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]
-) -> OperatorToken:
-    return await admin.revoke_person_token(principal_of(request.scope), tenant_id, token_id)
-
-
 AREA: Final = Area(
     routes=(
         write_route(_TENANTS, _CREATE_TENANT, _SERVICE, AdminService.create_tenant),
@@ -295,7 +288,9 @@ AREA: Final = Area(
         write_route(f"{_OF_PROGRAM}/ingest-secret", _ROTATE_SECRET, _SERVICE, AdminService.rotate_ingest_secret),
         write_route(_PERSON_TOKENS, _ISSUE_TOKEN, _SERVICE, AdminService.issue_person_token),
         answer_route(_PERSON_TOKENS, _LIST_TOKENS, _SERVICE, AdminService.person_tokens),
-        revoke_operator_token,
+        write_route(
+            _PERSON_TOKENS + "/{token_id:str}", _REVOKE_TOKEN, _SERVICE, AdminService.revoke_person_token, delete
+        ),
     ),
     provide={_SERVICE: AdminService},
 )

@@ -3,10 +3,6 @@
 from functools import partial
 from typing import Final
 
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.types import ASGIApp
-
 from clearhold.api.actions.schemas import Action
 from clearhold.api.alerts.schemas import (
     ALERT,
@@ -25,12 +21,9 @@ from clearhold.api.alerts.schemas import (
 from clearhold.api.alerts.service import AlertService
 from clearhold.api.area import Area
 from clearhold.api.dispositions.routes import DISPOSITION, Disposition
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.exports import Downloads
-from clearhold.api.lists.handlers import answer_route, page_route, write_route
+from clearhold.api.lists.handlers import answer_route, export_route, write_route
 from clearhold.api.lists.operations import export_operation, list_operation
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
@@ -113,19 +106,10 @@ _DISPOSITIONS: Final = _operation(
 )
 
 
-@get("/api/alerts/export", opt=_EXPORT.as_opt)
-async def export_alerts(
-    request: ApiRequest, alerts: NamedDependency[AlertService], downloads: NamedDependency[Downloads]
-) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, AlertExportQuery)
-    batches = alerts.export(principal, query)
-    return downloads.of(principal, batches, name="alerts", kind=Alert, format_=query.format)
-
-
 AREA: Final = Area(
     routes=(
-        page_route("/api/alerts", _LIST, _TAG, AlertService.page),
-        export_alerts,
+        answer_route("/api/alerts", _LIST, _TAG, AlertService.page),
+        export_route("/api/alerts/export", _EXPORT, _TAG, AlertService.export),
         answer_route(_PATH, _READ, _TAG, AlertService.read),
         write_route(f"{_PATH}/decide", _DECIDE, _TAG, AlertService.decide),
         write_route(f"{_PATH}/appeal", _APPEAL, _TAG, AlertService.appeal),

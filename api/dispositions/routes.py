@@ -10,18 +10,13 @@ from uuid import UUID
 
 import msgspec
 from anyio import to_thread
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.types import ASGIApp
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.cursors import Place, place_key
-from clearhold.api.lists.exports import Downloads, ExportFormat
-from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.exports import ExportFormat
+from clearhold.api.lists.handlers import answer_route, export_route
 from clearhold.api.lists.list_reader import BATCH, ListPage, ListReader, batches_of
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import export_operation, list_operation
@@ -194,21 +189,10 @@ _READ: Final = Operation(
 )
 
 
-@get("/api/dispositions/export", opt=_EXPORT.as_opt)
-async def export_dispositions(
-    request: ApiRequest,
-    dispositions: NamedDependency[DispositionService],
-    downloads: NamedDependency[Downloads],
-) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, DispositionExportQuery)
-    batches = dispositions.export(principal, query)
-    return downloads.of(principal, batches, name="dispositions", kind=Disposition, format_=query.format)
-
-
 AREA: Final = Area(
     routes=(
-        page_route("/api/dispositions", _LIST, _TAG, DispositionService.page),
-        export_dispositions,
+        answer_route("/api/dispositions", _LIST, _TAG, DispositionService.page),
+        export_route("/api/dispositions/export", _EXPORT, _TAG, DispositionService.export),
         answer_route("/api/dispositions/{disposition_id:str}", _READ, _TAG, DispositionService.read),
     ),
     provide={_TAG: DispositionService},

@@ -16,7 +16,7 @@ from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, 
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
-from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.list_reader import ListPage, ListReader
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in
 from clearhold.api.lists.operations import list_operation
@@ -232,7 +232,7 @@ _READ: Final = Operation(
 
 AREA: Final = Area(
     routes=(
-        page_route("/api/events", _LIST, _TAG, EventService.page),
+        answer_route("/api/events", _LIST, _TAG, EventService.page),
         answer_route("/api/events/{event_id:str}", _READ, _TAG, EventService.read),
     ),
     provide={_TAG: EventService},

@@ -12,14 +12,10 @@ from uuid import UUID
 import msgspec
 import structlog
 from litestar import delete
-from litestar.di import NamedDependency
-from litestar.params import FromPath
 from msgspec import structs
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fields import Name
-from clearhold.api.http.gate import principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
@@ -141,16 +137,11 @@ _REVOKE: Final = _by_operator(
 )
 
 
-@delete("/api/keys/{key_id:str}", status_code=200, opt=_REVOKE.as_opt)
-async def revoke_key(key_id: FromPath[str], request: ApiRequest, keys: NamedDependency[KeyService]) -> ApiKey:
-    return await keys.revoke(principal_of(request.scope), key_id)
-
-
 AREA: Final = Area(
     routes=(
         write_route("/api/keys", _CREATE, _TAG, KeyService.create),
         answer_route("/api/keys", _LIST, _TAG, KeyService.list),
-        revoke_key,
+        write_route("/api/keys/{key_id:str}", _REVOKE, _TAG, KeyService.revoke, delete),
     ),
     provide={_TAG: KeyService},
 )

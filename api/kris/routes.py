@@ -14,7 +14,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.cursors import Place, place_key
-from clearhold.api.lists.handlers import answer_route, page_route, write_route
+from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.list_reader import ListPage, ListReader
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import list_operation
@@ -197,7 +197,7 @@ _READ: Final = Operation(
 AREA: Final = Area(
     routes=(
         write_route("/api/kri/snapshot/{program_id:str}", _TAKE, _TAG, KriService.take_snapshot),
-        page_route("/api/kri/snapshots", _LIST, _TAG, KriService.page),
+        answer_route("/api/kri/snapshots", _LIST, _TAG, KriService.page),
         answer_route("/api/kri/snapshots/{snapshot_id:str}", _READ, _TAG, KriService.read),
     ),
     provide={_TAG: KriService},

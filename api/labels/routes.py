@@ -16,7 +16,7 @@ from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageL
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.cursors import Place, place_key
-from clearhold.api.lists.handlers import page_route, write_route
+from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.list_reader import ListPage, ListReader
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.operations import list_operation
@@ -181,7 +181,7 @@ _LIST: Final = list_operation(
 AREA: Final = Area(
     routes=(
         write_route("/api/labels", _RECORD, _TAG, LabelService.record),
-        page_route("/api/labels", _LIST, _TAG, LabelService.page),
+        answer_route("/api/labels", _LIST, _TAG, LabelService.page),
     ),
     provide={_TAG: LabelService},
 )

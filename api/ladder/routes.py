@@ -10,17 +10,13 @@ from uuid import UUID
 
 import msgspec
 from anyio import to_thread
-from litestar import post
-from litestar.di import NamedDependency
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramIds
-from clearhold.api.http.gate import body_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.cursors import Place, cursor_for, place_of
-from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
 from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_rules
@@ -229,16 +225,11 @@ _DUE: Final = _operation(
 )
 
 
-@post("/api/ladder/evaluate", status_code=200, opt=_EVALUATE.as_opt)
-async def evaluate_ladder(request: ApiRequest, ladder: NamedDependency[LadderService]) -> LimitEvaluation:
-    return await ladder.evaluate(principal_of(request.scope), body_of(request.scope, EvaluationRequest))
-
-
 AREA: Final = Area(
     routes=(
         answer_route("/api/ladder", _READ, _TAG, LadderService.read),
-        evaluate_ladder,
-        page_route("/api/ladder/rescreen", _DUE, _TAG, LadderService.due),
+        write_route("/api/ladder/evaluate", _EVALUATE, _TAG, LadderService.evaluate),
+        answer_route("/api/ladder/rescreen", _DUE, _TAG, LadderService.due),
     ),
     provide={_TAG: LadderService},
 )

@@ -15,7 +15,7 @@ from clearhold.api.limits.service import (
     NewLimit,
     limit_rules,
 )
-from clearhold.api.lists.handlers import answer_route, page_route, write_route
+from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.programs.examples import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 
@@ -134,7 +134,7 @@ AREA: Final = Area(
     routes=(
         write_route(_PATH, _REQUEST, _TAG, LimitService.request),
         answer_route(_PATH, _READ, _TAG, LimitService.read),
-        page_route(f"{_PATH}/history", _HISTORY, _TAG, LimitService.history),
+        answer_route(f"{_PATH}/history", _HISTORY, _TAG, LimitService.history),
     ),
     provide={_TAG: LimitService},
 )

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 from litestar import Response, get, post
 from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
 
 from clearhold.api.http.conditional import PRIVATE, published
 from clearhold.api.http.envelope import ApiRequest
@@ -18,6 +19,7 @@ from clearhold.api.http.fast_route import SERVICES
 from clearhold.api.http.gate import checked, effect_id_of, optional_body_of, principal_of
 from clearhold.api.http.operation import JSON, Operation
 from clearhold.api.lists.arrays import ArrayPart
+from clearhold.api.lists.exports import Batches, Downloads
 from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import next_link, published_part
 
@@ -27,24 +29,26 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 def answer_route(
     path: str, operation: Operation, service: str, call: Callable[..., Awaitable[object]]
 ) -> HTTPRouteHandler:
-    """A read, without an ETag."""
+    """A read, without an ETag. A page of a list has the link to the next one."""
 
     @get(path, opt=operation.as_opt)
     async def handler(request: ApiRequest) -> Response[object]:
-        return Response(await _called(request, operation, service, call))
+        answer = await _called(request, operation, service, call)
+        return Response(answer, headers=next_link(request, answer.next_cursor) if isinstance(answer, ListPage) else {})
 
     return handler
 
 
-def page_route(
-    path: str, operation: Operation, service: str, call: Callable[..., Awaitable[ListPage[Any]]]
-) -> HTTPRouteHandler:
-    """A page of a list, with the link to the next one."""
+def export_route(path: str, operation: Operation, service: str, call: Callable[..., Batches]) -> HTTPRouteHandler:
+    """The download of a whole list, named by the operation's tag."""
 
     @get(path, opt=operation.as_opt)
-    async def handler(request: ApiRequest) -> Response[ListPage[Any]]:
-        page = await _called(request, operation, service, call)
-        return Response(page, headers=next_link(request, page.next_cursor))
+    async def handler(request: ApiRequest) -> ASGIApp:
+        services = request.app.state[SERVICES]
+        principal, query = principal_of(request.scope), checked(request.scope).query
+        downloads: Downloads = services["downloads"]
+        batches = call(services[service], principal, query)
+        return downloads.of(principal, batches, name=operation.tag, kind=operation.answers[200], format_=query.format)
 
     return handler
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.metrics.service import Metrics, MetricsHistoryQuery, MetricsPage, MetricsQuery, MetricsService
 from clearhold.features.core.errors import ErrorCode
@@ -84,7 +84,7 @@ _HISTORY: Final = _operation(
 AREA: Final = Area(
     routes=(
         answer_route("/api/metrics", _READ, _TAG, MetricsService.read),
-        page_route("/api/metrics/history", _HISTORY, _TAG, MetricsService.history),
+        answer_route("/api/metrics/history", _HISTORY, _TAG, MetricsService.history),
     ),
     provide={_TAG: MetricsService},
 )

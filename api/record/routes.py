@@ -14,7 +14,7 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.record.service import (
     ChainReport,
@@ -164,7 +164,7 @@ AREA: Final = Area(
         answer_route("/api/record/verify", _VERIFY, _TAG, RecordService.verify),
         export_record,
         sign_checkpoint,
-        page_route("/api/record/checkpoints", _CHECKPOINTS, _TAG, RecordService.checkpoints),
+        answer_route("/api/record/checkpoints", _CHECKPOINTS, _TAG, RecordService.checkpoints),
         answer_route("/api/record/proof", _PROOF, _TAG, RecordService.proof),
     ),
     provide={_TAG: RecordService},

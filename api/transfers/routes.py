@@ -12,7 +12,7 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import Downloads
-from clearhold.api.lists.handlers import answer_route, page_route
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.operations import export_operation, list_operation
 from clearhold.api.transfers.examples import TRANSFER, TRANSFER_SUMMARY
 from clearhold.api.transfers.service import (
@@ -78,7 +78,7 @@ async def export_transfers(
 
 AREA: Final = Area(
     routes=(
-        page_route("/api/transfers", _LIST, _TAG, TransferService.page),
+        answer_route("/api/transfers", _LIST, _TAG, TransferService.page),
         export_transfers,
         answer_route("/api/transfers/{transfer_id:str}", _READ, _TAG, TransferService.read),
     ),

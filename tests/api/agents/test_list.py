@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from clearhold.api.agents.service import MOST_LISTED
+from clearhold.api.agents.routes import MOST_LISTED
 from clearhold.features.core.instants import HOUR_US
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
