@@ -6,7 +6,7 @@ transfer costs nothing more.
 Unit    payees; a payment is alike within 10 % of the amount
 Window  each name's; regular: 5 days without another payment of the pair, after one alike from 90 to 14 days before
 Bounds  fans are exact; other measures of a node read its newest 64 edges in the window; a search has the bounds of
-        ``features/windows/paths.py``
+        ``features/windows/graph.py``
 """
 
 from functools import partial
@@ -22,7 +22,7 @@ from clearhold.features.state.parties import KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries
 from clearhold.features.windows.acquaintances import UNKNOWN, Novelty
 from clearhold.features.windows.edges import EDGES_A_NODE, NOBODY, Edges, node_of_actor
-from clearhold.features.windows.paths import WITHIN_US, Ends, GraphPath, longest_chain, middles, way_back
+from clearhold.features.windows.graph import WITHIN_US, Ends, GraphPath, longest_chain, middles, way_back
 from clearhold.features.windows.series import Near
 
 _FAN_IN: Final = (DAY_US, DAYS_7)

@@ -25,7 +25,7 @@ from clearhold.features.state.program_series import Declared, ProgramSeries
 from clearhold.features.windows.acquaintances import Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.baseline import BaselineValues
-from clearhold.features.windows.paths import GraphPath
+from clearhold.features.windows.graph import GraphPath
 from clearhold.features.windows.series import ALWAYS, count_of
 from clearhold.features.windows.series_kinds import SeriesKind, count_in
 

@@ -7,7 +7,7 @@ Window  1, 2, 6 and 24 hours before the transfer; 90 days for usual figures. Win
         of the same instant: they were booked together, in an unknown order. The busiest day is of the 34 days before
         the last 24 hours; the balance of 48 hours leaves out cards
 Bounds  the newest 64 transfers, and the newest 64 payments to the actor and of it; a search has those of
-        ``features/windows/paths.py``
+        ``features/windows/graph.py``
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from clearhold.features.state.program_series import ProgramSeries
 from clearhold.features.windows.acquaintances import Novelty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
-from clearhold.features.windows.paths import quick_hops
+from clearhold.features.windows.graph import quick_hops
 from clearhold.features.windows.series import NONE_NEAR, Near
 from clearhold.features.windows.series_kinds import SeriesByKind, SeriesKind, kinds_of
 

@@ -37,7 +37,7 @@ from clearhold.features.landing.policies import apply_policy
 from clearhold.features.limits.proposed import counterparty_to_match
 from clearhold.features.parties.directory import apply_directory_entry
 from clearhold.features.parties.party_rows import account_row, apply_owner_entry
-from clearhold.features.shard.backfill_step import apply_step
+from clearhold.features.shard.backfill import apply_step
 from clearhold.features.shard.pipeline import process_bank_event
 from clearhold.features.shard.settlements import apply_agent_item, apply_import, apply_profile_item, apply_settlement
 from clearhold.features.shard.ticks import apply_snapshot, apply_tick

@@ -6,7 +6,7 @@ Thresholds  A new reporting threshold is counted from seven days before, the lon
             leaves the same windows that it entered.
 Arrivals    A vector is a function of the facts applied before it. While every fact arrives at or after the newest own
             time, the order of arrival is the order of own time, and a replay in that order is the stream itself, entry
-            by entry; its stored vectors need no recomputing. ``features/shard/own_time.py`` gives a replay the same own
+            by entry; its stored vectors need no recomputing. ``features/shard/backfill.py`` gives a replay the same own
             times. Of one own time, a replay applies the earlier state of an object first, so one that arrives after the
             later state is late.
 """

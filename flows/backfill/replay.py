@@ -26,7 +26,7 @@ from clearhold.features.core.entries.commands import Rescored
 from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.measurement.assessment import replayed, rescored
 from clearhold.features.policy.card_book import TransferCard
-from clearhold.features.shard.own_time import OwnTimes, order_of_lives
+from clearhold.features.shard.backfill import OwnTimes, order_of_lives
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.windows.series import ALWAYS
 

@@ -11,7 +11,7 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION, TransferFeature
 from clearhold.features.core.entries.commands import BackfillStep, Progress, Rescored, Subjects
 from clearhold.features.core.log_entry import EntryKind, LogEntry
 from clearhold.features.measurement.assessment import replayed
-from clearhold.features.shard.own_time import OwnTimes
+from clearhold.features.shard.backfill import OwnTimes
 from clearhold.features.shard.questions import ReadArrivals
 from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.program import ProgramState

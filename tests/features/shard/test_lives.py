@@ -5,7 +5,7 @@ import pytest
 
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.shard.own_time import order_of_lives
+from clearhold.features.shard.backfill import order_of_lives
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
