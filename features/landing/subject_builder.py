@@ -29,15 +29,19 @@ def parties_of(
         actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
     if snapshot.counterparty_id is None and counterparty is not None and not counterparty.unlisted:
         return actor, counterparty, False
-    named, is_updated = counterparty_of(program, snapshot, stored.record.at)
+    named, is_updated = counterparty_of(program, snapshot, stored.record.at, stored)
     return actor, counterparty if named is None else named, is_updated
 
 
 def counterparty_of(
-    program: ProgramState, snapshot: TransferSnapshot, at: int
+    program: ProgramState, snapshot: TransferSnapshot, at: int, stored: StoredTransfer | None = None
 ) -> tuple[KnownCounterparty | None, bool]:
-    """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed."""
-    book = program.counterparties
+    """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed.
+
+    A later state of a transfer repeats the details that its payee had when it was made. They do not replace what was
+    stated of the payee since, unless the bank's object of it is embedded.
+    """
+    book, country = program.counterparties, snapshot.country
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
     if snapshot.counterparty_id is not None:
         if snapshot.rail == _BOOK:
@@ -50,7 +54,12 @@ def counterparty_of(
         counterparty = on_file or book.unlisted(name, routing, last4)
     else:
         return None, False
-    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=snapshot.country)
+    if stored is not None and counterparty is stored.counterparty and snapshot.embedded is None:
+        name = None if counterparty.name else name
+        country = None if country == program.strings.text(stored.record.country) else country
+        if counterparty.keeps(routing, last4):
+            routing = last4 = None
+    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=country)
     return counterparty, _is_first(counterparty, at) or is_updated
 
 

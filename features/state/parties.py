@@ -154,6 +154,10 @@ class KnownCounterparty(InMemory):
             return accounts_differ(self.routing, self.last4, routing, last4)
         return place_of(self.accounts, routing, last4) is None
 
+    def keeps(self, routing: str | None, last4: str | None) -> bool:
+        """Whether these details are of one of several accounts that are on file."""
+        return place_of(self.accounts, routing, last4) is not None
+
     def has_account(self, routing: str | None, last4: str | None) -> bool:
         if (self.routing, self.last4) == (routing, last4):
             return True

@@ -212,8 +212,11 @@ def stranger_of(said: Party) -> Key:
     return ("name", normal_name(said.name), said.routing or "", said.last4 or "")
 
 
-def party_of(program: Program, said: Said) -> Key | None:
-    """Whom a snapshot names as its other side, after learning what it says of them."""
+def party_of(program: Program, said: Said, known: Known | None = None) -> Key | None:
+    """Whom a snapshot names as its other side, after learning what it says of them.
+
+    A later snapshot of a transfer that is ``known`` repeats what was true of them when it was made.
+    """
     details = Party(said.name, said.routing, said.last4, said.country)
     if said.counterparty_id is not None:
         key: Key = ("id", said.counterparty_id)
@@ -224,6 +227,11 @@ def party_of(program: Program, said: Said) -> Key | None:
         key = found or stranger_of(details)
     else:
         return None
+    if known is not None and key == known.party.last:
+        party = program.parties[key]
+        account = (None, None) if account_of(party, details) is not None else (said.routing, said.last4)
+        where = None if said.country == known.country else said.country
+        details = Party(None if party.name else said.name, *account, where)
     _say(program, key, details)
     return key
 

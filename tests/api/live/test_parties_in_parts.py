@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from tests.support.live_feed import Data, LiveFeed, now
+from tests.support.live_feed import CHANGED_ACCOUNT, Data, LiveFeed, now, reason_ids, text_of
 
 Part = tuple[str, Data, int]  # the event's type, its object, and the hours since it happened
 
@@ -39,7 +39,8 @@ PAYEE: Data = {
 
 def tell(feed: LiveFeed, parts: Sequence[Part], object_id: str) -> list[str]:
     """Deliver the parts in this order; return the result of each."""
-    events = [feed.send(kind, part | {"id": object_id}, now() - timedelta(hours=hours)) for kind, part, hours in parts]
+    at = now()
+    events = [feed.send(kind, part | {"id": object_id}, at - timedelta(hours=hours)) for kind, part, hours in parts]
     return [feed.event(event)["result"] for event in events]
 
 
@@ -95,3 +96,55 @@ def test_given_a_payee_that_was_renamed_when_its_creation_comes_late_then_its_ac
     assert payee["name"] == "Cedar Freight LLC"
     assert (payee["routingNumber"], payee["accountLast4"], payee["countryCode"]) == ("021000021", "4321", "IR")
     assert tell(feed, parts[1:], "cpty_1") == ["stale"]
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_given_a_payee_that_moved_when_an_older_wire_to_it_completes_then_it_stays_where_it_is_now(
+    feed: LiveFeed, late: int
+) -> None:
+    """``late`` is how long ago the payee moved, in hours; the wire is of three hours ago."""
+    at = now()
+    wire: Data = {
+        "id": "swft_1",
+        "amount": 5_000,
+        "counterparty_id": "cpty_1",
+        "beneficiary_name": "Cedar Freight",
+        "beneficiary_address": {"country_code": "DE"},
+        "created_at": text_of(at - timedelta(hours=3)),
+    }
+    feed.send("swift.outgoing_transfer.initiated", wire, at - timedelta(hours=3))
+    moved = PAYEE | {"id": "cpty_1", "name": "Cedar Freight LLC"}
+    feed.send("counterparty.updated", moved, at - timedelta(hours=late))
+    feed.send("swift.outgoing_transfer.completed", wire, at - timedelta(hours=1))
+    feed.settle()
+
+    payee = feed.bank.get(f"/api/counterparties/cpty_1?programId={feed.id}")
+
+    assert (payee["name"], payee["countryCode"]) == ("Cedar Freight LLC", "IR")
+    assert "TRS-GEO-01" in reason_ids(feed.ask(counterpartyId="cpty_1")["reasons"])
+
+
+def test_given_a_payee_with_a_new_account_when_an_older_wire_to_the_old_one_completes_then_the_new_one_is_on_file(
+    feed: LiveFeed,
+) -> None:
+    at = now()
+    feed.send_usual(range(2, 10))
+    wire: Data = {
+        "id": "wire_1",
+        "amount": 10_000,
+        "entity_id": "enti_1",
+        "counterparty_id": "cpty_1",
+        "beneficiary_account_number": "0004444",
+        "creditor_agent_routing_number": "021000021",
+        "created_at": text_of(at - timedelta(hours=3)),
+    }
+    feed.send("wire.outgoing_transfer.initiated", wire, at - timedelta(hours=3))
+    feed.send("counterparty.updated", {"id": "cpty_1", "account_number": "0009999"}, at - timedelta(hours=2))
+    feed.send("wire.outgoing_transfer.completed", wire, at - timedelta(hours=1))
+    feed.settle()
+
+    payee = feed.bank.get(f"/api/counterparties/cpty_1?programId={feed.id}")
+
+    assert payee["accountLast4"] == "9999"
+    assert payee["earlierAccounts"] == [{"routingNumber": "021000021", "accountLast4": "4444"}]
+    assert CHANGED_ACCOUNT in reason_ids(feed.ask(entityId="enti_1", counterpartyId="cpty_1")["reasons"])
