@@ -17,7 +17,7 @@ _WORDS: Final = {bool: "boolean", int: "integer", float: "number", str: "string"
 
 
 class Group(msgspec.Struct, frozen=True, gc=False):
-    """Some fields of the vector, in its order: ``Annotated[type, shown(...), meaning]``."""
+    """Some fields of the vector, in its order: ``Annotated[type, feature(...), meaning]``."""
 
 
 class Feature(NamedTuple):
@@ -31,7 +31,7 @@ class Feature(NamedTuple):
     meaning: str
 
 
-def shown(name: str, unit: str, window: str) -> tuple[str, str, str]:
+def feature(name: str, unit: str, window: str) -> tuple[str, str, str]:
     """The name of a feature on the wire, the unit of its value, and the window that it is taken over."""
     return name, unit, window
 

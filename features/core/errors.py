@@ -154,7 +154,7 @@ class FieldError(msgspec.Struct, frozen=True, kw_only=True):
     code: Annotated[FieldCode, about("The broken rule.")]
 
 
-class Fault(NamedTuple):
+class WrittenFault(NamedTuple):
     """One fault of a rule or a card. ``sentence`` continues the path: "must be …"; it quotes no input."""
 
     path: str

@@ -22,7 +22,7 @@ import msgspec
 from clearhold.features.catalogue.feature import Feature
 from clearhold.features.catalogue.vector import RULE_FIELDS
 from clearhold.features.core.canonical import DECIMALS, MAX_INTEGER
-from clearhold.features.core.errors import CONTROL_CHARACTERS, Fault, FieldCode
+from clearhold.features.core.errors import CONTROL_CHARACTERS, FieldCode, WrittenFault
 from clearhold.features.core.money import MAX_CENTS, parse_cents
 from clearhold.features.core.plain_text import COUNTRIES, country_of, read_countries
 from clearhold.features.core.rules import Rule, RuleCondition, RuleOp
@@ -130,51 +130,51 @@ _ID: Final = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", re.ASCII)
 _STATUS: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 
 
-def faults_of(rule: Rule) -> Iterator[Fault]:
+def faults_of(rule: Rule) -> Iterator[WrittenFault]:
     """All faults of a rule, in the order in which it is written."""
     return chain(_id_faults(rule.id), _text_faults(rule), _condition_list_faults(rule.when))
 
 
-def _id_faults(rule_id: str) -> Iterator[Fault]:
+def _id_faults(rule_id: str) -> Iterator[WrittenFault]:
     if len(rule_id) > MAX_ID_LENGTH:
-        yield Fault("id", f"must be at most {MAX_ID_LENGTH} characters", FieldCode.TOO_LONG)
+        yield WrittenFault("id", f"must be at most {MAX_ID_LENGTH} characters", FieldCode.TOO_LONG)
     elif _ID.fullmatch(rule_id) is None:
-        yield Fault("id", "must be lower-case letters and digits with inner - and _", FieldCode.MALFORMED)
+        yield WrittenFault("id", "must be lower-case letters and digits with inner - and _", FieldCode.MALFORMED)
     elif rule_id in RESERVED_IDS:
-        yield Fault("id", "must not be fields or versions, which are paths of the API", FieldCode.CONFLICTING)
+        yield WrittenFault("id", "must not be fields or versions, which are paths of the API", FieldCode.CONFLICTING)
 
 
-def _text_faults(rule: Rule) -> Iterator[Fault]:
+def _text_faults(rule: Rule) -> Iterator[WrittenFault]:
     note = "" if rule.note is msgspec.UNSET else rule.note
     for path, text, most in (("name", rule.name, MAX_NAME_LENGTH), ("note", note, MAX_NOTE_LENGTH)):
         if len(text) > most:
-            yield Fault(path, f"must be at most {most} characters", FieldCode.TOO_LONG)
+            yield WrittenFault(path, f"must be at most {most} characters", FieldCode.TOO_LONG)
         elif CONTROL_CHARACTERS.search(text.replace("\n", " ") if path == "note" else text) is not None:
-            yield Fault(path, "must not have control characters", FieldCode.MALFORMED)
+            yield WrittenFault(path, "must not have control characters", FieldCode.MALFORMED)
     if not rule.name[:MAX_NAME_LENGTH].strip():
-        yield Fault("name", "must not be blank", FieldCode.TOO_SHORT)
+        yield WrittenFault("name", "must not be blank", FieldCode.TOO_SHORT)
 
 
-def _condition_list_faults(when: tuple[RuleCondition, ...]) -> Iterator[Fault]:
+def _condition_list_faults(when: tuple[RuleCondition, ...]) -> Iterator[WrittenFault]:
     if not when:
-        yield Fault("when", "must have at least one condition", FieldCode.TOO_SHORT)
+        yield WrittenFault("when", "must have at least one condition", FieldCode.TOO_SHORT)
     elif len(when) > MAX_CONDITIONS:
-        yield Fault("when", f"must have at most {MAX_CONDITIONS} conditions", FieldCode.TOO_LONG)
+        yield WrittenFault("when", f"must have at most {MAX_CONDITIONS} conditions", FieldCode.TOO_LONG)
     else:
         for index, condition in enumerate(when):
             yield from _condition_faults(f"when[{index}]", condition)
 
 
-def _condition_faults(path: str, condition: RuleCondition) -> Iterator[Fault]:
+def _condition_faults(path: str, condition: RuleCondition) -> Iterator[WrittenFault]:
     feature = RULE_FIELD_OF.get(condition.field)
     if feature is None:
         sentence = "must be a field of GET /api/rules/fields"
-        yield Fault(f"{path}.field", sentence, FieldCode.NOT_ONE_OF)
+        yield WrittenFault(f"{path}.field", sentence, FieldCode.NOT_ONE_OF)
         return
     ops = ops_of(feature)
     if condition.op not in ops:
         sentence = f"must be one of {', '.join(ops)} for this field"
-        yield Fault(f"{path}.op", sentence, FieldCode.NOT_ONE_OF)
+        yield WrittenFault(f"{path}.op", sentence, FieldCode.NOT_ONE_OF)
         return
     fault = _shape_fault(f"{path}.value", condition)
     if fault is not None:
@@ -183,32 +183,32 @@ def _condition_faults(path: str, condition: RuleCondition) -> Iterator[Fault]:
         yield from _value_faults(f"{path}.value", feature, condition)
 
 
-def _shape_fault(path: str, condition: RuleCondition) -> Fault | None:
+def _shape_fault(path: str, condition: RuleCondition) -> WrittenFault | None:
     """Whether there is a value where the operation needs one, and a list where it needs a list."""
     value: Any = condition.value
     if condition.op in NULL_OPS:
-        needless = Fault(path, f"must be left out for {condition.op.value}", FieldCode.CONFLICTING)
+        needless = WrittenFault(path, f"must be left out for {condition.op.value}", FieldCode.CONFLICTING)
         return None if value is msgspec.UNSET else needless
     if value is msgspec.UNSET:
-        return Fault(path, f"is required for {condition.op.value}", FieldCode.REQUIRED)
+        return WrittenFault(path, f"is required for {condition.op.value}", FieldCode.REQUIRED)
     if condition.op not in LIST_OPS:
-        single = Fault(path, f"must be a single value for {condition.op.value}", FieldCode.WRONG_TYPE)
+        single = WrittenFault(path, f"must be a single value for {condition.op.value}", FieldCode.WRONG_TYPE)
         return single if isinstance(value, tuple) else None
     if not isinstance(value, tuple):
-        return Fault(path, f"must be a list for {condition.op.value}", FieldCode.WRONG_TYPE)
+        return WrittenFault(path, f"must be a list for {condition.op.value}", FieldCode.WRONG_TYPE)
     return _length_fault(path, condition.op, len(value))
 
 
-def _length_fault(path: str, op: RuleOp, length: int) -> Fault | None:
+def _length_fault(path: str, op: RuleOp, length: int) -> WrittenFault | None:
     least, most = (_BOUNDS, _BOUNDS) if op is RuleOp.BETWEEN else (1, MAX_VALUES)
     if least <= length <= most:
         return None
     code = FieldCode.TOO_SHORT if length < least else FieldCode.TOO_LONG
     words = "the lowest and the highest value" if least == most else f"1 to {most} values"
-    return Fault(path, f"must be a list of {words}", code)
+    return WrittenFault(path, f"must be a list of {words}", code)
 
 
-def _value_faults(path: str, feature: Feature, condition: RuleCondition) -> Iterator[Fault]:
+def _value_faults(path: str, feature: Feature, condition: RuleCondition) -> Iterator[WrittenFault]:
     value: Any = condition.value
     if not isinstance(value, tuple):
         fault = _scalar_fault(path, feature, value)
@@ -221,16 +221,16 @@ def _value_faults(path: str, feature: Feature, condition: RuleCondition) -> Iter
     if condition.op is RuleOp.BETWEEN and not faults:
         low, high = operands_of(condition)
         if isinstance(low, int | float) and isinstance(high, int | float) and low > high:
-            yield Fault(path, "must have the lowest value first", FieldCode.CONFLICTING)
+            yield WrittenFault(path, "must have the lowest value first", FieldCode.CONFLICTING)
 
 
-def _scalar_fault(path: str, feature: Feature, value: Any) -> Fault | None:
+def _scalar_fault(path: str, feature: Feature, value: Any) -> WrittenFault | None:
     if value is None:
-        return Fault(path, "must not be null: is_null and not_null look for it", FieldCode.WRONG_TYPE)
+        return WrittenFault(path, "must not be null: is_null and not_null look for it", FieldCode.WRONG_TYPE)
     match kind_of(feature):
         case FieldKind.BOOLEAN:
             boolean = isinstance(value, bool)
-            return None if boolean else Fault(path, "must be true or false", FieldCode.WRONG_TYPE)
+            return None if boolean else WrittenFault(path, "must be true or false", FieldCode.WRONG_TYPE)
         case FieldKind.WORD | FieldKind.COUNTRIES:
             return _word_fault(path, feature, value)
         case FieldKind.MONEY if isinstance(value, str):
@@ -239,40 +239,40 @@ def _scalar_fault(path: str, feature: Feature, value: Any) -> Fault | None:
             return _number_fault(path, kind, value)
 
 
-def _word_fault(path: str, feature: Feature, value: Any) -> Fault | None:
+def _word_fault(path: str, feature: Feature, value: Any) -> WrittenFault | None:
     if not isinstance(value, str):
-        return Fault(path, "must be a string", FieldCode.WRONG_TYPE)
+        return WrittenFault(path, "must be a string", FieldCode.WRONG_TYPE)
     words = words_of(feature)
     if not words:
         known = _STATUS.fullmatch(value)
         sentence = "must be the bank's word: at most 64 capital letters, digits and _, as in PENDING_RETURN"
-        return None if known else Fault(path, sentence, FieldCode.MALFORMED)
+        return None if known else WrittenFault(path, sentence, FieldCode.MALFORMED)
     if (country_of(value) if names_countries(feature) else value) in words:
         return None
     listed = len(words) <= MAX_SHOWN_WORDS
     sentence = f"must be one of {', '.join(words)}" if listed else "must be an ISO 3166-1 country code"
-    return Fault(path, sentence, FieldCode.NOT_ONE_OF)
+    return WrittenFault(path, sentence, FieldCode.NOT_ONE_OF)
 
 
-def _digits_fault(path: str, value: str) -> Fault | None:
+def _digits_fault(path: str, value: str) -> WrittenFault | None:
     known = parse_cents(value) is not None
-    return None if known else Fault(path, f"must be digits of cents, at most {MAX_CENTS}", FieldCode.MALFORMED)
+    return None if known else WrittenFault(path, f"must be digits of cents, at most {MAX_CENTS}", FieldCode.MALFORMED)
 
 
-def _number_fault(path: str, kind: FieldKind, value: Any) -> Fault | None:
+def _number_fault(path: str, kind: FieldKind, value: Any) -> WrittenFault | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         words = {FieldKind.MONEY: "integer cents, or a string of their digits", FieldKind.INTEGER: "an integer"}
-        return Fault(path, f"must be {words.get(kind, 'a number')}", FieldCode.WRONG_TYPE)
+        return WrittenFault(path, f"must be {words.get(kind, 'a number')}", FieldCode.WRONG_TYPE)
     if isinstance(value, float) and not isfinite(value):
-        return Fault(path, "must be a finite number", FieldCode.MALFORMED)
+        return WrittenFault(path, "must be a finite number", FieldCode.MALFORMED)
     if value < 0:
-        return Fault(path, "must be at least 0", FieldCode.TOO_SMALL)
+        return WrittenFault(path, "must be at least 0", FieldCode.TOO_SMALL)
     if value > MAX_INTEGER:
         more = ": more cents are a string of digits" if kind is FieldKind.MONEY else ""
-        return Fault(path, f"must be at most {MAX_INTEGER}{more}", FieldCode.TOO_LARGE)
+        return WrittenFault(path, f"must be at most {MAX_INTEGER}{more}", FieldCode.TOO_LARGE)
     if kind is not FieldKind.NUMBER:
         whole = value == int(value)
-        return None if whole else Fault(path, "must be an integer", FieldCode.WRONG_TYPE)
+        return None if whole else WrittenFault(path, "must be an integer", FieldCode.WRONG_TYPE)
     # The record rounds numbers to that many places, and two rules must not have one digest.
     exact = round(value, DECIMALS) == value
-    return None if exact else Fault(path, f"must have at most {DECIMALS} decimal places", FieldCode.MALFORMED)
+    return None if exact else WrittenFault(path, f"must have at most {DECIMALS} decimal places", FieldCode.MALFORMED)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from clearhold.features.core.errors import CONTROL_CHARACTERS, Fault, FieldCode
+from clearhold.features.core.errors import CONTROL_CHARACTERS, FieldCode, WrittenFault
 from clearhold.features.core.scorecards import Bin, CardCap, Scorecard
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.features.scorers.engine import CompiledCard
@@ -63,18 +63,18 @@ _CODES: Final = (
 )
 
 
-def read_card(raw: bytes) -> tuple[Scorecard | None, tuple[Fault, ...]]:
+def read_card(raw: bytes) -> tuple[Scorecard | None, tuple[WrittenFault, ...]]:
     """The card in JSON, None if it holds no card, and all its faults: the reader for files and request bodies."""
     try:
         card = msgspec.json.decode(raw, type=Scorecard)
     except msgspec.ValidationError as error:
         return None, (_shape_fault(str(error)),)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None, (Fault("", "is not JSON", FieldCode.MALFORMED),)
+        return None, (WrittenFault("", "is not JSON", FieldCode.MALFORMED),)
     return card, tuple(faults_of(card))
 
 
-def faults_of(card: Scorecard) -> Iterator[Fault]:
+def faults_of(card: Scorecard) -> Iterator[WrittenFault]:
     """All faults of a card; for a card of a wrong shape, which no JSON decodes to, that fault alone."""
     try:
         msgspec.convert(msgspec.to_builtins(card), Scorecard)
@@ -83,7 +83,7 @@ def faults_of(card: Scorecard) -> Iterator[Fault]:
     default = DEFAULTS.get(card.scorer)
     if default is None:
         sentence = f"must be one of {', '.join(SCORERS)}"
-        return iter((Fault("scorer", sentence, FieldCode.NOT_ONE_OF),))
+        return iter((WrittenFault("scorer", sentence, FieldCode.NOT_ONE_OF),))
     return chain(
         _name_faults(card.name),
         _floor_faults(card, default.scorer),
@@ -94,7 +94,7 @@ def faults_of(card: Scorecard) -> Iterator[Fault]:
     )
 
 
-def _shape_fault(message: str) -> Fault:
+def _shape_fault(message: str) -> WrittenFault:
     """A fault of types, lengths and ranges, which the Structs of a card state; the message is msgspec's."""
     match = _PLACE.match(message)
     sentence, path = (match["sentence"], match["path"] or "") if match else (message, "")
@@ -102,111 +102,111 @@ def _shape_fault(message: str) -> Fault:
     code = next((code for words, code in _CODES if words in low), FieldCode.WRONG_TYPE)
     if code is FieldCode.UNKNOWN:
         sentence = "Has a property that a card does not have"
-    return Fault(path, f"does not fit: {sentence[:1].lower()}{sentence[1:]}", code)
+    return WrittenFault(path, f"does not fit: {sentence[:1].lower()}{sentence[1:]}", code)
 
 
-def _name_faults(name: str) -> Iterator[Fault]:
+def _name_faults(name: str) -> Iterator[WrittenFault]:
     if not name.strip():
-        yield Fault("name", "must not be blank", FieldCode.TOO_SHORT)
+        yield WrittenFault("name", "must not be blank", FieldCode.TOO_SHORT)
     elif CONTROL_CHARACTERS.search(name) is not None:
-        yield Fault("name", "must not have control characters", FieldCode.MALFORMED)
+        yield WrittenFault("name", "must not have control characters", FieldCode.MALFORMED)
 
 
-def _floor_faults(card: Scorecard, scorer: Scorer[Any]) -> Iterator[Fault]:
+def _floor_faults(card: Scorecard, scorer: Scorer[Any]) -> Iterator[WrittenFault]:
     if scorer.has_program_floor and card.program_floor is None:
-        yield Fault("programFloor", "is required for this scorer", FieldCode.REQUIRED)
+        yield WrittenFault("programFloor", "is required for this scorer", FieldCode.REQUIRED)
     elif not scorer.has_program_floor and card.program_floor is not None:
-        yield Fault("programFloor", "must be left out for this scorer", FieldCode.CONFLICTING)
+        yield WrittenFault("programFloor", "must be left out for this scorer", FieldCode.CONFLICTING)
 
 
-def _cap_faults(caps: tuple[CardCap, ...], scorer: Scorer[Any]) -> Iterator[Fault]:
+def _cap_faults(caps: tuple[CardCap, ...], scorer: Scorer[Any]) -> Iterator[WrittenFault]:
     known = [family.value for family in scorer.capped]
     for index, cap in enumerate(caps):
         path = f"caps[{index}].family"
         if cap.family not in known:
-            yield Fault(path, f"must be one of {', '.join(known) or 'none'}", FieldCode.NOT_ONE_OF)
+            yield WrittenFault(path, f"must be one of {', '.join(known) or 'none'}", FieldCode.NOT_ONE_OF)
         elif cap.family in [other.family for other in caps[:index]]:
-            yield Fault(path, "must be a family that has no cap yet", FieldCode.REPEATED)
+            yield WrittenFault(path, "must be a family that has no cap yet", FieldCode.REPEATED)
 
 
-def _signal_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[Fault]:
+def _signal_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[WrittenFault]:
     signals, listed = default.scorer.signals, set[str]()
     for index, each in enumerate(card.signals):
         path = f"signals[{index}]"
         signal = signals.get(each.id)
         if signal is None:
-            yield Fault(f"{path}.id", "must be a signal of the scorer", FieldCode.NOT_ONE_OF)
+            yield WrittenFault(f"{path}.id", "must be a signal of the scorer", FieldCode.NOT_ONE_OF)
         elif signal.worked_out:
-            yield Fault(f"{path}.id", "must not be a signal whose points are worked out", FieldCode.NOT_ONE_OF)
+            yield WrittenFault(f"{path}.id", "must not be a signal whose points are worked out", FieldCode.NOT_ONE_OF)
         elif each.id in listed:
-            yield Fault(f"{path}.id", "must be a signal that is not listed yet", FieldCode.REPEATED)
+            yield WrittenFault(f"{path}.id", "must be a signal that is not listed yet", FieldCode.REPEATED)
         else:
             yield from _bin_faults(path, signal.least, each.bins)
             yield from _points_faults(path, signal, each.bins)
         listed.add(each.id)
 
 
-def _bin_faults(path: str, least: int, bins: tuple[Bin, ...]) -> Iterator[Fault]:
+def _bin_faults(path: str, least: int, bins: tuple[Bin, ...]) -> Iterator[WrittenFault]:
     """Bins rise without a hole: each ends where the next one begins."""
     if bins[0].at_least < least:
-        yield Fault(f"{path}.bins[0].atLeast", f"must be at least {least} for this signal", FieldCode.TOO_SMALL)
+        yield WrittenFault(f"{path}.bins[0].atLeast", f"must be at least {least} for this signal", FieldCode.TOO_SMALL)
     for index, each in enumerate(bins):
         below, following = f"{path}.bins[{index}].below", bins[index + 1] if index + 1 < len(bins) else None
         if each.below is not None and each.below <= each.at_least:
-            yield Fault(below, "must be more than atLeast", FieldCode.CONFLICTING)
+            yield WrittenFault(below, "must be more than atLeast", FieldCode.CONFLICTING)
         elif following is None:
             continue
         elif following.at_least <= each.at_least:
             sentence = "must be more than that of the bin before"
-            yield Fault(f"{path}.bins[{index + 1}].atLeast", sentence, FieldCode.CONFLICTING)
+            yield WrittenFault(f"{path}.bins[{index + 1}].atLeast", sentence, FieldCode.CONFLICTING)
         elif each.below is None or each.below > following.at_least:
-            yield Fault(below, "must not reach into the next bin", FieldCode.CONFLICTING)
+            yield WrittenFault(below, "must not reach into the next bin", FieldCode.CONFLICTING)
         elif each.below < following.at_least:
-            yield Fault(below, "must leave no hole before the next bin", FieldCode.CONFLICTING)
+            yield WrittenFault(below, "must leave no hole before the next bin", FieldCode.CONFLICTING)
 
 
-def _points_faults(path: str, signal: Signal[Any], bins: tuple[Bin, ...]) -> Iterator[Fault]:
+def _points_faults(path: str, signal: Signal[Any], bins: tuple[Bin, ...]) -> Iterator[WrittenFault]:
     for index, each in enumerate(bins):
         points = f"{path}.bins[{index}].points"
         if signal.mitigates:
             if each.points > 0:
-                yield Fault(points, "must be at most 0: the signal speaks for the transfer", FieldCode.TOO_LARGE)
+                yield WrittenFault(points, "must be at most 0: the signal speaks for the transfer", FieldCode.TOO_LARGE)
         elif signal.rises and index and each.points < bins[index - 1].points:
             sentence = "must not be fewer than those of the bin before: more of this signal is worse"
-            yield Fault(points, sentence, FieldCode.CONFLICTING)
+            yield WrittenFault(points, sentence, FieldCode.CONFLICTING)
         elif signal.hard and each.points < 0:
-            yield Fault(points, "must be at least 0 for a hard signal", FieldCode.TOO_SMALL)
+            yield WrittenFault(points, "must be at least 0 for a hard signal", FieldCode.TOO_SMALL)
         elif signal.rises and not index and each.points < 0:
-            yield Fault(points, "must be at least 0: more of this signal is worse", FieldCode.TOO_SMALL)
+            yield WrittenFault(points, "must be at least 0: more of this signal is worse", FieldCode.TOO_SMALL)
     if signal.rises and bins[-1].below is not None:
         last = f"{path}.bins[{len(bins) - 1}].below"
-        yield Fault(last, "must be left out: more of this signal is worse", FieldCode.CONFLICTING)
+        yield WrittenFault(last, "must be left out: more of this signal is worse", FieldCode.CONFLICTING)
 
 
-def _number_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[Fault]:
+def _number_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[WrittenFault]:
     most = max(MOST_WEIGHED, _weighed_count(default.card))
     if _weighed_count(card) > most:
-        yield Fault("signals", f"must give points for at most {most} signals", FieldCode.TOO_LONG)
+        yield WrittenFault("signals", f"must give points for at most {most} signals", FieldCode.TOO_LONG)
 
 
 def _weighed_count(card: Scorecard) -> int:
     return sum(any(each.points for each in signal.bins) for signal in card.signals)
 
 
-def _hard_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[Fault]:
+def _hard_faults(card: Scorecard, default: CompiledCard[Any]) -> Iterator[WrittenFault]:
     """A hard signal sends to a person under every card: it fires wherever it does by default."""
     listed = {each.id: (index, each.bins) for index, each in enumerate(card.signals)}
     for signal in default.scorer.signals.values():
         if not signal.hard:
             continue
         if signal.id not in listed:
-            yield Fault("signals", f"must have {signal.id}, which is hard", FieldCode.REQUIRED)
+            yield WrittenFault("signals", f"must have {signal.id}, which is hard", FieldCode.REQUIRED)
             continue
         index, bins = listed[signal.id]
         usual = default.bins_of(signal.id)
         if bins[0].at_least > usual[0].at_least or not _reaches(bins[-1].below, usual[-1].below):
             sentence = "must hold wherever those of the default card do: the signal is hard"
-            yield Fault(f"signals[{index}].bins", sentence, FieldCode.CONFLICTING)
+            yield WrittenFault(f"signals[{index}].bins", sentence, FieldCode.CONFLICTING)
 
 
 def _reaches(below: int | None, usual: int | None) -> bool:

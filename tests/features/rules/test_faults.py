@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from clearhold.features.core.errors import Fault, FieldCode
+from clearhold.features.core.errors import FieldCode, WrittenFault
 from clearhold.features.core.rules import Rule, RuleCondition, rule_hash
 from clearhold.features.rules.language import faults_of
 from tests.support.rules import a_condition, a_rule
@@ -98,7 +98,7 @@ WRONG: Final[tuple[tuple[RuleCondition, str, str, FieldCode], ...]] = tuple(
 def test_given_a_condition_that_is_wrong_then_its_fault_names_the_part_and_what_it_must_be(
     condition: RuleCondition, path: str, sentence: str, code: FieldCode
 ) -> None:
-    assert list(faults_of(a_rule(RIGHT, condition, RIGHT))) == [Fault(path, sentence, code)]
+    assert list(faults_of(a_rule(RIGHT, condition, RIGHT))) == [WrittenFault(path, sentence, code)]
 
 
 RIGHT_CONDITIONS: Final = (
