@@ -20,13 +20,19 @@ from prometheus_client.registry import Collector
 from clearhold.api.area import Resources, Stores
 from clearhold.api.areas import ROUTES, http_app, services_of, wired_gate
 from clearhold.api.background import BackgroundFlows, agent_importer, in_background, supervised_work
-from clearhold.api.http.connections import Connections, raise_file_limit
+from clearhold.api.http.limits import Connections, raise_file_limit
 from clearhold.api.http.server import address_of, listening_socket, serve_until_signalled
 from clearhold.api.log.preflight_log import PreflightLog
 from clearhold.api.opening import OpenedScoring, begun_scoring, joined_database, open_stores
 from clearhold.api.settings import Settings
-from clearhold.api.telemetry.collectors import ConnectionCollector, ProgramCollector, ProgramName, RecordCollector
-from clearhold.api.telemetry.metrics_port import metrics_served, metrics_socket
+from clearhold.api.telemetry.metrics import (
+    ConnectionCollector,
+    ProgramCollector,
+    ProgramName,
+    RecordCollector,
+    metrics_served,
+    metrics_socket,
+)
 from clearhold.api.telemetry.readiness import READY, Readiness, Replay
 from clearhold.api.telemetry.requests import Observed, RequestLog, RequestMetrics, measure_process
 from clearhold.flows.backfill.service import BackfillService

@@ -13,10 +13,8 @@ import redis.asyncio
 from litestar.types import ControllerRouterHandler
 
 from clearhold.api.lists.exports import Downloads
-from clearhold.api.log.commands import CommandLog
-from clearhold.api.log.pending_entries import PendingEntries
-from clearhold.api.log.preflight_log import PreflightLog
-from clearhold.api.log.recorded_preflights import RecordedPreflights
+from clearhold.api.log.commands import CommandLog, PendingEntries
+from clearhold.api.log.preflight_log import PreflightLog, RecordedPreflights
 from clearhold.api.program_service import ProgramService
 from clearhold.api.telemetry.readiness import Readiness
 from clearhold.features.core.entries.commands import ActorsRescored

@@ -25,15 +25,12 @@ from clearhold.api.dispositions.routes import AREA as DISPOSITIONS
 from clearhold.api.docs_page.routes import AREA as DOCS_PAGE
 from clearhold.api.events.routes import AREA as EVENTS
 from clearhold.api.http.auth import Authenticator
-from clearhold.api.http.envelope import stamp_headers
-from clearhold.api.http.errors import render_error
-from clearhold.api.http.fast_route import SERVICES
+from clearhold.api.http.envelope import render_error, stamp_headers
 from clearhold.api.http.gate import Gate
+from clearhold.api.http.head import Origins, split_as_sent
 from clearhold.api.http.idempotency import Idempotency
+from clearhold.api.http.limits import Floods, RateLimits
 from clearhold.api.http.operation import RateClass
-from clearhold.api.http.origins import Origins
-from clearhold.api.http.paths import split_as_sent
-from clearhold.api.http.rate_limits import Floods, RateLimits
 from clearhold.api.ingest.routes import AREA as INGEST
 from clearhold.api.jwks.routes import AREA as JWKS
 from clearhold.api.keys.routes import AREA as KEYS
@@ -41,6 +38,7 @@ from clearhold.api.kris.routes import AREA as KRIS
 from clearhold.api.labels.routes import AREA as LABELS
 from clearhold.api.ladder.routes import AREA as LADDER
 from clearhold.api.limits.routes import AREA as LIMITS
+from clearhold.api.lists.handlers import SERVICES
 from clearhold.api.metrics.routes import AREA as METRICS
 from clearhold.api.openapi.document import document_of
 from clearhold.api.parties.routes import AREA as PARTIES

@@ -11,10 +11,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from clearhold.api.http.head import Origins
+from clearhold.api.http.limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
 from clearhold.api.http.operation import RateClass
-from clearhold.api.http.origins import Origins
-from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RATE_LIMITS, limits_of
-from clearhold.api.telemetry.collectors import MOST_PROGRAMS
+from clearhold.api.telemetry.metrics import MOST_PROGRAMS
 from clearhold.store.errors import StartupError
 
 MIN_ADMIN_TOKEN_LENGTH: Final = 16

@@ -26,9 +26,8 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.arrays import ArrayPart
-from clearhold.api.lists.handlers import answer_route, list_route, read_route, write_route
-from clearhold.api.lists.operations import list_operation
+from clearhold.api.lists.handlers import answer_route, list_operation, list_route, read_route, write_route
+from clearhold.api.lists.pages import ArrayPart
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal
 

@@ -9,9 +9,9 @@ import msgspec
 from clearhold.api.dispositions.routes import ALERT_ID
 from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
 from clearhold.api.http.validation import Failure
-from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
-from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.lists.pages import ListPage
+from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
 from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode

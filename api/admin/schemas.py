@@ -21,8 +21,7 @@ from clearhold.api.http.fields import (
     PersonName,
     Slug,
 )
-from clearhold.api.http.meant import country_failures, moment_failures
-from clearhold.api.http.validation import Failure
+from clearhold.api.http.validation import Failure, country_failures, moment_failures
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.plain_text import read_countries

@@ -23,8 +23,7 @@ from clearhold.api.area import Area
 from clearhold.api.dispositions.routes import DISPOSITION, Disposition
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route, export_route, write_route
-from clearhold.api.lists.operations import export_operation, list_operation
+from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation, write_route
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 

@@ -28,10 +28,9 @@ from clearhold.api.alerts.schemas import (
 )
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import Disposition, to_disposition
-from clearhold.api.lists.cursors import Place, place_key
-from clearhold.api.lists.list_reader import BATCH, ListReader, batches_of
 from clearhold.api.lists.lists import instant_in, to_answer
-from clearhold.api.log.refusals import person_needed, unknown_alert
+from clearhold.api.lists.pages import BATCH, ListReader, Place, batches_of, place_key
+from clearhold.api.log.commands import person_needed, unknown_alert
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.entries.commands import AppealEntry, DecisionEntry, OperatorKind, needs_person

@@ -18,7 +18,7 @@ from clearhold.api.http.fields import Prose
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.entries.actions import ActionStatus, ActionType, AutonomyRequest, AutonomyTier
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal

@@ -12,7 +12,7 @@ from clearhold.api.app import serve as run_service
 from clearhold.api.areas import openapi_text
 from clearhold.api.cli import directory, explain, exports, lake, listen, replay, rules, sql
 from clearhold.api.settings import MOST_SCORERS, Settings
-from clearhold.api.telemetry.collectors import MOST_PROGRAMS
+from clearhold.api.telemetry.metrics import MOST_PROGRAMS
 from clearhold.calibrate import command as calibrate
 from clearhold.demo import command as demo
 from clearhold.store.errors import StartupError

@@ -38,8 +38,7 @@ from clearhold.api.connector.rest import Rest
 from clearhold.api.connector.tools import INSTRUCTIONS, TOOL_OF, TOOLS, Tool
 from clearhold.api.connector.untrusted import NOTICE, separated
 from clearhold.api.http.auth import operator_of
-from clearhold.api.http.envelope import ApiRequest, request_id
-from clearhold.api.http.errors import status_of
+from clearhold.api.http.envelope import ApiRequest, request_id, status_of
 from clearhold.api.http.gate import checked, principal_of
 from clearhold.api.http.operation import JSON, Access, Operation, RateClass, RawBody
 from clearhold.features.core.errors import RiskError

@@ -14,13 +14,11 @@ from anyio import to_thread
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
-from clearhold.api.lists.cursors import Place, place_key
 from clearhold.api.lists.exports import ExportFormat
-from clearhold.api.lists.handlers import answer_route, export_route
-from clearhold.api.lists.list_reader import BATCH, ListPage, ListReader, batches_of
+from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.operations import export_operation, list_operation
-from clearhold.api.programs.examples import TENANT_ID
+from clearhold.api.lists.pages import BATCH, ListPage, ListReader, Place, batches_of, place_key
+from clearhold.api.programs.routes import TENANT_ID
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import KeyScope, OperatorIdentity, Principal, Simulated

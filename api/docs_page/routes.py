@@ -17,8 +17,8 @@ from litestar.response import Redirect
 
 from clearhold.api.area import Area
 from clearhold.api.html.page import document, source_of
-from clearhold.api.http.conditional import ETAG, IMMUTABLE, published
 from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.head import ETAG, IMMUTABLE, published
 from clearhold.api.http.operation import Access, Operation
 
 REDOC_SHA256: Final = "6beb5aea23b71d09122ee35de8f326e38aec050e774f3bfba1f34e5c36608986"

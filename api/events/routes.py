@@ -15,11 +15,9 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.cursors import UNREADABLE, Place, unusable_cursor
-from clearhold.api.lists.handlers import answer_route
-from clearhold.api.lists.list_reader import ListPage, ListReader
+from clearhold.api.lists.handlers import answer_route, list_operation
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in
-from clearhold.api.lists.operations import list_operation
+from clearhold.api.lists.pages import UNREADABLE, ListPage, ListReader, Place, unusable_cursor
 from clearhold.api.program_service import several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant

@@ -1,18 +1,29 @@
-"""The parts of every answer: the request id, the interface version and the security headers.
+"""The parts of every answer: the request id, the interface version, the security headers, and errors in one form.
 
-The headers are set in the ``before_send`` hook, which also runs for routing 404s, 405s and 500s.
+The headers are set in the ``before_send`` hook, which also runs for routing 404s, 405s and 500s. An error is
+``{error, code, requestId}``, and ``fields`` on a 400. Every refusal of the service is a RiskError whose sentence is
+safe to show, with the status that its code has in the table of errors; errors of the framework become RiskErrors.
+
+Routes note in the scope what the status does not show, for the metrics.
 """
 
+import errno
 import re
-from typing import Annotated, Any, Final
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
-from litestar import Request
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.status_codes import HTTP_400_BAD_REQUEST, HTTP_500_INTERNAL_SERVER_ERROR
 from litestar.types import Message, Scope
 from msgspec import UNSET, UnsetType
 
-from clearhold.api.http.rate_limits import rate_headers
-from clearhold.features.core.errors import ErrorCode, FieldError
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.limits import rate_headers
+from clearhold.features.core.errors import ErrorCode, FieldError, RiskError, UnavailableError
 from clearhold.features.core.vocabulary import about
 from clearhold.store.ids import new_id
 
@@ -81,3 +92,124 @@ async def stamp_headers(message: Message, scope: Scope) -> None:
         *defaults,
         *rate_headers(scope),
     ]
+
+
+_OUTCOME: Final = "clearhold.outcome"
+_LINES: Final = "clearhold.lines"
+_VERDICT: Final = "clearhold.verdict"
+
+
+class Outcome(StrEnum):
+    """A detail that the status does not show, at most one for each request."""
+
+    NONE = ""
+    DEGRADED = "degraded"  # a pre-flight with missing or stale inputs
+    DUPLICATE = "duplicate"  # an event that was in the log already
+    REPLAYED = "replayed"  # the stored answer to an Idempotency-Key
+    CONFLICT = "conflict"  # an Idempotency-Key with another body, or one whose first request is still running
+
+
+def note(scope: Any, outcome: Outcome) -> None:
+    """Note the outcome for the metrics of the request."""
+    scope[_OUTCOME] = outcome
+
+
+def outcome_of(scope: Any) -> Outcome:
+    outcome: Outcome = scope.get(_OUTCOME, Outcome.NONE)
+    return outcome
+
+
+class EventCounts(NamedTuple):
+    """How many events of a batch there were of each kind."""
+
+    accepted: int
+    duplicate: int
+    refused_invalid: int
+
+
+def note_events(scope: Any, counts: EventCounts) -> None:
+    """Note the events of a batch for the metrics of the request."""
+    scope[_LINES] = counts
+
+
+def events_of(scope: Any) -> EventCounts | None:
+    counts: EventCounts | None = scope.get(_LINES)
+    return counts
+
+
+def note_verdict(scope: Any, verdict: str) -> None:
+    """Note the result of a proof's verification, one of a closed set, for the metrics of the request."""
+    scope[_VERDICT] = verdict
+
+
+def verdict_of(scope: Any) -> str | None:
+    verdict: str | None = scope.get(_VERDICT)
+    return verdict
+
+
+INTERNAL: Final = RiskError("Internal error.", ErrorCode.INTERNAL_ERROR)
+
+_AT_ONCE: Final = {"Retry-After": "1"}
+_HEADERS_OF_STATUS: Final[Mapping[int, Mapping[str, str]]] = {
+    401: {"WWW-Authenticate": "Bearer"},
+    429: _AT_ONCE,
+    503: _AT_ONCE,
+}
+NO_FILES: Final = "The service has too many files open. Try again."
+
+_NO_FILES: Final = frozenset({errno.EMFILE, errno.ENFILE})
+_HEADERS_OF_CODE: Final[Mapping[ErrorCode, Mapping[str, str]]] = {
+    ErrorCode.IDEMPOTENCY_IN_FLIGHT: _AT_ONCE,
+    ErrorCode.REQUEST_TOO_SLOW: {"Connection": "close"},  # The rest of the body may still come.
+}
+_FRAMEWORK: Final[Mapping[int, RiskError]] = {
+    400: RiskError("The request is malformed.", ErrorCode.VALIDATION_FAILED),
+    404: RiskError("There is no resource at this path. The page /docs lists every path.", ErrorCode.PATH_NOT_FOUND),
+    405: RiskError("This path does not take this method.", ErrorCode.METHOD_NOT_ALLOWED),
+    413: RiskError("The request body is too large.", ErrorCode.BODY_TOO_LARGE),
+    415: RiskError("The request body must be application/json.", ErrorCode.MEDIA_TYPE_UNSUPPORTED),
+}
+
+log: Final = structlog.get_logger()
+
+
+def render_error(request: ApiRequest, exc: Exception) -> Response[ErrorEnvelope]:
+    """Answer any failure; the application's only exception handler."""
+    refusal = refusal_of(exc)
+    status = ERRORS[refusal.code].status
+    if refusal is INTERNAL:
+        log.error("request_failed", request_id=request_id(request.scope), status=status, exc_info=exc)
+    elif status >= HTTP_500_INTERNAL_SERVER_ERROR:
+        log.warning("request_unavailable", request_id=request_id(request.scope), reason=str(refusal))
+    headers = {**_HEADERS_OF_STATUS.get(status, {}), **_HEADERS_OF_CODE.get(refusal.code, {})}
+    allowed = _allowed(exc)
+    sentence = str(refusal)
+    if allowed:
+        headers["Allow"] = allowed
+        sentence = f"{sentence} It takes {allowed}."
+    envelope = ErrorEnvelope(
+        error=sentence,
+        code=refusal.code,
+        request_id=request_id(request.scope),
+        fields=refusal.fields if status == HTTP_400_BAD_REQUEST else UNSET,
+    )
+    return Response(envelope, status_code=status, headers=headers, media_type="application/json")
+
+
+def refusal_of(exc: Exception) -> RiskError:
+    """Any exception as a refusal; an unexpected one is a 500 without details."""
+    if isinstance(exc, RiskError):
+        return exc
+    if isinstance(exc, OSError) and exc.errno in _NO_FILES:
+        return UnavailableError(NO_FILES, ErrorCode.OVERLOADED)
+    return _FRAMEWORK.get(exc.status_code, INTERNAL) if isinstance(exc, HTTPException) else INTERNAL
+
+
+def status_of(exc: Exception) -> int:
+    return ERRORS[refusal_of(exc).code].status
+
+
+def _allowed(exc: Exception) -> str | None:
+    """The allowed methods of a path, from the framework's 405."""
+    headers = exc.headers if isinstance(exc, HTTPException) and exc.headers else {}
+    return next((value for name, value in headers.items() if name.lower() == "allow"), None)

@@ -23,7 +23,7 @@ CENTS: Final = r"^(0|[1-9][0-9]{0,17})$(?!\n)"
 SLUG: Final = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$(?!\n)"
 CURRENCY: Final = r"^[A-Z]{3}$(?!\n)"
 COUNTRY: Final = r"^[^\x00]{2,32}$(?!\n)"
-"""And a code of a country: see ``api/http/meant.py``, as for the numbers of accounts and banks."""
+"""And a code of a country: see ``api/http/validation.py``, as for the numbers of accounts and banks."""
 
 KEY: Final = r"^[\x20-\x7E]+$(?!\n)"
 NO_SPACES: Final = r"^[\x21-\x7E]+$(?!\n)"

@@ -19,15 +19,12 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.http.auth import Authenticator, NamedPrograms, operator_of
 from clearhold.api.http.body import BodyBudget, read_body
-from clearhold.api.http.conditional import if_match_of
-from clearhold.api.http.deadline import answer_by_of
 from clearhold.api.http.envelope import INTERFACE_VERSION, header_values
 from clearhold.api.http.fields import MUST_BE_UUID, is_uuid
+from clearhold.api.http.head import Origins, answer_by_of, if_match_of, read_ids
 from clearhold.api.http.idempotency import Idempotency, KeyedRequest, key_of, keyed_request
+from clearhold.api.http.limits import Floods, RateLimits
 from clearhold.api.http.operation import OPT, PROVEN, Access, Operation
-from clearhold.api.http.origins import Origins
-from clearhold.api.http.paths import read_ids
-from clearhold.api.http.rate_limits import Floods, RateLimits
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.features.core.errors import (
     ErrorCode,

@@ -17,11 +17,9 @@ import msgspec
 import structlog
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from clearhold.api.http.deadline import in_time
-from clearhold.api.http.envelope import header_values, request_id
-from clearhold.api.http.errors import status_of
+from clearhold.api.http.envelope import Outcome, header_values, note, request_id, status_of
+from clearhold.api.http.head import in_time
 from clearhold.api.http.operation import Operation
-from clearhold.api.http.outcomes import Outcome, note
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.errors import (
     ConflictError,

@@ -20,9 +20,9 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from clearhold.api.http.body import BODY_IS_THERE
-from clearhold.api.http.connections import Connections
 from clearhold.api.http.envelope import CONTENT_SECURITY_POLICY, INTERFACE_VERSION, ErrorEnvelope
 from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.limits import Connections
 from clearhold.features.core.errors import ErrorCode
 from clearhold.store.ids import new_id
 

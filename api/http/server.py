@@ -16,7 +16,7 @@ from typing import Any, Final
 import uvicorn
 from litestar.types import ASGIApp
 
-from clearhold.api.http.connections import Connections
+from clearhold.api.http.limits import Connections
 from clearhold.api.http.protocol import Protocol
 from clearhold.store.errors import StartupError
 

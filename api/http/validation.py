@@ -1,8 +1,12 @@
-"""From the failures that a JSON Schema validator lists to the one sentence that the caller reads.
+"""From the failures that a JSON Schema validator lists to the one sentence that the caller reads; and the values that a
+schema cannot check: countries, numbers of accounts, instants.
 
 The sentence is built from the failing keyword, because the validator's own message quotes the submitted value. Only
 names of unknown properties are shown, cut and in ASCII. Paths are dotted, ``[i]`` for list items; a missing or unknown
 property is named under its parent.
+
+Countries, numbers and instants are read as the events of the bank are: by the readers of ``features/core``.
+``read_as_meant`` is for the ``__post_init__`` of a Struct. A value that cannot be read stays, and the rule refuses it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,9 +14,12 @@ from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 import jsonschema_rs
+import msgspec
 
-from clearhold.api.http.fields import CENTS, MUST_BE_UUID, RULE_OF_PATTERN
+from clearhold.api.http.fields import ACCOUNT, CENTS, COUNTRY, MOMENT, MUST_BE_UUID, ROUTING, RULE_OF_PATTERN
 from clearhold.features.core.errors import FieldCode, FieldError, InvalidRequestError
+from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.plain_text import country_of, last_four, routing_number
 
 BODY: Final = "body"  # The path of the body itself.
 SHOWN_FAILURES: Final = 20
@@ -171,3 +178,40 @@ def _is_of_another_type(errors: list[Any], depth: int) -> bool:
 def _enum_words(options: list[Any]) -> str:
     names = [str(option) for option in options if option is not None]
     return "must be one of " + ", ".join(names) if len(names) <= SHOWN_OPTIONS else "is not one of the known values"
+
+
+Reader = Callable[[str], str | None]
+OF_COUNTERPARTY: Final[Mapping[str, Reader]] = {
+    "routing_number": routing_number,
+    "account_last4": last_four,
+    "country_code": country_of,
+}
+
+
+def read_as_meant(request: msgspec.Struct, readers: Mapping[str, Reader]) -> None:
+    """Replace each field by the value that it means."""
+    for name, reader in readers.items():
+        sent = getattr(request, name)
+        if isinstance(sent, str):
+            msgspec.structs.force_setattr(request, name, reader(sent) or sent)
+
+
+def moment_failures(path: str, sent: object) -> Iterable[Failure]:
+    """Fails for an instant that does not exist, such as a 31st of February."""
+    if isinstance(sent, str) and parse_instant(sent) is None:
+        yield Failure(path, RULE_OF_PATTERN[MOMENT])
+
+
+def country_failures(path: str, sent: object) -> Iterable[Failure]:
+    """Fails for a code of no country; the schema refuses values that are not text."""
+    if isinstance(sent, str) and country_of(sent) is None:
+        yield Failure(path, RULE_OF_PATTERN[COUNTRY], FieldCode.NOT_ONE_OF)
+
+
+def counterparty_failures(path: str, sent: Mapping[str, Any]) -> Iterable[Failure]:
+    """Fails for each detail of a counterparty that cannot be read."""
+    yield from country_failures(f"{path}.countryCode", sent.get("countryCode"))
+    for name, reader, pattern in (("routingNumber", routing_number, ROUTING), ("accountLast4", last_four, ACCOUNT)):
+        value = sent.get(name)
+        if isinstance(value, str) and reader(value) is None:
+            yield Failure(f"{path}.{name}", RULE_OF_PATTERN[pattern])

@@ -25,12 +25,11 @@ from litestar.params import FromPath
 from litestar.types import Scope
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest, header_values
-from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
+from clearhold.api.http.envelope import ApiRequest, EventCounts, Outcome, header_values, note, note_events
 from clearhold.api.http.gate import checked
 from clearhold.api.http.operation import BATCH_BODY_LIMIT, INGEST_BODY_LIMIT, NDJSON, Access, Operation, RawBody
-from clearhold.api.http.outcomes import EventCounts, Outcome, note, note_events
-from clearhold.api.log.pending_entries import EventKey
+from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answered_by_middleware
+from clearhold.api.log.commands import EventKey
 from clearhold.features.bank.envelope import EnvelopeError, format_fault, read_envelope
 from clearhold.features.bank.event_schema import EVENT_SCHEMA
 from clearhold.features.bank.events import BankEvent

@@ -7,8 +7,8 @@ from litestar import Response, get
 from litestar.di import NamedDependency
 
 from clearhold.api.area import Area
-from clearhold.api.http.conditional import ETAG, published
 from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.head import ETAG, published
 from clearhold.api.http.operation import Access, Operation
 from clearhold.features.core.vocabulary import about
 from clearhold.store.keys.signing_keys import SigningKeys

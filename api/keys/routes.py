@@ -20,7 +20,7 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.api.lists.lists import instant_text, to_answer
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyMode, KeyScope, Principal
 from clearhold.features.core.vocabulary import about

@@ -15,12 +15,10 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds, Prose
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.cursors import Place, place_key
-from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.list_reader import ListPage, ListReader
+from clearhold.api.lists.handlers import answer_route, list_operation, write_route
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.operations import list_operation
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.lists.pages import ListPage, ListReader, Place, place_key
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry
 from clearhold.features.core.errors import ErrorCode

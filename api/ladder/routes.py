@@ -15,12 +15,11 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramIds
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.cursors import Place, cursor_for, place_of
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.list_reader import ListPage
 from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
+from clearhold.api.lists.pages import ListPage, Place, cursor_for, place_of
 from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_rules
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import KeyScope, Principal, Simulated

@@ -16,7 +16,7 @@ from clearhold.api.limits.service import (
     limit_rules,
 )
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
 
 _NOTE: Final = "The pilot is over; agreed with the program on 1 March."

@@ -8,13 +8,12 @@ from urllib.parse import urlencode
 import msgspec
 from litestar import Response
 
-from clearhold.api.http.conditional import PRIVATE, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import query_pairs
-from clearhold.api.http.meant import moment_failures
+from clearhold.api.http.head import PRIVATE, published
 from clearhold.api.http.operation import JSON
-from clearhold.api.http.validation import Failure
-from clearhold.api.lists.arrays import ArrayPart
+from clearhold.api.http.validation import Failure, moment_failures
+from clearhold.api.lists.pages import ArrayPart
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import DAY_US, format_instant, parse_instant
 

@@ -6,18 +6,30 @@ Nothing is decided here. The id of an entry follows from the request's Idempoten
 an id once, so a repeat after a lost answer finds the first result.
 
 Errors  UnavailableError when the log does not accept the entry, or when it is not committed in time;
-        the refusal of the flow (``api/log/refusals.py``)
+        the refusal of the flow, one for each result but ``made``
 """
 
-from collections.abc import Callable
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import itemgetter
 from typing import Final, Protocol
 
 import msgspec
 from anyio import to_thread
 
-from clearhold.api.log.pending_entries import PendingEntries
-from clearhold.api.log.refusals import refusal_of
-from clearhold.features.core.errors import ErrorCode, UnavailableError
+from clearhold.features.core.entries.commands import EntryResult, ResultKind
+from clearhold.features.core.errors import (
+    ConflictError,
+    ErrorCode,
+    FieldCode,
+    FieldError,
+    InvalidRequestError,
+    NotFoundError,
+    RiskError,
+    UnavailableError,
+)
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import EntryResultRow
@@ -25,7 +37,134 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.alerts import EntryResults
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
+
+UNAPPLIED_LIMIT: Final = 65_536
+"""Entries a shard. Beyond it the oldest are forgotten: their duplicates are appended, and skipped by the flow."""
+
+EventKey = tuple[str, str, int]
+"""Program, event id and the checksum of the body."""
+
+
+class PendingEntries:
+    """Belongs to the API's event loop."""
+
+    def __init__(self, progress: LogProgress) -> None:
+        self._progress = progress
+        self._waiting: list[deque[tuple[int, int, EventKey | None]]] = [deque() for _ in range(progress.shards)]
+        self._keys: set[EventKey] = set()
+
+    def add(self, shard: int, offset: int, appended_at: int, key: EventKey | None = None) -> None:
+        """Note an entry that has just become durable; ``key`` is given for a bank event."""
+        waiting = self._waiting[shard]
+        waiting.append((offset, appended_at, key))
+        if key is not None:
+            self._keys.add(key)
+        self._drop_applied(shard)
+        if len(waiting) > UNAPPLIED_LIMIT:
+            self._forget(waiting.popleft())
+
+    def holds(self, key: EventKey) -> bool:
+        """Whether the event was appended here and may be unapplied."""
+        return key in self._keys
+
+    def waiting_us(self, shard: int, *, now: int) -> int:
+        """The wait of the shard's oldest unapplied entry; 0 without one."""
+        self._drop_applied(shard)
+        waiting = self._waiting[shard]
+        return max(0, now - waiting[0][1]) if waiting else 0
+
+    def entries(self, shard: int) -> int:
+        """The number of the shard's unapplied entries; for any thread."""
+        offsets = list(self._waiting[shard])  # One step, while the event loop may be appending.
+        return len(offsets) - bisect_right(offsets, self._progress.applied_offset(shard), key=itemgetter(0))
+
+    def _drop_applied(self, shard: int) -> None:
+        waiting = self._waiting[shard]
+        applied = self._progress.applied_offset(shard)
+        while waiting and waiting[0][0] <= applied:
+            self._forget(waiting.popleft())
+
+    def _forget(self, entry: tuple[int, int, EventKey | None]) -> None:
+        if entry[2] is not None:
+            self._keys.discard(entry[2])
+
+
+unknown_alert: Final = partial(NotFoundError, "Unknown alert on this tenant.", ErrorCode.ALERT_NOT_FOUND)
+unknown_transfer: Final = partial(NotFoundError, "Unknown transfer on this tenant.", ErrorCode.TRANSFER_NOT_FOUND)
+person_needed: Final = partial(
+    InvalidRequestError,
+    "This alert needs a person: name one in the header X-Operator when calling with an API key.",
+    ErrorCode.PERSON_REQUIRED,
+)
+unknown_action: Final = partial(NotFoundError, "Unknown action on this tenant.", ErrorCode.ACTION_NOT_FOUND)
+approver_needed: Final = partial(
+    InvalidRequestError,
+    "An approval needs a person: name one in the header X-Operator when calling with an API key.",
+    ErrorCode.PERSON_REQUIRED,
+)
+change_pending: Final = partial(
+    ConflictError, "A change of this is already requested and waits for its approver.", ErrorCode.CHANGE_PENDING
+)
+
+_CARRIED_OUT: Final = frozenset({EntryResult.MADE, EntryResult.NOT_WAITING})
+"""An approval of an action that no longer waits is not a refusal: the action stays unchanged."""
+_UNKNOWN: Final[Mapping[ResultKind, Callable[[], RiskError]]] = {
+    ResultKind.DECISION: unknown_alert,
+    ResultKind.APPEAL: unknown_alert,
+    ResultKind.LABEL: unknown_transfer,
+    ResultKind.APPROVAL: unknown_action,
+    ResultKind.ACTION: unknown_transfer,  # of a ``clear_hold``
+}
+_REFUSALS: Final[Mapping[EntryResult, Callable[[], RiskError]]] = {
+    EntryResult.FINAL: partial(
+        ConflictError, "This alert is closed, which is final. An appeal opens a new alert.", ErrorCode.ALERT_CLOSED
+    ),
+    EntryResult.NOT_HELD: partial(
+        ConflictError, "Only an alert with status held can be released.", ErrorCode.ALERT_NOT_HELD
+    ),
+    EntryResult.ALREADY: partial(
+        ConflictError, "This alert already has this decision, and nothing has changed since.", ErrorCode.ALREADY_DECIDED
+    ),
+    EntryResult.APPEALED: partial(
+        ConflictError,
+        "This alert was already appealed. Decide the alert that the appeal opened.",
+        ErrorCode.ALREADY_APPEALED,
+    ),
+    EntryResult.NOT_FINAL: partial(ConflictError, "Only a closed alert can be appealed.", ErrorCode.ALERT_NOT_CLOSED),
+    EntryResult.NEEDS_PERSON: person_needed,
+    EntryResult.NARRATIVE_TOO_SHORT: partial(
+        InvalidRequestError,
+        "Validation failed: narrative must have the characters that minNarrativeChars of the policy in force asks for "
+        "an alert of this severity, without the white space around them",
+        fields=[FieldError(path="narrative", code=FieldCode.TOO_SHORT)],
+    ),
+    EntryResult.PENDING: change_pending,
+    EntryResult.UNCHANGED: partial(
+        ConflictError, "The program has this tier, and no withdrawn detector is eligible.", ErrorCode.AUTONOMY_UNCHANGED
+    ),
+    EntryResult.NOT_ELIGIBLE: partial(
+        ConflictError,
+        "The evidence lets no further detector be closed without a person.",
+        ErrorCode.AUTONOMY_NOT_ELIGIBLE,
+    ),
+    EntryResult.TOO_EARLY: partial(
+        ConflictError, "The program's autonomy was widened less than 7 days ago.", ErrorCode.AUTONOMY_TOO_EARLY
+    ),
+    EntryResult.IN_FORCE: partial(ConflictError, "This policy is in force already.", ErrorCode.POLICY_IN_FORCE),
+    EntryResult.SAME_CAP: partial(ConflictError, "This cap is in force already.", ErrorCode.LIMIT_UNCHANGED),
+}
+
+
+def refusal_of(row: EntryResultRow) -> RiskError | None:
+    """The error of a refused entry; None for an executed one."""
+    result = EntryResult(row.result)
+    if result in _CARRIED_OUT:
+        return None
+    if result is EntryResult.UNKNOWN:
+        return _UNKNOWN[ResultKind(row.kind)]()
+    return _REFUSALS[result]()
+
 
 COMMITTED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."

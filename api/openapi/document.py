@@ -18,8 +18,8 @@ from clearhold.api.http.error_table import ERRORS
 from clearhold.api.http.fields import DAY_BOUND
 from clearhold.api.http.gate import TENANT
 from clearhold.api.http.operation import JSON, OPT, PROVEN, Access, Operation
-from clearhold.api.openapi.components import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, with_components
-from clearhold.api.openapi.schemas import Schemas, in_words, schemas_of, simplified
+from clearhold.api.openapi.glossary import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS
+from clearhold.api.openapi.schemas import Schemas, in_words, schemas_of, simplified, with_components
 from clearhold.api.openapi.texts import (
     ADMIN_INFO,
     CALLED_WITH,

@@ -20,7 +20,7 @@ from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
 from clearhold.api.program_service import several_programs
-from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.bank.masking import masked_raw
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant

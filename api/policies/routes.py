@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from clearhold.api.actions.routes import activation_operation, versioned_routes
 from clearhold.api.area import Area
-from clearhold.api.http.conditional import ETAG
+from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.policies.rules import policy_failures
 from clearhold.api.policies.service import Activation, NewPolicy, PoliciesQuery, Policy, PolicyService
-from clearhold.api.programs.examples import TENANT_ID
+from clearhold.api.programs.routes import TENANT_ID
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 

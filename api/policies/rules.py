@@ -10,8 +10,7 @@ from typing import Any, Final
 import jsonschema_rs
 import msgspec
 
-from clearhold.api.http.meant import country_failures
-from clearhold.api.http.validation import Failure, failures_of
+from clearhold.api.http.validation import Failure, country_failures, failures_of
 from clearhold.features.catalogue.kris import KRIS
 from clearhold.features.core.canonical import MAX_INTEGER
 from clearhold.features.core.errors import FieldCode

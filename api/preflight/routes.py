@@ -8,12 +8,11 @@ from litestar import post
 from litestar.types import Scope
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.fast_route import FastRoute, JsonAnswer, answered_by_middleware
+from clearhold.api.http.envelope import Outcome, note
 from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
-from clearhold.api.http.outcomes import Outcome, note
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import answer_route
+from clearhold.api.lists.handlers import FastRoute, JsonAnswer, answer_route, answered_by_middleware
 from clearhold.api.preflight.schemas import (
     PreflightDetail,
     PreflightRequest,
@@ -22,8 +21,8 @@ from clearhold.api.preflight.schemas import (
     preflight_rules,
 )
 from clearhold.api.preflight.service import PreflightService, PreflightStatistics
-from clearhold.api.programs.examples import PROGRAM_ID
-from clearhold.api.transfers.examples import REASON, STRUCTURING_REASON
+from clearhold.api.programs.routes import PROGRAM_ID
+from clearhold.api.transfers.routes import REASON, STRUCTURING_REASON
 from clearhold.features.core.entries.preflight import Preflight
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant

@@ -19,8 +19,13 @@ from clearhold.api.http.fields import (
     Slug,
     Text,
 )
-from clearhold.api.http.meant import OF_COUNTERPARTY, counterparty_failures, moment_failures, read_as_meant
-from clearhold.api.http.validation import Failure
+from clearhold.api.http.validation import (
+    OF_COUNTERPARTY,
+    Failure,
+    counterparty_failures,
+    moment_failures,
+    read_as_meant,
+)
 from clearhold.features.core.entries.preflight import Preflight, ProposedTransfer
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import Simulated

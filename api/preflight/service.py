@@ -21,7 +21,7 @@ import msgspec
 from anyio import to_thread
 
 from clearhold.api.area import Resources
-from clearhold.api.http.deadline import TooLateError, in_time
+from clearhold.api.http.head import TooLateError, in_time
 from clearhold.api.preflight.schemas import (
     DecisionCounts,
     LatencySummary,

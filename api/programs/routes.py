@@ -1,6 +1,6 @@
 """The tenant's programs, for reading. The platform's administration writes them (``api/admin``)."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import get
@@ -14,10 +14,28 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.lists import only
 from clearhold.api.program_service import ProgramService
-from clearhold.api.programs.examples import PROGRAM
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import Program
 from clearhold.features.core.vocabulary import ProgramSource
+
+PROGRAM_ID: Final = "0b9f6f0e-3f0a-4a43-8f2f-5a4f3d0c7a10"
+TENANT_ID: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"
+
+PROGRAM: Final[dict[str, Any]] = {
+    "id": PROGRAM_ID,
+    "tenantId": TENANT_ID,
+    "slug": "payroll",
+    "name": "Example Payroll",
+    "webhookEndpointId": None,
+    "signatureHeader": "Bank-Signature",
+    "declaredMonthlyVolumeCents": "250000000",
+    "declaredRails": ["ach", "wire"],
+    "declaredCountries": ["US"],
+    "programReserveAccountId": None,
+    "source": "bank",
+    "createdAt": "2026-01-05T09:00:00.000Z",
+}
+
 
 _Sources = Annotated[tuple[ProgramSource, ...], msgspec.Meta(min_length=1, max_length=len(ProgramSource))]
 

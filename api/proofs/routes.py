@@ -6,13 +6,12 @@ from litestar import post
 from litestar.di import NamedDependency
 
 from clearhold.api.area import Area
-from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.envelope import ApiRequest, note_verdict
 from clearhold.api.http.gate import body_of
 from clearhold.api.http.operation import Access, Operation, RateClass
-from clearhold.api.http.outcomes import note_verdict
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import write_route
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.proofs.service import ProofService
 from clearhold.api.proofs.token import NewProof, Proof, ProofVerification, TokenToVerify
 from clearhold.features.core.errors import ErrorCode

@@ -14,7 +14,7 @@ from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import moments_exist
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.reports.page import page_of
 from clearhold.api.reports.parts import week_exists
 from clearhold.api.reports.schemas import (

@@ -10,13 +10,13 @@ from litestar.params import FromPath
 
 from clearhold.api.actions.routes import activation_operation, versioned_routes
 from clearhold.api.area import Area
-from clearhold.api.http.conditional import ETAG, PRIVATE, etag_of, published
 from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import body_of, effect_id_of, principal_of, replaces_of
+from clearhold.api.http.head import ETAG, PRIVATE, etag_of, published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_route, write_route
-from clearhold.api.programs.examples import PROGRAM_ID
+from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.rules.schemas import (
     FIELDS,
     BacktestRequest,

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from clearhold.api.http.fields import BankId, CentsText
-from clearhold.api.http.meant import counterparty_failures
-from clearhold.api.http.validation import Failure
+from clearhold.api.http.validation import Failure, counterparty_failures
 from clearhold.api.preflight.schemas import CounterpartyRequest
 from clearhold.api.reports.parts import signals_of
 from clearhold.api.reports.schemas import ScoreSignal

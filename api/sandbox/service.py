@@ -24,8 +24,7 @@ from anyio import to_thread
 from clearhold.api.area import Resources
 from clearhold.api.ingest.routes import IngestService
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.log.commands import COMMITTED_WITHIN_S
-from clearhold.api.log.refusals import unknown_transfer
+from clearhold.api.log.commands import COMMITTED_WITHIN_S, unknown_transfer
 from clearhold.api.sandbox.schemas import (
     EventRequest,
     ReturnRequest,

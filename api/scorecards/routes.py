@@ -8,7 +8,7 @@ from litestar import delete
 
 from clearhold.api.actions.routes import activation_operation, versioned_routes
 from clearhold.api.area import Area
-from clearhold.api.http.conditional import ETAG
+from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route

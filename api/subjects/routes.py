@@ -18,10 +18,10 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.lists.list_reader import batches_of
+from clearhold.api.lists.pages import batches_of
 from clearhold.api.parties.routes import ENTITY, UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, PartyQuery
 from clearhold.api.program_service import several_programs
-from clearhold.api.programs.examples import PROGRAM_ID, TENANT_ID
+from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.service import policy_bodies
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import KeyScope, Principal

@@ -10,8 +10,8 @@ from litestar.di import NamedDependency
 from msgspec import UNSET, UnsetType
 
 from clearhold.api.area import Area
-from clearhold.api.http.conditional import ETAG, published
 from clearhold.api.http.envelope import ApiRequest, ErrorEnvelope, request_id
+from clearhold.api.http.head import ETAG, published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.telemetry.readiness import DOWN, READY, Readiness, ReadinessReport, Replay
 from clearhold.features.core.errors import ErrorCode

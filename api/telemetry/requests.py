@@ -14,9 +14,16 @@ import msgspec
 from litestar.types import ASGIApp, Receive, Send
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
 
-from clearhold.api.http.envelope import header_values, request_id
+from clearhold.api.http.envelope import (
+    EventCounts,
+    Outcome,
+    events_of,
+    header_values,
+    outcome_of,
+    request_id,
+    verdict_of,
+)
 from clearhold.api.http.gate import PRINCIPAL
-from clearhold.api.http.outcomes import EventCounts, Outcome, events_of, outcome_of, verdict_of
 from clearhold.features.core.instants import SECOND_US, format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.store.clock import Clock

@@ -9,8 +9,14 @@ from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.webhooks.examples import CREATED, DELIVERY, ENDPOINT, EVENTS, EXAMPLES, NEW_WEBHOOK, SECRET
 from clearhold.api.webhooks.schemas import (
+    CREATED,
+    DELIVERY,
+    ENDPOINT,
+    EVENTS,
+    EXAMPLES,
+    NEW_WEBHOOK,
+    SECRET,
     DeliveriesQuery,
     NewWebhook,
     WebhookChange,

@@ -45,7 +45,7 @@ def test_given_a_secret_in_a_frame_when_its_failure_is_logged_then_the_secret_is
 
 _REFUSED: Final = """
 from litestar import Request
-from clearhold.api.http.errors import render_error
+from clearhold.api.http.envelope import render_error
 from clearhold.store.logs import configure_logs
 from clearhold.features.core.errors import UnavailableError
 

@@ -10,8 +10,8 @@ from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from clearhold.api.areas import ROUTES, http_app
-from clearhold.api.http.fast_route import SERVICES
 from clearhold.api.http.gate import Gate
+from clearhold.api.lists.handlers import SERVICES
 
 
 class _GateOfTheDay(ASGIMiddleware):

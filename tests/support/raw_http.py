@@ -7,7 +7,7 @@ from typing import Final, Self
 
 import msgspec
 
-from clearhold.api.http.connections import Connections
+from clearhold.api.http.limits import Connections
 from clearhold.api.http.protocol import Protocol
 from clearhold.api.http.server import listening_socket, server_of
 from tests.support.error_answers import error_of

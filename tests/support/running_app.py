@@ -15,8 +15,8 @@ from redis import Redis
 
 from clearhold.api.area import RecordStores, Resources, Stores
 from clearhold.api.areas import services_of, wired_gate
+from clearhold.api.http.head import Origins
 from clearhold.api.http.operation import RateClass
-from clearhold.api.http.origins import Origins
 from clearhold.api.opening import wired_record
 from clearhold.api.telemetry.readiness import Readiness
 from clearhold.features.core.log_entry import EntryKind, LogEntry

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clearhold.api.connector.messages import CALL_TOOL, CAPABILITIES, LEGACY, MODERN, PROTOCOL_VERSION, SERVER_INFO
 from clearhold.api.connector.tools import TOOL_OF
 from clearhold.api.http.auth import MISSING_BEARER
-from clearhold.api.http.origins import OTHER_HOST, OTHER_ORIGIN, Origins
+from clearhold.api.http.head import OTHER_HOST, OTHER_ORIGIN, Origins
 from clearhold.features.core.errors import ForbiddenError
 from tests.support.callers import running_app
 from tests.support.connector import PATH, Assistant, message, modern

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 from msgspec import json
 
-from clearhold.api.http.connections import LOG_EVERY_S, RESERVED_FILES, Connections
-from clearhold.api.http.errors import NO_FILES, refusal_of, status_of
+from clearhold.api.http.envelope import NO_FILES, refusal_of, status_of
+from clearhold.api.http.limits import LOG_EVERY_S, RESERVED_FILES, Connections
 from clearhold.api.http.protocol import Protocol
 from tests.support.callers import TRANSFER
 from tests.support.raw_http import RawClient, served

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 import pytest
 
+from clearhold.api.http.envelope import refusal_of
 from clearhold.api.http.error_table import ANYWHERE, ERRORS
-from clearhold.api.http.errors import refusal_of
 from clearhold.features.core.errors import (
     ConflictError,
     ErrorCode,

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from clearhold.api.http.rate_limits import MOST_REFUSALS, Floods
+from clearhold.api.http.limits import MOST_REFUSALS, Floods
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused
 
@@ -22,7 +22,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def sleep(each: float) -> None:
         seconds.append(each)
 
-    monkeypatch.setattr("clearhold.api.http.rate_limits.asyncio.sleep", sleep)
+    monkeypatch.setattr("clearhold.api.http.limits.asyncio.sleep", sleep)
     return seconds
 
 
@@ -48,7 +48,7 @@ async def test_given_refusals_without_end_when_they_are_too_many_in_a_second_the
 def test_given_a_flood_when_it_goes_on_then_it_is_held_and_others_of_its_address_are_not(
     api: RunningApp, tenant: dict[str, Any], held: list[float], path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clearhold.api.http.rate_limits.MOST_REFUSALS", 0)
+    monkeypatch.setattr("clearhold.api.http.limits.MOST_REFUSALS", 0)
     method = "GET" if path == "/api/alerts" else "POST"
 
     assert_refused(api.client.request(method, path), 401)

@@ -8,11 +8,10 @@ from litestar import Litestar, Request, post, put
 from litestar.testing import TestClient
 
 from clearhold.api.areas import wired_gate
-from clearhold.api.http.envelope import stamp_headers
-from clearhold.api.http.errors import render_error
+from clearhold.api.http.envelope import render_error, stamp_headers
 from clearhold.api.http.gate import principal_of, replaces_of
+from clearhold.api.http.head import Origins
 from clearhold.api.http.operation import Access, Operation
-from clearhold.api.http.origins import Origins
 from clearhold.features.core.principal import KeyScope
 from tests.support.running_app import ADMIN_TOKEN, BASE_URL, RunningApp, assert_refused
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearhold.api.http.limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
 from clearhold.api.http.operation import RateClass
-from clearhold.api.http.rate_limits import DEFAULT_LIMITS, RateLimits, limits_of, rate_headers
 from clearhold.features.core.errors import RateLimitedError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clearhold.api.http.fields import FILTER_LIMIT
-from clearhold.api.openapi.components import without_references
+from clearhold.api.openapi.schemas import without_references
 from tests.support.bank_events import an_account, an_event
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.running_app import assert_refused

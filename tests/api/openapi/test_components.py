@@ -5,7 +5,7 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.api.openapi.components import UNMETERED, with_components, without_references
+from clearhold.api.openapi.schemas import UNMETERED, with_components, without_references
 from clearhold.api.openapi.texts import RATE_HEADERS
 
 CODES: Final = ("alert_not_found", "rule_not_found")

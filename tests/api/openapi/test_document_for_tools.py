@@ -9,9 +9,9 @@ import pytest
 
 from clearhold.api.areas import openapi_text
 from clearhold.api.http.error_table import ERRORS
-from clearhold.api.openapi.components import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, without_references
 from clearhold.api.openapi.document import ADMIN_TAGS, TAGS
-from clearhold.api.openapi.glossary import PROPERTIES
+from clearhold.api.openapi.glossary import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, PROPERTIES
+from clearhold.api.openapi.schemas import without_references
 from tests.support.error_answers import ERRORS_OF_RPC
 
 Node = dict[str, Any]

@@ -8,8 +8,8 @@ import pytest
 from litestar.routes import HTTPRoute
 
 from clearhold.api.http.operation import OPT, Access
-from clearhold.api.openapi.components import without_references
 from clearhold.api.openapi.document import wire_path
+from clearhold.api.openapi.schemas import without_references
 from clearhold.api.telemetry.readiness import Readiness
 from tests.support.callers import UNKNOWN_ID
 from tests.support.error_answers import ERRORS_OF_RPC

@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families
 
 from clearhold.api.settings import Settings
-from clearhold.api.telemetry.metrics_port import USUAL_PORT
+from clearhold.api.telemetry.metrics import USUAL_PORT
 from clearhold.features.shard.ticks import EVERY_TRANSFERS
 from clearhold.store.clock import SystemClock
 from clearhold.store.errors import StartupError

@@ -10,8 +10,8 @@ from typing import Any, Final
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from clearhold.api.http.envelope import Outcome, note
 from clearhold.api.http.gate import PRINCIPAL
-from clearhold.api.http.outcomes import Outcome, note
 from clearhold.api.telemetry.requests import (
     FLUSH_AFTER_S,
     INGEST,

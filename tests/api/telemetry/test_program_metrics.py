@@ -13,8 +13,8 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from clearhold.api.settings import Settings
-from clearhold.api.telemetry import collectors
-from clearhold.api.telemetry.collectors import MOST_PROGRAMS, ProgramCollector, ProgramName
+from clearhold.api.telemetry import metrics
+from clearhold.api.telemetry.metrics import MOST_PROGRAMS, ProgramCollector, ProgramName
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriUnit, KriValue
 from clearhold.features.core.instants import MINUTE_US
 from clearhold.features.core.rows.parties import KriSnapshotRow
@@ -43,7 +43,7 @@ class Watched:
     """A database with snapshots, and what a scrape shows of them."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, *, most: int) -> None:
-        monkeypatch.setattr(collectors, "KEPT_S", 0.0)
+        monkeypatch.setattr(metrics, "KEPT_S", 0.0)
         self.database, self.clock, self.offset = database, FrozenClock(T0), 0
         self.names: dict[str, ProgramName] = {}
         self.registry = CollectorRegistry()
@@ -186,7 +186,7 @@ def test_given_a_scrape_within_seconds_of_another_then_the_database_is_not_read_
 ) -> None:
     watched.add("payroll", score=10)
     assert watched.samples("score") == {"payroll": 10}
-    monkeypatch.setattr(collectors, "KEPT_S", 60.0)
+    monkeypatch.setattr(metrics, "KEPT_S", 60.0)
 
     watched.add("payroll", score=20)
 
