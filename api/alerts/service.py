@@ -55,7 +55,7 @@ class AlertService:
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
         self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
         self._clock = stores.clock
-        self._list = ListReader(read_page=self._read_page, items_of=self._shown, place=_place, key=place_key)
+        self._list = ListReader(read_page=self._read_page, items_of=self._to_alerts, place=_place, key=place_key)
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
         """The worst first; a programId of another tenant is a 404."""
@@ -65,11 +65,11 @@ class AlertService:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
         rows = self._alerts.export(principal, wanted, BATCH, now=self._clock.now())
-        return batches_of(rows, partial(self._shown, principal))
+        return batches_of(rows, partial(self._to_alerts, principal))
 
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
         row = await self._row(principal, alert_id)
-        (alert,) = await to_thread.run_sync(self._shown, principal, [row])
+        (alert,) = await to_thread.run_sync(self._to_alerts, principal, [row])
         transfer = await self._transfer(principal, row)
         return AlertDetail(
             alert=alert,
@@ -137,7 +137,7 @@ class AlertService:
         result = await self._commands.submit(principal, EntryKind.APPEAL, alert.program_id, appeal, effect_id=effect_id)
         opened = await self._row(principal, result.opened_alert_id or "")
         log.info("alert_appealed", alert_id=alert.id, opened_alert_id=opened.id, operator=principal.operator)
-        (answer,) = await to_thread.run_sync(self._shown, principal, [opened])
+        (answer,) = await to_thread.run_sync(self._to_alerts, principal, [opened])
         return answer
 
     async def _dispositions_of(self, principal: Principal, alert_id: str) -> tuple[Disposition, ...]:
@@ -177,7 +177,7 @@ class AlertService:
             opened_to=instant_in(filters.to),
         )
 
-    def _shown(self, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
+    def _to_alerts(self, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
         """Alerts for callers: stored evidence names transfers by log offset, the answer by id."""
         evidence: list[dict[str, Any]] = [msgspec.json.decode(row.evidence) for row in rows]
         of_offsets = [

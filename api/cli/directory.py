@@ -1,7 +1,7 @@
 """The commands on a data directory: ``backup``, ``restore``, ``rebuild``, ``check``.
 
 A backup copies the data that cannot be rebuilt, also while the service runs, and a restore makes a directory from it.
-A rebuild makes the database from the log and the chain files of a stopped service. A check prints what is there,
+A rebuild makes the database from the log and the chain files of a stopped service. A check prints the contents,
 whether log, lake, database and record agree, and how far back each goes.
 
 Exit codes  0 done, or everything agrees; 1 of a check: something does not agree; 2 failed, with the reason, and nothing

@@ -179,9 +179,9 @@ def _feed(check: ExportCheck | SubjectCheck, export: Path, size: int) -> None:
                 bar.update(task, completed=lines.tell())
 
 
-def _sentence(found: ChainFound, *, is_range: bool) -> str:
+def _sentence(chain: ChainFound, *, is_range: bool) -> str:
     if is_range:
-        return f"ok {found.chain}: {found.links:,} links follow one another; only a whole export can be shown complete"
-    behind = found.links - (found.signed or 0)
+        return f"ok {chain.chain}: {chain.links:,} links follow one another; only a whole export can be shown complete"
+    behind = chain.links - (chain.signed or 0)
     tail = f", {behind:,} newer ones are not under it" if behind else ""
-    return f"ok {found.chain}: {found.links:,} links, the checkpoint is over {found.signed or 0:,}{tail}"
+    return f"ok {chain.chain}: {chain.links:,} links, the checkpoint is over {chain.signed or 0:,}{tail}"
