@@ -114,23 +114,8 @@ KNOWN_FAMILIES: Final = READ_FAMILIES | {"loan", "reporting"}
 
 # The middle parts of event types whose object is a transfer. Events with other middle parts (return requests,
 # drawdowns, disputes, card states) have another object.
-TRANSFER_RESOURCES: Final = frozenset(
-    {
-        "ach.outgoing_transfer",
-        "ach.incoming_transfer",
-        "wire.outgoing_transfer",
-        "wire.incoming_transfer",
-        "swift.outgoing_transfer",
-        "swift.incoming_transfer",
-        "realtime.outgoing_transfer",
-        "realtime.incoming_transfer",
-        "book.transfer",
-        "check.incoming_debit",
-        "check.outgoing_debit",
-        "card.authorization",
-        "card.transaction",
-    }
-)
+_OF_TRANSFERS: Final = ("transfer", "debit", "card.authorization", "card.transaction")
+TRANSFER_RESOURCES: Final = frozenset(resource for resource in STATES if resource.endswith(_OF_TRANSFERS))
 # An unlisted resource of a rail's family still is a transfer when its id says so, it carries an amount and it is known
 # who originated it; unless its type says that it only reports on one.
 TRANSFER_ID_PREFIXES: Final = ("acht_", "wire_", "swft_", "rttr_", "book_", "chkt_", "ctxn_")

@@ -15,7 +15,6 @@ Source  Unicode 15: UAX #15 (NFKC), UAX #44 (Default_Ignorable_Code_Point), UTS 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 from typing import Final
 from unicodedata import category, decimal, normalize
 
@@ -23,16 +22,9 @@ _NAMES_REMEMBERED: Final = 8_192  # at most 255 characters each
 _ASCII_REMEMBERED: Final = 1_024  # their keys are cheap, and one event asks for that of its name several times
 _BANKS_REMEMBERED: Final = 8_192
 
+_FILLERS: Final = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0)  # and joiners
 _IGNORABLE: Final = frozenset(
-    map(
-        chr,
-        chain(
-            (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),  # joiners and fillers
-            range(0x180B, 0x1810),
-            range(0xFE00, 0xFE10),
-            range(0xE0100, 0xE01F0),
-        ),
-    )
+    map(chr, (*_FILLERS, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)))
 )
 """Characters without a picture that have the category of a letter, a mark or a symbol."""
 
