@@ -45,7 +45,7 @@ from clearhold.flows.running.supervision import Supervision
 from clearhold.flows.scorer.scorers import ScorerCollector
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.data_dir import DataDir
-from clearhold.store.duck.preflights import idempotent_ids
+from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.duck.reports.scores import NewestSnapshots
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_token
@@ -161,7 +161,7 @@ def _started_engine(
     lake = opened_lake(data_dir.lake_dir, stores.database, tenancy, opened, every_s=settings.lake_seconds)
 
     def on_commit(rows: RowTables) -> None:
-        bank_work.directory.offer(rows)
+        bank_work.offer(rows)
         webhooks.dispatcher.on_commit(rows)
 
     engine = Engine(

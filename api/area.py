@@ -30,7 +30,7 @@ from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.alerts import EntryResults
-from clearhold.store.duck.preflights import Preflights
+from clearhold.store.duck.inputs import Preflights
 from clearhold.store.duck.webhooks import StoredDelivery
 from clearhold.store.ids import IdFactory
 from clearhold.store.keys.secrets import SecretBox

@@ -90,7 +90,7 @@ def supervised_work(stores: Stores, flows: BackgroundFlows) -> Supervision:
         WorkName.BACKFILLS: Work(caught_up(flows.backfills.resume_all), may_finish=True),
         WorkName.LOST_POLICIES: Work(caught_up(restore_policies), may_finish=True),
         WorkName.ACTIONS: Work(carry_out_actions),
-        WorkName.DIRECTORY: Work(caught_up(bank_work.directory.run), may_finish=True),  # without the bank's address
+        WorkName.DIRECTORY: Work(caught_up(bank_work.fetch_parties), may_finish=True),  # without the bank's address
         WorkName.WEBHOOKS: Work(caught_up(flows.webhooks.dispatcher.run)),
         WorkName.AGENTS: Work(caught_up(flows.importer.run), may_finish=True),  # without a scan index
         WorkName.TICKS: Work(tick),

@@ -10,8 +10,8 @@ import duckdb
 from clearhold.api.area import RecordStores, Stores
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Scorers
-from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.scorers import ScorerProcesses
+from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import ScorerPaths
 from clearhold.store.clock import Clock, SystemClock
 from clearhold.store.control.credentials import KeyUsage

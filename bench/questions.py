@@ -19,8 +19,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.store.analysts.questions import QUESTIONS
 from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.clock import SystemClock
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES, open_database
 from clearhold.store.ids import new_id
 from clearhold.store.redis_log.offsets import SEQ_BITS
 from clearhold.store.tables.columns import columns_of

@@ -18,8 +18,8 @@ from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
-from clearhold.flows.scorer.local import LocalScorer
 from clearhold.flows.scorer.scorers import ScorerProcesses
+from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.scorer.supervisor import SCORER, ScorerPaths
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import DEFAULT_SHARDS, DataDir

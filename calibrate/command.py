@@ -29,7 +29,7 @@ from clearhold.features.scorers.cards import DEFAULTS, compile_card, faults_of, 
 from clearhold.features.scorers.engine import CompiledCard
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_to_read
-from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.inputs import PolicyTable
 from clearhold.store.duck.scorings.labelled import LabelledScorings, tenants_in
 from clearhold.store.errors import StartupError
 

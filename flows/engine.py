@@ -20,7 +20,7 @@ import structlog
 
 from clearhold.features.shard.questions import Owner
 from clearhold.flows.commit.committer import Committer, Epochs, EventTally, FlowCollector, Outbox
-from clearhold.flows.scorer.supervisor import Commits
+from clearhold.flows.scorer.scoring import Commits
 from clearhold.store.clock import Clock
 from clearhold.store.duck.database import BatchWriter, committed_epochs, committed_offsets, fold_wal
 from clearhold.store.lake.log_segments import LogSegments, Segmenter

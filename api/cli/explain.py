@@ -28,7 +28,7 @@ from clearhold.features.policy.card_book import TransferCard, card_version
 from clearhold.features.scorers.cards import compile_card, read_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.store.duck.database import open_to_read
-from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.inputs import PolicyTable
 from clearhold.store.duck.scorings.backfills import newest_of
 from clearhold.store.errors import StartupError
 

@@ -25,7 +25,7 @@ from clearhold.features.core.log_entry import MEANING_OF_RESULT, TAKES_EFFECT, E
 from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.vocabulary import about
-from clearhold.store.duck.events import Consequences, EventFilter, Events
+from clearhold.store.duck.inputs import Consequences, EventFilter, Events
 
 _TAG: Final = "events"
 _OFFSET: Final = re.compile(r"[0-9]{1,19}", re.ASCII)

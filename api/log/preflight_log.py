@@ -26,7 +26,7 @@ from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.windows.id_index import IdIndex, key_of
-from clearhold.store.duck.preflights import Preflights
+from clearhold.store.duck.inputs import Preflights
 from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import LogProgress

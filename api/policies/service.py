@@ -31,7 +31,7 @@ from clearhold.features.policy.seeds import policy_id_of
 from clearhold.store.control.policies import is_policy
 from clearhold.store.control.rules import reached_rules_in
 from clearhold.store.control.versions import Versions
-from clearhold.store.duck.policies import PolicyTable, ProgramVersion
+from clearhold.store.duck.inputs import PolicyTable, ProgramVersion
 
 NO_RULES: Final = RulesBody(rules=())
 

@@ -43,7 +43,7 @@ from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.shard.questions import ProposalScore, ScoreProposal, unscored
-from clearhold.store.duck.preflights import PreflightCounts, Preflights
+from clearhold.store.duck.inputs import PreflightCounts, Preflights
 
 _DECIMALS: Final = 4
 

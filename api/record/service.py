@@ -20,7 +20,7 @@ from clearhold.features.core.canonical import Chain, LineKind, canonical
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about
-from clearhold.store.duck.policies import PolicyTable
+from clearhold.store.duck.inputs import PolicyTable
 from clearhold.store.duck.shown_rows import RowsCheck, ShownRows
 from clearhold.store.record.chain_file import RecordCheckpointRow
 from clearhold.store.record.checkpoints import CheckpointPlace, InclusionProof

@@ -55,7 +55,7 @@ from clearhold.features.sandbox.order import (
 )
 from clearhold.features.sandbox.scenarios import SCENARIOS, compose
 from clearhold.features.shard.questions import SeenEvents
-from clearhold.store.duck.events import Events
+from clearhold.store.duck.inputs import Events
 from clearhold.store.duck.parties import Entities
 from clearhold.store.duck.transfers import Transfers
 from clearhold.store.redis_log.offsets import CommitWaiter

@@ -27,8 +27,7 @@ from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.parties import Counterparties, Entities
-from clearhold.store.subjects.lines import END, FORMAT, MANIFEST, line_of
-from clearhold.store.subjects.reader import SubjectReader
+from clearhold.store.subjects.reader import END, FORMAT, MANIFEST, SubjectReader, line_of
 from clearhold.store.subjects.things import ORDER, ExportSubject, SubjectKind
 
 

@@ -40,7 +40,7 @@ from clearhold.store.control.versions import Versions
 from clearhold.store.duck.decisions import ActionTable
 from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
-from clearhold.store.redis_log.offsets import CommitWaiter
+from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress
 
 
 class ActionCounts(Collector):
@@ -100,14 +100,13 @@ class ActionExecutor:
         table: ActionTable,
         registry: Registry,
         appender: LogAppender,
-        waiter: CommitWaiter,
-        shards: int,
+        progress: LogProgress,
         clock: Clock,
         new_id: IdFactory,
         counts: ActionCounts,
     ) -> None:
         self._bank, self._table, self._tenancy = bank, table, registry.tenancy
-        self._appender, self._waiter, self._shards = appender, waiter, shards
+        self._appender, self._progress = appender, progress
         self._clock, self._new_id, self._retry_after_s = clock, new_id, RETRY_AFTER_S
         self._versions = Versions(registry, clock=clock)
         self._rules = RuleRegistry(registry, clock=clock)
@@ -270,7 +269,7 @@ class ActionExecutor:
 
     async def _record(self, row: ActionRow, outcome: ExecutionOutcome) -> None:
         """Append the outcome, with retries, and wait for its commit. A second one changes nothing."""
-        shard, offset = shard_of(row.program_id, self._shards), None
+        shard, offset = shard_of(row.program_id, self._progress.shards), None
         while offset is None:
             entry = OutcomeEntry(
                 id=self._new_id(),
@@ -285,7 +284,7 @@ class ActionExecutor:
             except UnavailableError:
                 self.counts.unrecorded += 1
                 await asyncio.sleep(_RECORD_AGAIN_S)
-        await self._waiter.wait(shard, offset)
+        await CommitWaiter(self._progress.committed_offset).wait(shard, offset)
         self._sent.discard(row.id)
         self.counts.executions[row.type, outcome.result.value] += 1
         is_odd = outcome.result in {Result.FAILED, Result.UNKNOWN}

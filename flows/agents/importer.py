@@ -193,11 +193,10 @@ class AgentImport:
         *,
         last: AgentImportRow | None,
         first_registered: Callable[[int], int | None],
-        clock: Clock,
         counts: ImportCounts,
     ) -> None:
         self.progress = progress
-        self._client, self._log, self._clock, self._counts = client, item_log, clock, counts
+        self._client, self._log, self._counts = client, item_log, counts
         self._first_registered = first_registered
         self._since = None if last is None else since_of(last)
         self._newest_at = None if last is None else last.read_until_at

@@ -11,6 +11,7 @@ Errors  GatewayError without an index, and when it cannot be read; UnavailableEr
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Final, NamedTuple
 
@@ -159,19 +160,9 @@ class AgentImporter:
             program.id, self._appender, shards=self._shards, settle=self._settle, clock=self._clock, known=known
         )
         last = None if full else await asyncio.to_thread(self._imports.done, program.tenant_id, program.id)
-
-        def first_registered(after: int) -> int | None:
-            return self._agents.first_registered(program.tenant_id, program.id, after=after)
-
-        work = AgentImport(
-            progress,
-            client,
-            item_log,
-            last=last,
-            first_registered=first_registered,
-            clock=self._clock,
-            counts=self.counts,
-        )
-        await work.run()
+        first_registered = partial(self._agents.first_registered, program.tenant_id, program.id)
+        await AgentImport(
+            progress, client, item_log, last=last, first_registered=first_registered, counts=self.counts
+        ).run()
         known.turn()
         return progress

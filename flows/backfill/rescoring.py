@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Final
+from typing import Final, NamedTuple
 
 import duckdb
 import structlog
@@ -45,24 +45,23 @@ PROCESSES_FROM_TRANSFERS: Final = 50_000
 log = structlog.get_logger()
 
 
+class BackfillMeans(NamedTuple):
+    """The same for every backfill of a service; ``folder`` is for temporary files."""
+
+    step_log: StepLog
+    owner: Owner
+    database: duckdb.DuckDBPyConnection
+    workers: Workers
+    counts: BackfillCounts
+    folder: Path
+
+
 class TransferBackfill:
     """One run over one program; its results go into its steps."""
 
-    def __init__(
-        self,
-        steps: BackfillSteps,
-        *,
-        step_log: StepLog,
-        owner: Owner,
-        database: duckdb.DuckDBPyConnection,
-        workers: Workers,
-        counts: BackfillCounts,
-        folder: Path,
-        card: CardInForce,
-    ) -> None:
-        self._steps, self._log, self._owner, self._database = steps, step_log, owner, database
-        self._workers, self._counts, self._folder, self._card = workers, counts, folder, card
-        self._compiled = card.compiled()
+    def __init__(self, steps: BackfillSteps, means: BackfillMeans, card: CardInForce) -> None:
+        self._steps, self._card, self._compiled = steps, card, card.compiled()
+        self._log, self._owner, self._database, self._workers, self._counts, self._folder = means
 
     async def run(self) -> None:
         steps, workers = self._steps, self._workers
@@ -163,17 +162,9 @@ _COUNTED_AT_ONCE: Final = 2_000
 
 
 class ActorBackfill:
-    def __init__(
-        self,
-        steps: BackfillSteps,
-        *,
-        owner: Owner,
-        database: duckdb.DuckDBPyConnection,
-        workers: Workers,
-        counts: BackfillCounts,
-    ) -> None:
-        self._steps, self._owner, self._database = steps, owner, database
-        self._workers, self._counts = workers, counts
+    def __init__(self, steps: BackfillSteps, means: BackfillMeans) -> None:
+        self._steps = steps
+        _, self._owner, self._database, self._workers, self._counts, _ = means
 
     async def run(self) -> None:
         steps, workers = self._steps, self._workers

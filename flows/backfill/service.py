@@ -19,8 +19,8 @@ from clearhold.features.catalogue.vector import FEATURE_VERSION
 from clearhold.features.core.entries.commands import ActorsRescored, Progress, Stage, Subjects
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1
-from clearhold.features.shard.questions import CardInForce, Owner, ReadArrivals, ReadCard
-from clearhold.flows.backfill.rescoring import ActorBackfill, TransferBackfill, subjects_of
+from clearhold.features.shard.questions import Owner, ReadArrivals, ReadCard
+from clearhold.flows.backfill.rescoring import ActorBackfill, BackfillMeans, TransferBackfill, subjects_of
 from clearhold.flows.backfill.step_log import BackfillCounts, BackfillSteps, StepLog
 from clearhold.flows.running.supervision import Workers, end, result_of
 from clearhold.store.duck.scorings.backfills import BackfillRows
@@ -55,13 +55,13 @@ class BackfillService:
         new_id: Callable[[], str],
         folder: Path,
     ) -> None:
-        self._log, self._owner, self._database, self._new_id, self._folder = step_log, owner, database, new_id, folder
-        self._rows = BackfillRows(database)
+        self._log, self._owner, self._new_id, self._rows = step_log, owner, new_id, BackfillRows(database)
         self._workers = Workers(THREADS, "backfill")
         self._turn = asyncio.Lock()
         self._under_way: dict[str, UnderWay] = {}  # by id, oldest first
         self._stopped = False
         self.counts = BackfillCounts()
+        self._means = BackfillMeans(step_log, owner, database, self._workers, self.counts, folder)
 
     async def rescore_transfers(self, tenant_id: str, program_id: str, backfill_id: str | None) -> int:
         """Score every transfer again; returns their number. A repeated id returns the result of its first run."""
@@ -107,9 +107,7 @@ class BackfillService:
 
     async def _result(self, tenant_id: str, program_id: str, subjects: Subjects, backfill_id: str | None) -> Progress:
         key = (program_id, subjects)
-        fresh = Progress(
-            id=backfill_id or self._new_id(), subjects=subjects, score_version="", feature_version=FEATURE_VERSION
-        )
+        fresh = _fresh(backfill_id or self._new_id(), subjects)
         if self._newest(key) is None and not self._stopped:
             earlier = await self._workers.run(self._earlier, tenant_id, key, fresh.id)
             if earlier is not None and earlier.stage == Stage.DONE:
@@ -181,54 +179,18 @@ class BackfillService:
             return steps.progress
 
     async def _score(self, steps: BackfillSteps) -> None:
-        """Score all; transfers once more when the card changed meanwhile, since only the new card's scores count."""
-        card = None
-        while card != (card := await self._card(steps.program_id)):
-            fresh = _fresh(steps.progress, card)
-            if not _is_resumable(steps.progress, fresh):
-                await steps.start(fresh)
+        """Score all; transfers once more when the card changed meanwhile, since only the new card's scores count.
+
+        A backfill without a start in the log, or with earlier versions, starts over under its id.
+        """
+        card, of_actors = None, steps.progress.subjects is Subjects.ACTORS
+        while card != (card := (await self._owner.query(steps.program_id, ReadCard())).value):
+            at, version = steps.progress, ACTOR_SCORERS if of_actors else card.compiled().version
+            if not at.started_offset or (at.feature_version, at.score_version) != (FEATURE_VERSION, version):
+                await steps.start(_fresh(at.id, at.subjects, version))
             steps.log_progress("backfill_under_way")
-            await self._work(steps, card).run()
-
-    async def _card(self, program_id: str) -> CardInForce:
-        return (await self._owner.query(program_id, ReadCard())).value
-
-    def _work(self, steps: BackfillSteps, card: CardInForce) -> TransferBackfill | ActorBackfill:
-        if steps.progress.subjects is Subjects.ACTORS:
-            return ActorBackfill(
-                steps,
-                owner=self._owner,
-                database=self._database,
-                workers=self._workers,
-                counts=self.counts,
-            )
-        return TransferBackfill(
-            steps,
-            step_log=self._log,
-            owner=self._owner,
-            database=self._database,
-            workers=self._workers,
-            counts=self.counts,
-            folder=self._folder,
-            card=card,
-        )
+            await (ActorBackfill(steps, self._means) if of_actors else TransferBackfill(steps, self._means, card)).run()
 
 
-def _is_resumable(progress: Progress, fresh: Progress) -> bool:
-    """Whether its start is in the log and its versions are current; otherwise it starts over under its id."""
-    return progress.started_offset > 0 and _versions(progress) == _versions(fresh)
-
-
-def _fresh(progress: Progress, card: CardInForce) -> Progress:
-    """The same backfill from the beginning, with the current versions."""
-    is_of_transfers = progress.subjects is Subjects.TRANSFERS
-    return Progress(
-        id=progress.id,
-        subjects=progress.subjects,
-        score_version=card.compiled().version if is_of_transfers else ACTOR_SCORERS,
-        feature_version=FEATURE_VERSION,
-    )
-
-
-def _versions(progress: Progress) -> tuple[str, str]:
-    return progress.feature_version, progress.score_version
+def _fresh(backfill_id: str, subjects: Subjects, score_version: str = "") -> Progress:
+    return Progress(id=backfill_id, subjects=subjects, score_version=score_version, feature_version=FEATURE_VERSION)

@@ -12,10 +12,9 @@ Errors  none: failures are retried and counted
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-import duckdb
 import msgspec
 import structlog
 from prometheus_client.metrics_core import Metric
@@ -27,7 +26,6 @@ from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.flows.directory.bank_client import BankAnswer, BankClient, FetchOutcome
 from clearhold.flows.directory.waiting import FirstSeen, TenantPace, WaitingParties
-from clearhold.flows.running.bank_http import http_client
 from clearhold.flows.running.counts import Distribution, counter, gauge, histogram
 from clearhold.store.clock import Clock
 from clearhold.store.control.credentials import BankKeys
@@ -35,7 +33,6 @@ from clearhold.store.duck.parties import DirectoryTable, DueParty
 from clearhold.store.ids import new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.tables.columns import RowTables
 
 FETCH_SECONDS_BOUNDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
@@ -83,7 +80,7 @@ log = structlog.get_logger()
 
 
 class DirectoryFetcher:
-    """Belongs to one event loop. ``committed_offset`` returns a shard's committed offset."""
+    """Belongs to one event loop."""
 
     def __init__(
         self,
@@ -93,14 +90,13 @@ class DirectoryFetcher:
         first_seen: FirstSeen,
         keys: BankKeys,
         appender: LogAppender,
-        shards: int,
-        committed_offset: Callable[[int], int],
+        progress: LogProgress,
         clock: Clock,
         per_second: int,
         counts: DirectoryCounts,
     ) -> None:
         self._client, self._table, self._first_seen, self._keys = client, table, first_seen, keys
-        self._appender, self._shards, self._committed_offset = appender, shards, committed_offset
+        self._appender, self._progress = appender, progress
         self._clock, self._per_second = clock, per_second
         self._waiting = WaitingParties()
         self._paces: dict[str, TenantPace] = {}
@@ -144,7 +140,9 @@ class DirectoryFetcher:
     def _forget_committed(self) -> None:
         """Forget fetches whose rows are committed; always before the tables are read for due parties."""
         committed = [
-            key for key, (shard, offset) in self._uncommitted.items() if offset <= self._committed_offset(shard)
+            key
+            for key, (shard, offset) in self._uncommitted.items()
+            if offset <= self._progress.committed_offset(shard)
         ]
         for key in committed:
             del self._uncommitted[key]
@@ -245,7 +243,7 @@ class DirectoryFetcher:
             digest=answer.digest,
             data=msgspec.Raw(answer.data if is_new else b"null"),
         )
-        shard = shard_of(program_id, self._shards)
+        shard = shard_of(program_id, self._progress.shards)
         try:
             offset = await self._appender.append(
                 shard, EntryKind.DIRECTORY, program_id, self._clock.now(), _ENCODE(entry)
@@ -256,47 +254,3 @@ class DirectoryFetcher:
             return
         self._uncommitted[party[0]] = (shard, offset)
         self.counts.fetches[kind.value, result.value] += 1
-
-
-class Directory:
-    """``root`` is the URL of the bank's API; without one nothing is fetched, with or without keys."""
-
-    def __init__(
-        self,
-        root: str | None,
-        *,
-        per_second: int,
-        database: duckdb.DuckDBPyConnection,
-        keys: BankKeys,
-        appender: LogAppender,
-        progress: LogProgress,
-        clock: Clock,
-    ) -> None:
-        self._root, self._per_second, self._database = root, per_second, database
-        self._keys, self._appender, self._progress, self._clock = keys, appender, progress, clock
-        self._first_seen = FirstSeen(has_key=lambda tenant_id: keys.of_tenant(tenant_id) is not None)
-        self.counts = DirectoryCounts()
-
-    def offer(self, rows: RowTables) -> None:
-        """Take the parties of a commit; for the committer's thread."""
-        if self._root is not None:
-            self._first_seen.offer(rows)
-
-    async def run(self) -> None:
-        """Fetch until cancelled; begin when the log of the start is committed."""
-        if self._root is None:
-            return
-        async with http_client(connections=CONCURRENT_FETCHES) as http:
-            fetcher = DirectoryFetcher(
-                BankClient(self._root, http, self._clock),
-                table=DirectoryTable(self._database),
-                first_seen=self._first_seen,
-                keys=self._keys,
-                appender=self._appender,
-                shards=self._progress.shards,
-                committed_offset=self._progress.committed_offset,
-                clock=self._clock,
-                per_second=self._per_second,
-                counts=self.counts,
-            )
-            await fetcher.run()

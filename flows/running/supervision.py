@@ -17,12 +17,12 @@ from time import monotonic
 from typing import Any, Final, NamedTuple, TypeVar
 
 import structlog
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.instants import pause_after
+from clearhold.flows.running.counts import counter, gauge
 
 CANCELLED_AGAIN_AFTER_S: Final = 0.5
 
@@ -100,21 +100,12 @@ class Supervision(Collector):
 
     def collect(self) -> Iterator[Metric]:
         now = self._time()
-        failures = CounterMetricFamily(
-            "clearhold_background_work_failures",
-            "Times that background work ended with an error and was begun again.",
-            labels=("work",),
-        )
-        degraded = GaugeMetricFamily(
-            "clearhold_background_work_degraded",
-            "1 while background work waits to begin again or failed within the last minute of its run, else 0.",
-            labels=("work",),
-        )
-        for name, state in self._states.items():
-            failures.add_metric([name], state.failures)
-            degraded.add_metric([name], state.is_degraded(now))
-        yield failures
-        yield degraded
+        failures = {name: state.failures for name, state in self._states.items()}
+        ended = "Times that background work ended with an error and was begun again."
+        yield counter("clearhold_background_work_failures", ended, failures, "work")
+        degraded = {name: state.is_degraded(now) for name, state in self._states.items()}
+        failing = "1 while background work waits to begin again or failed within the last minute of its run, else 0."
+        yield gauge("clearhold_background_work_degraded", failing, degraded, "work")
 
     async def _keep_running(self, name: str, work: Work) -> None:
         state = self._states[name]

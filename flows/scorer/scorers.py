@@ -10,9 +10,9 @@ from prometheus_client.registry import Collector
 
 from clearhold.features.shard.questions import Owner
 from clearhold.flows.running.counts import counter, gauge
-from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
-from clearhold.flows.scorer.supervisor import SCORER, Commits, ScorerPaths, ScorerProcess
-from clearhold.flows.scorer.wire import FrameKind
+from clearhold.flows.scorer.scoring import Commits
+from clearhold.flows.scorer.supervisor import SCORER, ScorerPaths, ScorerProcess
+from clearhold.flows.scorer.wire import FrameKind, RemoteOwner, ScorerConnection
 
 
 class ScorerProcesses:
@@ -39,8 +39,7 @@ class ScorerProcesses:
             )
             for number in range(min(count, shards))
         )
-        self._places = places
-        self._owner = RemoteOwner(shards, self._connection_of)
+        self.owner: Owner = RemoteOwner(shards, self._connection_of)
         self._threads: list[Thread] = []
 
     def begin(self) -> None:
@@ -63,10 +62,6 @@ class ScorerProcesses:
             its = {shard: offset for shard, offset in offsets.items() if shard in each.owned}
             if its:
                 each.send(FrameKind.COMMITTED, its)
-
-    @property
-    def owner(self) -> Owner:
-        return self._owner
 
     @property
     def snapshot_offsets(self) -> Mapping[int, int]:

@@ -9,11 +9,11 @@ import mmap
 import os
 import socket
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 import redis
@@ -21,9 +21,9 @@ import structlog
 
 from clearhold.features.core.instants import pause_after
 from clearhold.flows.running.own_python import import_environment, module_command
-from clearhold.flows.scorer.remote_owner import ScorerConnection
-from clearhold.flows.scorer.wire import Beginning, FrameKind, Start, frame, receive
-from clearhold.flows.stream.dataflow import RowBatch, decoded
+from clearhold.flows.scorer.scoring import Commits
+from clearhold.flows.scorer.wire import Beginning, FrameKind, ScorerConnection, Start, frame, receive
+from clearhold.flows.stream.dataflow import decoded
 from clearhold.store.redis_log.offsets import owner_key
 
 AT_WORK: Final = frozenset("RD")  # runs or could run; waits for a disk
@@ -88,16 +88,6 @@ log = structlog.get_logger()
 
 class ScorerFailedError(Exception):
     """A scorer reported an error and ended."""
-
-
-class Commits(Protocol):
-    """The committer, as supervision needs it."""
-
-    def put(self, batch: RowBatch) -> None: ...
-
-    def epoch_of(self, shard: int) -> int: ...
-
-    def give_away(self, epochs: Mapping[int, int]) -> dict[int, int]: ...
 
 
 class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):

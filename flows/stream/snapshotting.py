@@ -1,9 +1,10 @@
-"""Snapshots of shard states: taken on the flow thread, written by another thread once their entries are committed.
+"""Snapshots of shard states: taken on the flow thread, written by another thread.
 
-A snapshot is due after a number of entries that grows with the state, so snapshots stay a small share of the work.
+A snapshot is due after a number of entries that grows with the state, so snapshots stay a small share of the work. One
+may be ahead of the commits; a start takes the newest committed one (``StateSnapshots.newest``).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Final
@@ -27,8 +28,8 @@ class SnapshotWriter:
     ``written`` holds the offset of each shard's newest snapshot on disk.
     """
 
-    def __init__(self, shards: Shards, snapshots: StateSnapshots, *, committed_offset: Callable[[int], int]) -> None:
-        self._shards, self._snapshots, self._committed_offset = shards, snapshots, committed_offset
+    def __init__(self, shards: Shards, snapshots: StateSnapshots) -> None:
+        self._shards, self._snapshots = shards, snapshots
         self._taken: dict[int, int] = {}
         self._since = dict.fromkeys(range(shards.count), 0)
         self.written: dict[int, int] = {}

@@ -11,7 +11,7 @@ Source  E. B. Wilson (1927) for intervals; the stability index is that of clearh
 from typing import Final, NamedTuple
 
 from clearhold.features.core.scorecards import LAST_TEN, SCORE_CLASSES, UNSCORED_CLASS
-from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.duck.scorings.labelled import score_class_sql, share_sql
 
 # ruff: noqa: S608 - statements are built from constants

@@ -13,7 +13,7 @@ from zlib import crc32
 import msgspec
 
 from clearhold.features.bank.masking import NUMBER_IN_TEXT
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES
 from clearhold.store.redis_log.offsets import SEQ_BITS
 from clearhold.store.tables.columns import columns_of
 

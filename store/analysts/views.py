@@ -23,7 +23,7 @@ from clearhold.store.analysts.meanings import FEATURE_MEANINGS, MEANINGS, meanin
 from clearhold.store.analysts.parts import FILE, FOLDER, quoted
 from clearhold.store.analysts.questions import QUESTIONS
 from clearhold.store.analysts.tables import REASONS, LakeTable, lake_tables
-from clearhold.store.duck.schema import newest_of
+from clearhold.store.duck.database import newest_of
 from clearhold.store.durable_files import durable_name
 
 # ruff: noqa: S608 - statements are built from names of tables and files

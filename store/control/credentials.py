@@ -10,7 +10,7 @@ takes part in no decision, so a crash may lose the last seconds of it.
 
 import asyncio
 from hmac import compare_digest
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import msgspec
 import redis
@@ -166,48 +166,6 @@ class StoredKey(msgspec.Struct, frozen=True, kw_only=True):
     revoked_at: str | None = None
 
 
-class ApiKeys:
-    def __init__(self) -> None:
-        self._keys: dict[str, StoredKey] = {}
-        self._id_by_digest: dict[str, str] = {}
-        self._revoked_digests: set[str] = set()
-
-    def add(self, tenant_id: str, entry: ApiKeyEntry) -> None:
-        self._keys[entry.id] = StoredKey(tenant_id=tenant_id, entry=entry)
-        self._id_by_digest[entry.secret_sha256] = entry.id
-
-    def revoke(self, _tenant_id: str, entry: ApiKeyRevokedEntry) -> None:
-        revoked = msgspec.structs.replace(self._keys[entry.key_id], revoked_at=entry.revoked_at)
-        self._keys[entry.key_id] = revoked
-        self._id_by_digest.pop(revoked.entry.secret_sha256, None)
-        self._revoked_digests.add(revoked.entry.secret_sha256)
-
-    def of_secret(self, secret: str) -> StoredKey | None:
-        """The key with this secret, unless it is revoked."""
-        digest = token_digest(secret)
-        key_id = self._id_by_digest.get(digest)
-        if key_id is None or not compare_digest(self._keys[key_id].entry.secret_sha256, digest):
-            return None
-        return self._keys[key_id]
-
-    def is_revoked(self, secret: str) -> bool:
-        """Whether a key with this secret was revoked: for the sentence of a refusal only."""
-        return token_digest(secret) in self._revoked_digests
-
-    def find(self, tenant_id: str, key_id: str) -> StoredKey | None:
-        key = self._keys.get(key_id)
-        return key if key is not None and key.tenant_id == tenant_id else None
-
-    def valid_count(self, tenant_id: str) -> int:
-        """The number of the tenant's keys that are not revoked."""
-        return sum(key.tenant_id == tenant_id and key.revoked_at is None for key in self._keys.values())
-
-    def of_tenant(self, tenant_id: str) -> tuple[StoredKey, ...]:
-        """The tenant's keys, newest first, revoked ones included."""
-        keys = [key for key in self._keys.values() if key.tenant_id == tenant_id]
-        return tuple(sorted(keys, key=lambda key: (key.entry.created_at, key.entry.id), reverse=True))
-
-
 class PersonToken(msgspec.Struct, frozen=True, kw_only=True):
     """A person's token and its tenant. A revoked or expired one authenticates nothing and stays listed."""
 
@@ -219,35 +177,68 @@ class PersonToken(msgspec.Struct, frozen=True, kw_only=True):
         return self.revoked_at is None and at < self.entry.expires_at
 
 
-class PersonTokens:
+Issued = TypeVar("Issued", StoredKey, PersonToken)
+
+
+class _IssuedSecrets(Generic[Issued]):
+    """Issued secrets by their id and digest, revoked ones too."""
+
     def __init__(self) -> None:
-        self._tokens: dict[str, PersonToken] = {}
+        self._issued: dict[str, Issued] = {}
         self._id_by_digest: dict[str, str] = {}
 
+    def find(self, tenant_id: str, issued_id: str) -> Issued | None:
+        issued = self._issued.get(issued_id)
+        return issued if issued is not None and issued.tenant_id == tenant_id else None
+
+    def of_tenant(self, tenant_id: str) -> tuple[Issued, ...]:
+        """The tenant's, newest first, revoked and expired ones included."""
+        issued = [each for each in self._issued.values() if each.tenant_id == tenant_id]
+        return tuple(sorted(issued, key=lambda each: (each.entry.created_at, each.entry.id), reverse=True))
+
+    def _put(self, issued: Issued, digest: str) -> None:
+        self._issued[issued.entry.id], self._id_by_digest[digest] = issued, issued.entry.id
+
+    def _revoke(self, issued_id: str, revoked_at: str) -> None:
+        self._issued[issued_id] = msgspec.structs.replace(self._issued[issued_id], revoked_at=revoked_at)
+
+    def _with_secret(self, secret: str) -> Issued | None:
+        issued_id = self._id_by_digest.get(token_digest(secret))
+        return None if issued_id is None else self._issued[issued_id]
+
+
+class ApiKeys(_IssuedSecrets[StoredKey]):
+    def add(self, tenant_id: str, entry: ApiKeyEntry) -> None:
+        self._put(StoredKey(tenant_id=tenant_id, entry=entry), entry.secret_sha256)
+
+    def revoke(self, _tenant_id: str, entry: ApiKeyRevokedEntry) -> None:
+        self._revoke(entry.key_id, entry.revoked_at)
+
+    def of_secret(self, secret: str) -> StoredKey | None:
+        """The key with this secret, unless it is revoked."""
+        key = self._with_secret(secret)
+        return None if key is None or key.revoked_at is not None else key
+
+    def is_revoked(self, secret: str) -> bool:
+        """Whether a key with this secret was revoked: for the sentence of a refusal only."""
+        key = self._with_secret(secret)
+        return key is not None and key.revoked_at is not None
+
+    def valid_count(self, tenant_id: str) -> int:
+        """The number of the tenant's keys that are not revoked."""
+        return sum(key.tenant_id == tenant_id and key.revoked_at is None for key in self._issued.values())
+
+
+class PersonTokens(_IssuedSecrets[PersonToken]):
     def add(self, tenant_id: str, entry: PersonTokenEntry) -> None:
-        self._tokens[entry.id] = PersonToken(tenant_id=tenant_id, entry=entry)
-        self._id_by_digest[entry.token_sha256] = entry.id
+        self._put(PersonToken(tenant_id=tenant_id, entry=entry), entry.token_sha256)
 
     def revoke(self, _tenant_id: str, entry: PersonTokenRevokedEntry) -> None:
-        token = self._tokens[entry.token_id]
-        self._tokens[entry.token_id] = msgspec.structs.replace(token, revoked_at=entry.revoked_at)
+        self._revoke(entry.token_id, entry.revoked_at)
 
     def of_secret(self, secret: str) -> PersonToken | None:
         """The token with this secret, valid or not."""
-        digest = token_digest(secret)
-        token_id = self._id_by_digest.get(digest)
-        if token_id is None or not compare_digest(self._tokens[token_id].entry.token_sha256, digest):
-            return None
-        return self._tokens[token_id]
-
-    def find(self, tenant_id: str, token_id: str) -> PersonToken | None:
-        token = self._tokens.get(token_id)
-        return token if token is not None and token.tenant_id == tenant_id else None
-
-    def of_tenant(self, tenant_id: str) -> tuple[PersonToken, ...]:
-        """The tenant's tokens, newest first, revoked and expired ones included."""
-        tokens = [token for token in self._tokens.values() if token.tenant_id == tenant_id]
-        return tuple(sorted(tokens, key=lambda token: (token.entry.created_at, token.entry.id), reverse=True))
+        return self._with_secret(secret)
 
     def valid_of_tenant(self, tenant_id: str, *, at: int) -> tuple[PersonToken, ...]:
         return tuple(token for token in self.of_tenant(tenant_id) if token.is_valid(at))

@@ -13,12 +13,11 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, EntryResultRow, LabelRow
 from clearhold.features.core.vocabulary import WAITING
-from clearhold.store.duck.committed_rows import CommittedRows, Place, Timeline
+from clearhold.store.duck.committed_rows import Place, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
-BY_WEIGHT: Final = Timeline("alerts", AlertRow, rank="queue_rank")
 _OVERDUE: Final = f"""
     SELECT id, "offset", count(*) OVER () FROM alerts SEMI JOIN (
         SELECT id, max("offset") AS "offset" FROM alerts WHERE {{within}} GROUP BY id
@@ -50,32 +49,25 @@ class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
     opened_to: int | None = None
 
 
-class Alerts(CommittedRows):
-    def find(self, principal: Principal, alert_id: str) -> AlertRow | None:
-        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        with self._connection.cursor() as cursor:
-            return BY_WEIGHT.find(cursor, principal, alert_id)
-
+class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, rank="queue_rank"):
     def list_page(
         self, principal: Principal, wanted: AlertFilter, after: Place | None, limit: int, *, now: int
     ) -> list[AlertRow]:
         """The worst first, and the newest of equal ones; ``now`` decides which are overdue."""
-        with self._connection.cursor() as cursor:
-            return BY_WEIGHT.page(cursor, principal, _predicate(principal, wanted, now), after, limit)
+        return self.page(principal, _predicate(principal, wanted, now), after, limit)
 
     def export(self, principal: Principal, wanted: AlertFilter, batch: int, *, now: int) -> Iterator[list[AlertRow]]:
         """All of them in the order of pages, in the state at the first batch."""
-        return BY_WEIGHT.export(self._connection, principal, _predicate(principal, wanted, now), batch)
+        return self.all(principal, _predicate(principal, wanted, now), batch)
 
     def overdue(self, principal: Principal, wanted: AlertFilter, limit: int, *, now: int) -> tuple[int, list[AlertRow]]:
         """The number of alerts that match, and the worst ``limit`` of them: oldest due first, then the worst."""
         within, matching = Predicate(principal), _predicate(principal, wanted, now)
         sql = _OVERDUE.format(within=within.sql, matching=matching.sql)
-        with self._connection.cursor() as cursor:
-            matches = cursor.execute(sql, [*within.values, *matching.values, limit]).fetchall()
-            rows = BY_WEIGHT.rows_of(cursor, principal, [key[:2] for key in matches])
-            rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
-            return (matches[0][2] if matches else 0), rows
+        matches = self._read(sql, [*within.values, *matching.values, limit])
+        rows = self._of_keys(principal, [key[:2] for key in matches])
+        rows.sort(key=lambda row: (row.due_at, -row.queue_rank, row.id))
+        return (matches[0][2] if matches else 0), rows
 
     def transfers_at(self, principal: Principal, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], str]:
         """The ids of the transfers that these log entries, by program and offset, created or changed."""
@@ -109,9 +101,6 @@ def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate
     return predicate
 
 
-_LABELS: Final = Timeline("labels", LabelRow, at="created_at")
-
-
 class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
     """The filters of a list. None is any. Instants are half-open, microseconds."""
 
@@ -122,29 +111,17 @@ class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
     created_to: int | None = None
 
 
-class Labels(CommittedRows):
-    def find(self, principal: Principal, label_id: str) -> LabelRow | None:
-        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        with self._connection.cursor() as cursor:
-            return _LABELS.find(cursor, principal, label_id)
-
+class Labels(Timeline[LabelRow, LabelRow], table="labels", row_type=LabelRow, at="created_at"):
     def list_page(self, principal: Principal, wanted: LabelFilter, after: Place | None, limit: int) -> list[LabelRow]:
         predicate = Predicate(principal)
         predicate.among("program_id", wanted.program_ids)
         predicate.among("transfer_id", wanted.transfer_ids)
         predicate.among("label", wanted.labels)
         predicate.between("created_at", wanted.created_from, wanted.created_to)
-        with self._connection.cursor() as cursor:
-            return _LABELS.page(cursor, principal, predicate, after, limit)
+        return self.page(principal, predicate, after, limit)
 
 
-_RESULTS: Final = Timeline("decision_results", EntryResultRow, at="created_at")
-
-
-class EntryResults(CommittedRows):
+class EntryResults(
+    Timeline[EntryResultRow, EntryResultRow], table="decision_results", row_type=EntryResultRow, at="created_at"
+):
     """The results of decisions, appeals and labels by the id of their log entry."""
-
-    def find(self, principal: Principal, entry_id: str) -> EntryResultRow | None:
-        """ForbiddenError when the entry belongs to a program out of the principal's reach."""
-        with self._connection.cursor() as cursor:
-            return _RESULTS.find(cursor, principal, entry_id)

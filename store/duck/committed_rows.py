@@ -7,8 +7,8 @@ How     A list has the highest of one column first, then by id; the newest versi
 Errors  none; an unknown row is None
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 import duckdb
 import msgspec
@@ -40,6 +40,7 @@ LEAST_CANDIDATES: Final = 200
 _GROWTH: Final = 4  # Undecided rows may lie behind many decided ones: a few steps reach the whole table.
 
 Row = TypeVar("Row", bound=msgspec.Struct)
+Stored = TypeVar("Stored")
 
 Place = tuple[int, str]
 """Where a page ended: the instant, or the rank, and the id of its last row."""
@@ -62,35 +63,32 @@ _FIND: Final = """
 _AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR id > ?)"
 
 
-class Timeline(Generic[Row]):
-    """One table, whose rows have tenant_id, program_id, id and offset.
+class Timeline(CommittedRows, Generic[Row, Stored]):
+    """One table, whose rows have tenant_id, program_id, id and offset; ``Stored`` is a row with what belongs to it.
 
     ``at`` is an instant that never differs between versions, or a ``rank`` in its place, which only rises: a row whose
     rank rises between two pages moves ahead of them.
     """
 
-    def __init__(self, table: str, row_type: type[Row], *, at: str = "", rank: str = "") -> None:
+    _words: ClassVar[dict[str, str]]
+    _row: Callable[[Sequence[Any]], Row]
+
+    def __init_subclass__(cls, *, table: str, row_type: type[Row], at: str = "", rank: str = "") -> None:
+        super().__init_subclass__()
         key, bound = (rank, "?") if rank else (f"epoch_us({at})", "make_timestamp(?)")
-        self._words = {"table": table, "at": rank or at, "key": key, "bound": bound, "columns": select_list(row_type)}
-        self._row = row_builder(row_type)
+        cls._words = {"table": table, "at": rank or at, "key": key, "bound": bound, "columns": select_list(row_type)}
+        cls._row = staticmethod(row_builder(row_type))
 
-    def find(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, row_id: str) -> Row | None:
-        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        tuples = cursor.execute(_FIND.format(**self._words), [principal.tenant_id, row_id]).fetchone()
-        if tuples is None:
+    def find(self, principal: Principal, row_id: str) -> Stored | None:
+        """ForbiddenError when the tenant has it on a program, or as a whole, out of the principal's reach."""
+        values = self._first(_FIND.format(**self._words), [principal.tenant_id, row_id])
+        if values is None:
             return None
-        row = self._row(tuples)
+        row = self._row(values)
         principal.require_program(row.program_id)  # type: ignore[attr-defined]  # as the class says of its rows
-        return row
+        return self._stored(principal, [row])[0]
 
-    def page(
-        self,
-        cursor: duckdb.DuckDBPyConnection,
-        principal: Principal,
-        wanted: Predicate,
-        after: Place | None,
-        limit: int,
-    ) -> list[Row]:
+    def page(self, principal: Principal, wanted: Predicate, after: Place | None, limit: int) -> list[Stored]:
         """At most ``limit`` rows after ``after``."""
         keys: list[_Key] = []
         candidate_limit = max(LEAST_CANDIDATES, 2 * limit)
@@ -99,42 +97,42 @@ class Timeline(Generic[Row]):
             if after is not None:
                 sql += f" AND {_AFTER.format(**self._words)}"
                 values[-1:] = [after[0], after[0], after[1], candidate_limit]
-            candidates = cursor.execute(_CANDIDATES.format(matching=sql, **self._words), values).fetchall()
-            keys += self._still_newest(cursor, principal, [candidate[1:] for candidate in candidates])
+            candidates = self._read(_CANDIDATES.format(matching=sql, **self._words), values)
+            keys += self._still_newest(principal, [candidate[1:] for candidate in candidates])
             if len(candidates) < candidate_limit:
                 break
             after = candidates[-1][:2]
             candidate_limit *= _GROWTH
-        return self.rows_of(cursor, principal, keys[:limit])
+        return self._of_keys(principal, keys[:limit])
 
-    def export(
-        self, connection: duckdb.DuckDBPyConnection, principal: Principal, wanted: Predicate, batch: int
-    ) -> Iterator[list[Row]]:
+    def all(self, principal: Principal, wanted: Predicate, batch: int) -> Iterator[list[Stored]]:
         """All rows in the order of pages, ``batch`` at a time, in the state at the first batch."""
         within = Predicate(principal)
         sql = _KEYS.format(matching=wanted.sql, within=within.sql, **self._words)
-        with connection.cursor() as keys, connection.cursor() as cursor:
+        with self._connection.cursor() as keys:
             keys.execute(sql, [*within.values, *wanted.values])
             while tuples := keys.fetchmany(batch):
-                yield self.rows_of(cursor, principal, tuples)
+                yield self._of_keys(principal, tuples)
 
-    def rows_of(self, cursor: duckdb.DuckDBPyConnection, principal: Principal, keys: Sequence[_Key]) -> list[Row]:
+    def _of_keys(self, principal: Principal, keys: Sequence[_Key]) -> list[Stored]:
         """The versions with these keys, ids and offsets, in the order of the keys."""
         if not keys:
             return []
         ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]
-        tuples = map(self._row, cursor.execute(_OF_KEYS.format(**self._words), values).fetchall())
-        of_key = {(row.id, row.offset): row for row in tuples}  # type: ignore[attr-defined]
-        return [of_key[key] for key in keys]
+        rows = map(self._row, self._read(_OF_KEYS.format(**self._words), values))
+        of_key = {(row.id, row.offset): row for row in rows}  # type: ignore[attr-defined]
+        return self._stored(principal, [of_key[key] for key in keys])
 
-    def _still_newest(
-        self, cursor: duckdb.DuckDBPyConnection, principal: Principal, candidates: Sequence[_Key]
-    ) -> list[_Key]:
+    def _stored(self, _: Principal, rows: list[Row]) -> list[Stored]:
+        """At least one row, with what belongs to each; here the rows alone."""
+        return cast("list[Stored]", rows)
+
+    def _still_newest(self, principal: Principal, candidates: Sequence[_Key]) -> list[_Key]:
         """The candidates, in order, without superseded ones; only rows after their offsets can supersede them."""
         if not candidates:
             return []
         ids = sorted({row_id for row_id, _ in candidates})
         values = [principal.tenant_id, min(offset for _, offset in candidates), listed(ids)]
-        newest = dict(cursor.execute(_NEWEST.format(**self._words), values).fetchall())
+        newest = dict(self._read(_NEWEST.format(**self._words), values))
         return [(row_id, offset) for row_id, offset in candidates if newest[row_id] == offset]

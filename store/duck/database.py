@@ -1,8 +1,12 @@
-"""The one DuckDB file: opens it with settings and schema, folds its write-ahead log into it, and its one writer.
+"""The one DuckDB file: its schema, opening it, folding its write-ahead log into it, and its one writer.
+
+Tables are one a row type, append-only, with ``<table>_latest`` views in which the newest version wins. No primary keys,
+no indexes: both make every append slower the longer the history is. The newest row has the highest ``offset``, which
+grows within a program because a program lives in one shard.
 
 The writer commits the rows of a batch and the shards' log offsets in one transaction. A row goes into the table of its
-type (``schema.TABLES``). Facts for the record (``ChainFactRow``) have no table: the chain writer turns them into links,
-which are committed in the same transaction and appended to the chains' files after.
+type (``TABLES``). Facts for the record (``ChainFactRow``) have no table: the chain writer turns them into links, which
+are committed in the same transaction and appended to the chains' files after.
 
 Unit    sizes in bytes
 Errors  ``StartupError`` when the file is no database, or another process has it open. Of a commit, whatever DuckDB
@@ -10,71 +14,144 @@ Errors  ``StartupError`` when the file is no database, or another process has it
 """
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import duckdb
+import msgspec
 import pyarrow as pa
 
-from clearhold.store.duck.schema import TABLES, LogOffsetRow, ddl
+from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.rows.alerts import (
+    ActionRow,
+    AlertBodyRow,
+    AlertRow,
+    AlertTransferRow,
+    BackfillRow,
+    DispositionRow,
+    EntryResultRow,
+    LabelRow,
+    PolicyRow,
+    RuleMatchRow,
+)
+from clearhold.features.core.rows.events import (
+    EventRow,
+    PreflightMatchRow,
+    PreflightRow,
+    QuarantineRow,
+    TransferRow,
+    WebhookAttemptRow,
+    WebhookDeliveryRow,
+)
+from clearhold.features.core.rows.parties import (
+    AccountRow,
+    AgentImportRow,
+    AgentRow,
+    CounterpartyRow,
+    DirectoryRow,
+    EntityRow,
+    KriSnapshotRow,
+    MetricsDayRow,
+    ProgramRow,
+    ScoreRow,
+    ShadowScoreRow,
+)
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.record.chain_file import FACT_TYPE, RecordChainRow
+from clearhold.store.record.chain_file import FACT_TYPE, RecordChainRow, RecordCheckpointRow
 from clearhold.store.tables.columns import RowTables, columns_of, row_tables, rows_of
 
-RENAMED_COLUMNS: Final[dict[str, dict[str, str]]] = {
-    # Units, then windows, come last.
-    "transfer_features": {
-        "structuring_24h_count": "structuring_count_24h",
-        "repeated_amount_24h": "repeated_amount_count_24h",
-        "round_amount_30d": "round_amount_count_30d",
-        "entity_in_48h_cents": "entity_in_cents_48h",
-        "entity_out_48h_cents": "entity_out_cents_48h",
-        "fan_in_24h": "fan_in_count_24h",
-        "fan_in_7d": "fan_in_count_7d",
-        "fan_out_8h": "fan_out_count_8h",
-        "fan_out_24h": "fan_out_count_24h",
-        "fan_out_7d": "fan_out_count_7d",
-        "gathered_24h": "gathered_count_24h",
-        "gathered_7d": "gathered_count_7d",
-        "entity_pulled_2bd_cents": "entity_pulled_cents_2bd",
-        "entity_fast_out_2bd_cents": "entity_fast_out_cents_2bd",
-        "entity_micro_24h": "entity_micro_entries_24h",
-        "program_micro_24h": "program_micro_entries_24h",
-        "card_small_1h": "card_small_count_1h",
-        "program_card_small_1h": "program_card_small_count_1h",
-    },
+
+class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):
+    """A shard's applied offset when a transaction committed, and the epoch of the owner that applied it; the highest of
+    each counts.
+    """
+
+    shard: int
+    offset: int
+    epoch: int
+    committed_at: int
+
+
+TABLES: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
+    ("bank_events", EventRow),
+    ("transfers", TransferRow),
+    ("transfer_features", TransferFeaturesRow),
+    ("scores", ScoreRow),
+    ("shadow_scores", ShadowScoreRow),
+    ("entities", EntityRow),
+    ("counterparties", CounterpartyRow),
+    ("accounts", AccountRow),
+    ("directory", DirectoryRow),
+    ("programs", ProgramRow),
+    ("agents", AgentRow),
+    ("agent_imports", AgentImportRow),
+    ("preflights", PreflightRow),
+    ("preflight_matches", PreflightMatchRow),
+    ("alerts", AlertRow),
+    ("alert_bodies", AlertBodyRow),
+    ("alert_transfers", AlertTransferRow),
+    ("dispositions", DispositionRow),
+    ("decision_results", EntryResultRow),
+    ("labels", LabelRow),
+    ("actions", ActionRow),
+    ("policies", PolicyRow),
+    ("rule_matches", RuleMatchRow),
+    ("kri_snapshots", KriSnapshotRow),
+    ("metrics_days", MetricsDayRow),
+    ("backfills", BackfillRow),
+    ("quarantine", QuarantineRow),
+    ("webhook_deliveries", WebhookDeliveryRow),
+    ("webhook_attempts", WebhookAttemptRow),
+    ("record_chain", RecordChainRow),
+    ("record_checkpoints", RecordCheckpointRow),
+    ("log_offsets", LogOffsetRow),
+)
+
+# Rows with equal values here are versions of one thing.
+VERSIONED: Final = {
+    "transfers": "tenant_id, program_id, id",
+    "scores": "tenant_id, program_id, subject_type, subject_id",
+    "entities": "tenant_id, program_id, id",
+    "counterparties": "tenant_id, program_id, id",
+    "accounts": "tenant_id, program_id, id",
+    "directory": "tenant_id, program_id, kind, id",
+    "programs": "tenant_id, id",
+    "agents": "tenant_id, program_id, id",
+    "agent_imports": "tenant_id, program_id, id",
+    "alerts": "tenant_id, program_id, id",
+    "decision_results": "tenant_id, program_id, id",
+    "labels": "tenant_id, program_id, transfer_id",
+    "actions": "tenant_id, program_id, id",
 }
-"""Remove an entry only when no directory of its version can exist any more. A rename changes the catalogue and no rows,
-and an interrupted start may be repeated: each is done once."""
-
-DROPPED_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "rule_matches": ("alert_id", "opened"),  # for rules that open alerts, the alerts are the matches
-}
-_COLUMNS: Final = "SELECT column_name FROM duckdb_columns() WHERE NOT internal AND table_name = ?"
 
 
-def rename_columns(connection: duckdb.DuckDBPyConnection) -> int:
-    """Rename the columns that still have an earlier name; returns their number."""
-    renamed = 0
-    for table, names in RENAMED_COLUMNS.items():
-        present = {column for (column,) in connection.execute(_COLUMNS, [table]).fetchall()}
-        for former, name in names.items():
-            if former in present and name not in present:
-                connection.execute(f"ALTER TABLE {table} RENAME COLUMN {former} TO {name}")
-                renamed += 1
-    return renamed
+LABEL_ORDER: Final = """("offset", source = 'dispute')"""
+"""The order of a transfer's labels, of which the last one counts. If one entry reports a return and decides a dispute,
+the label of the dispute comes last.
+"""
 
 
-def drop_columns(connection: duckdb.DuckDBPyConnection) -> int:
-    """Drop the columns that no row fills any more; returns their number."""
-    dropped = 0
-    for table, names in DROPPED_COLUMNS.items():
-        present = {column for (column,) in connection.execute(_COLUMNS, [table]).fetchall()}
-        for name in present.intersection(names):
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
-            dropped += 1
-    return dropped
+def newest_of(table: str) -> str:
+    """The condition, after QUALIFY, for the newest version of each thing in one of the ``VERSIONED`` tables."""
+    order = LABEL_ORDER if table == "labels" else '"offset"'
+    return f"row_number() OVER (PARTITION BY {VERSIONED[table]} ORDER BY {order} DESC) = 1"
+
+
+@cache
+def ddl() -> tuple[str, ...]:
+    """Every statement of the schema; each may run again on an existing file."""
+    tables = tuple(_table(name, row_type) for name, row_type in TABLES)
+    return (*tables, *map(_latest, VERSIONED))
+
+
+def _table(name: str, row_type: type[msgspec.Struct]) -> str:
+    return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(column.definition for column in columns_of(row_type))})"
+
+
+def _latest(name: str) -> str:
+    return f"CREATE OR REPLACE VIEW {name}_latest AS SELECT * FROM {name} QUALIFY {newest_of(name)}"  # noqa: S608 - names above
 
 
 # A fold inside a commit stops the writer meanwhile (half a second was seen); one from another thread lets commits go
@@ -109,10 +186,8 @@ def open_database(path: Path) -> duckdb.DuckDBPyConnection:
     except duckdb.Error as error:
         cure = "" if "lock" in str(error) else " If it is damaged, clearhold rebuild makes it again from the log."
         raise StartupError(f"{path} cannot be opened: {error}{cure}") from error
-    changed = rename_columns(connection)  # before any column is missed and added as an empty one
-    changed += drop_columns(connection)
     _make_schema(connection)
-    if _add_columns(connection) or changed:
+    if _add_columns(connection):
         _make_schema(connection)  # views name their columns when they are created
         connection.execute("CHECKPOINT")  # DuckDB cannot replay such a change of a table from its log
     connection.execute(_KEEP_NEWEST_OFFSETS)

@@ -3,10 +3,9 @@
 Errors  none; an unknown disposition or action is None
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar
 
-import duckdb
 import msgspec
 
 from clearhold.features.core.canonical import Chain
@@ -21,10 +20,29 @@ from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
 MOST_OF_ONE_ALERT: Final = 1_000
 
-_TABLE: Final = Timeline("dispositions", DispositionRow, at="created_at")
+Row = TypeVar("Row", ActionRow, DispositionRow)
+
 _LINKS: Final = f"""
-    SELECT id, prev_hash, hash FROM record_chain
-    WHERE tenant_id = ? AND chain = ? AND "offset" BETWEEN ? AND ? AND id IN {TEXTS}"""
+    SELECT id, prev_hash, hash FROM record_chain WHERE tenant_id = ? AND chain = ? AND {{within}} AND id IN {TEXTS}"""
+
+
+class LinkedRow(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
+    """A row and its link in the tenant's chain; of an action, the link of its request."""
+
+    row: Row
+    prev_hash: str | None
+    hash: str
+
+
+class _LinkedRows(CommittedRows):
+    """Adds links; ``within`` and ``bounds`` are where in the chain they are."""
+
+    def _linked(
+        self, principal: Principal, rows: list[Row], chain: Chain, within: str, bounds: list[int]
+    ) -> list[LinkedRow[Row]]:
+        values = [principal.tenant_id, chain, min(bounds), max(bounds), listed([row.id for row in rows])]
+        links = {link[0]: link[1:] for link in self._read(_LINKS.format(within=within), values)}
+        return [LinkedRow(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]
 
 
 class DispositionFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,21 +57,16 @@ class DispositionFilter(msgspec.Struct, frozen=True, kw_only=True):
     created_to: int | None = None
 
 
-class StoredDisposition(msgspec.Struct, frozen=True, kw_only=True):
-    """A disposition and its link in the tenant's chain."""
-
-    row: DispositionRow
-    prev_hash: str | None
-    hash: str
+StoredDisposition = LinkedRow[DispositionRow]
 
 
-class Dispositions(CommittedRows):
-    def find(self, principal: Principal, disposition_id: str) -> StoredDisposition | None:
-        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        with self._connection.cursor() as cursor:
-            row = _TABLE.find(cursor, principal, disposition_id)
-            return None if row is None else _linked(cursor, principal, [row])[0]
-
+class Dispositions(
+    Timeline[DispositionRow, StoredDisposition],
+    _LinkedRows,
+    table="dispositions",
+    row_type=DispositionRow,
+    at="created_at",
+):
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredDisposition]:
         """The decisions on one alert, in log order."""
         decisions = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
@@ -62,15 +75,15 @@ class Dispositions(CommittedRows):
     def list_page(
         self, principal: Principal, wanted: DispositionFilter, after: Place | None, limit: int
     ) -> list[StoredDisposition]:
-        with self._connection.cursor() as cursor:
-            rows = _TABLE.page(cursor, principal, _predicate(principal, wanted), after, limit)
-            return _linked(cursor, principal, rows)
+        return self.page(principal, _predicate(principal, wanted), after, limit)
 
     def export(self, principal: Principal, wanted: DispositionFilter, batch: int) -> Iterator[list[StoredDisposition]]:
         """All of them in the order of pages, in the state at the first batch."""
-        with self._connection.cursor() as cursor:
-            for rows in _TABLE.export(self._connection, principal, _predicate(principal, wanted), batch):
-                yield _linked(cursor, principal, rows)
+        return self.all(principal, _predicate(principal, wanted), batch)
+
+    def _stored(self, principal: Principal, rows: list[DispositionRow]) -> list[StoredDisposition]:
+        bounds = [row.offset for row in rows]
+        return self._linked(principal, rows, Chain.DISPOSITIONS, '"offset" BETWEEN ? AND ?', bounds)
 
 
 def _predicate(principal: Principal, wanted: DispositionFilter) -> Predicate:
@@ -85,24 +98,9 @@ def _predicate(principal: Principal, wanted: DispositionFilter) -> Predicate:
     return predicate
 
 
-def _linked(
-    cursor: duckdb.DuckDBPyConnection, principal: Principal, rows: Sequence[DispositionRow]
-) -> list[StoredDisposition]:
-    if not rows:
-        return []
-    offsets = [row.offset for row in rows]
-    values = [principal.tenant_id, Chain.DISPOSITIONS, min(offsets), max(offsets), listed([row.id for row in rows])]
-    links = {link[0]: link[1:] for link in cursor.execute(_LINKS, values).fetchall()}
-    return [StoredDisposition(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]
-
-
-_ACTIONS: Final = Timeline("actions", ActionRow, at="created_at")
 _ROW: Final = row_builder(ActionRow)
 # A request's link has the id and the time of its action.
-_ACTION_LINKS: Final = f"""
-    SELECT id, prev_hash, hash FROM record_chain
-    WHERE tenant_id = ? AND chain = ? AND created_at BETWEEN make_timestamp(?) AND make_timestamp(?)
-    AND id IN {TEXTS}"""
+_REQUESTED: Final = "created_at BETWEEN make_timestamp(?) AND make_timestamp(?)"
 # The text is a JSON list of ids, which ``list_has_any`` would decode for each row.
 _RELEASED: Final = f"""(released_alert_ids IS NOT NULL AND EXISTS (
     SELECT 1 FROM {TEXTS} AS wanted(id) WHERE contains(released_alert_ids, wanted.id)))"""
@@ -124,21 +122,10 @@ class ActionFilter(msgspec.Struct, frozen=True, kw_only=True):
     created_to: int | None = None
 
 
-class StoredAction(msgspec.Struct, frozen=True, kw_only=True):
-    """An action and the link of its request on the tenant's chain."""
-
-    row: ActionRow
-    prev_hash: str | None
-    hash: str
+StoredAction = LinkedRow[ActionRow]
 
 
-class Actions(CommittedRows):
-    def find(self, principal: Principal, action_id: str) -> StoredAction | None:
-        """ForbiddenError when the tenant has it on a program, or as a whole, out of the principal's reach."""
-        with self._connection.cursor() as cursor:
-            row = _ACTIONS.find(cursor, principal, action_id)
-            return None if row is None else _linked_actions(cursor, principal, [row])[0]
-
+class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", row_type=ActionRow, at="created_at"):
     def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
         """The actions that name one alert or released it, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
@@ -147,9 +134,10 @@ class Actions(CommittedRows):
     def list_page(
         self, principal: Principal, wanted: ActionFilter, after: Place | None, limit: int
     ) -> list[StoredAction]:
-        with self._connection.cursor() as cursor:
-            rows = _ACTIONS.page(cursor, principal, _predicate_of_actions(principal, wanted), after, limit)
-            return _linked_actions(cursor, principal, rows)
+        return self.page(principal, _predicate_of_actions(principal, wanted), after, limit)
+
+    def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
+        return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])
 
 
 class ActionTable(CommittedRows):
@@ -161,8 +149,7 @@ class ActionTable(CommittedRows):
 
     def approved(self, limit: int) -> list[tuple[str, str]]:
         """Tenant and id of approved actions without an outcome, the oldest of each tenant."""
-        with self._connection.cursor() as cursor:
-            return cursor.execute(_IN_STATUS, [ActionStatus.APPROVED.value, limit]).fetchall()
+        return self._read(_IN_STATUS, [ActionStatus.APPROVED.value, limit])
 
 
 def _predicate_of_actions(principal: Principal, wanted: ActionFilter) -> Predicate:
@@ -175,14 +162,3 @@ def _predicate_of_actions(principal: Principal, wanted: ActionFilter) -> Predica
     predicate.among("type", wanted.types)
     predicate.between("created_at", wanted.created_from, wanted.created_to)
     return predicate
-
-
-def _linked_actions(
-    cursor: duckdb.DuckDBPyConnection, principal: Principal, rows: Sequence[ActionRow]
-) -> list[StoredAction]:
-    if not rows:
-        return []
-    times = [row.created_at for row in rows]
-    values = [principal.tenant_id, Chain.ACTIONS, min(times), max(times), listed([row.id for row in rows])]
-    links = {link[0]: link[1:] for link in cursor.execute(_ACTION_LINKS, values).fetchall()}
-    return [StoredAction(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]

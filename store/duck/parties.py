@@ -137,7 +137,7 @@ class Agents(CommittedRows):
         row = self._first(_ONE, [tenant_id, program_id, entity_id])
         return None if row is None else _AGENT(row)
 
-    def first_registered(self, tenant_id: str, program_id: str, *, after: int) -> int | None:
+    def first_registered(self, tenant_id: str, program_id: str, after: int) -> int | None:
         """The earliest registration among the agents without an entry up to that offset."""
         values = self._first(_FIRST_REGISTERED, [tenant_id, program_id, after])
         return None if values is None else values[0]

@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from clearhold.features.core.instants import format_instant
-from clearhold.store.duck.schema import TABLES, LogOffsetRow
+from clearhold.store.duck.database import TABLES, LogOffsetRow
 from clearhold.store.errors import StartupError
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import Gap

@@ -20,7 +20,7 @@ import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note, root_of_path
-from clearhold.store.subjects.lines import END, FORMAT, MANIFEST
+from clearhold.store.subjects.reader import END, FORMAT, MANIFEST
 
 _SAME_IN_DISPOSITION: Final = {
     name: name

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import duckdb
 import msgspec
 
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES
 from clearhold.store.duck.transfers import FIRST_OWNERS
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter

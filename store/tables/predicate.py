@@ -22,6 +22,14 @@ class Predicate:
         if principal.program_ids is not None:
             self.among("program_id", sorted(principal.program_ids))
 
+    @classmethod
+    def of_program(cls, principal: Principal, program_id: str) -> "Predicate":
+        """Of one program; ForbiddenError when it is out of the principal's reach."""
+        principal.require_program(program_id)
+        predicate = cls(principal)
+        predicate.add("program_id = ?", program_id)
+        return predicate
+
     def add(self, condition: str, *values: object) -> None:
         self._conditions.append(condition)
         self.values += values

@@ -11,7 +11,7 @@ import redis
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.shard.shard import Shards
 from clearhold.flows.engine import STATE_VERSION, Engine
-from clearhold.flows.scorer.local import LocalScorer
+from clearhold.flows.scorer.scoring import LocalScorer
 from clearhold.flows.stream.dataflow import Reader
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import open_database

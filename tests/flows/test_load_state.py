@@ -7,8 +7,7 @@ import pytest
 
 from clearhold.features.core.log_entry import EntryKind, LogEntry, no_rows
 from clearhold.features.shard.shard import Shards, ShardState
-from clearhold.flows.scorer.local import NoQuestions
-from clearhold.flows.scorer.scoring import Scoring, newest_states
+from clearhold.flows.scorer.scoring import NoQuestions, Scoring, newest_states
 from clearhold.flows.stream.dataflow import RowBatch
 from clearhold.flows.stream.snapshotting import framed, load_state
 from clearhold.store.state_snapshots import StateSnapshots

@@ -20,7 +20,7 @@ from clearhold.features.core.log_entry import shard_of
 from clearhold.features.core.rules import RuleMode
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import DEFAULT_SHARDS
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES
 from tests.support.alerting import ALERTING, DETECTOR, outgoing
 from tests.support.callers import TRANSFER
 from tests.support.lake import move_into_segments

@@ -26,13 +26,13 @@ from clearhold.flows.backfill.service import BackfillService
 from clearhold.flows.backfill.step_log import StepLog
 from clearhold.flows.backtests import BacktestRunner
 from clearhold.flows.bank_work import BankWork
-from clearhold.flows.scorer.local import LocalOwner
+from clearhold.flows.scorer.scoring import LocalOwner
 from clearhold.flows.webhooks.service import Webhooks
 from clearhold.store.control.credentials import KeyUsage
 from clearhold.store.control.registry import Registry
 from clearhold.store.control.webhook_registry import WebhookRegistry
 from clearhold.store.duck.database import BatchWriter, open_database
-from clearhold.store.duck.preflights import idempotent_ids
+from clearhold.store.duck.inputs import idempotent_ids
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments

@@ -17,7 +17,7 @@ from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.money import MOST_COUNTED_CENTS, USD
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
-from clearhold.store.duck.alerts import BY_WEIGHT
+from clearhold.store.duck.alerts import Alerts
 from clearhold.store.duck.committed_rows import CommittedRows, Timeline
 from clearhold.store.duck.transfers import FIRST_OWNERS
 from clearhold.store.tables.predicate import Predicate, Span, placeholders
@@ -110,9 +110,7 @@ _FOREIGN_CENTS: Final = f"""{_NEWEST}
 
 class ReportTransfers(CommittedRows):
     def of_actor(self, principal: Principal, actor: ReportedActor, span: Span) -> DayTotals:
-        principal.require_program(actor.program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ?", actor.program_id)
+        predicate = Predicate.of_program(principal, actor.program_id)
         predicate.between("bank_created_at", *span)
         sql, ids = actor.transfers
         predicate.add(sql, *ids)
@@ -129,7 +127,6 @@ class ReportTransfers(CommittedRows):
         return replace(totals, cents=totals.cents + cents)
 
 
-_DISPOSITIONS: Final = Timeline("dispositions", DispositionRow, at="created_at")
 _BY_POLICY: Final = "starts_with(decided_by, 'policy:')"
 
 _COUNTS: Final = """
@@ -178,52 +175,49 @@ class HoursToDecision(NamedTuple):
     n: int
 
 
+class _Dispositions(
+    Timeline[DispositionRow, DispositionRow], table="dispositions", row_type=DispositionRow, at="created_at"
+):
+    """Decisions without their links."""
+
+
 class ReportAlerts(CommittedRows):
     def counts(self, principal: Principal, program_id: str, span: Span) -> list[AlertCount]:
         """The alerts that opened in the span, by their newest version."""
-        predicate = _of_program(principal, program_id)
+        predicate = Predicate.of_program(principal, program_id)
         predicate.between("opened_at", *span)
         rows = self._read(_COUNTS.format(matching=predicate.sql), predicate.values)
         return [AlertCount(*row) for row in rows]
 
     def decisions(self, principal: Principal, program_id: str, span: Span) -> DecisionTotals:
-        predicate = _of_program(principal, program_id)
+        predicate = Predicate.of_program(principal, program_id)
         predicate.between("created_at", *span)
         (row,) = self._read(_DECISIONS.format(matching=predicate.sql), predicate.values)
         return DecisionTotals(*row)
 
     def decision_hours(self, principal: Principal, program_id: str, span: Span) -> HoursToDecision:
         """Over the alerts with a person's first decision in the span."""
-        within = _of_program(principal, program_id)
+        within = Predicate.of_program(principal, program_id)
         values = [*within.values, span.end, span.start, *within.values]
         (row,) = self._read(_HOURS.format(within=within.sql), values)
         return HoursToDecision(*row)
 
     def of_actor(self, principal: Principal, actor: ReportedActor, span: Span, limit: int) -> list[AlertRow]:
         """The worst ``limit`` alerts on the actor, its accounts and its transfers that opened in the span."""
-        predicate = _of_program(principal, actor.program_id)
+        predicate = Predicate.of_program(principal, actor.program_id)
         predicate.between("opened_at", *span)
         condition, values = actor.alerts
         predicate.add(condition, *values)
-        with self._connection.cursor() as cursor:
-            return BY_WEIGHT.page(cursor, principal, predicate, None, limit)
+        return Alerts(self._connection).page(principal, predicate, None, limit)
 
     def dispositions_of_actor(
         self, principal: Principal, actor: ReportedActor, span: Span, limit: int
     ) -> list[DispositionRow]:
         """The newest ``limit`` decisions of the span on such alerts, whenever they opened."""
-        alerts = _of_program(principal, actor.program_id)
+        alerts = Predicate.of_program(principal, actor.program_id)
         condition, values = actor.alerts
         alerts.add(condition, *values)
-        predicate = _of_program(principal, actor.program_id)
+        predicate = Predicate.of_program(principal, actor.program_id)
         predicate.between("created_at", *span)
         predicate.add(f"alert_id IN (SELECT id FROM alerts WHERE {alerts.sql})", *alerts.values)
-        with self._connection.cursor() as cursor:
-            return _DISPOSITIONS.page(cursor, principal, predicate, None, limit)
-
-
-def _of_program(principal: Principal, program_id: str) -> Predicate:
-    principal.require_program(program_id)
-    predicate = Predicate(principal)
-    predicate.add("program_id = ?", program_id)
-    return predicate
+        return _Dispositions(self._connection).page(principal, predicate, None, limit)

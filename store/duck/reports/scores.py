@@ -112,9 +112,7 @@ class ReportScores(CommittedRows):
 
     def transfer_versions(self, principal: Principal, program_id: str, span: Span) -> list[str]:
         """The versions of the scores of a program's transfers within the span."""
-        principal.require_program(program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ?", program_id)
+        predicate = Predicate.of_program(principal, program_id)
         predicate.between("scored_at", *span)
         rows = self._read(_VERSIONS.format(matching=predicate.sql), predicate.values)
         return [version for (version,) in rows]
@@ -125,9 +123,7 @@ class ReportScores(CommittedRows):
         """The number of a program's subjects that came into a band within the span, and the first of them, oldest
         first.
         """
-        principal.require_program(program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ?", program_id)
+        predicate = Predicate.of_program(principal, program_id)
         predicate.between("scored_at", *span)
         values = [*predicate.values, band, MOST_CROSSINGS]
         rows = self._read(_ENTERED.format(matching=predicate.sql), values)
@@ -171,9 +167,7 @@ class ScorePoint(NamedTuple):
 class ReportSnapshots(CommittedRows):
     def points(self, principal: Principal, program_id: str, span: Span, most: int) -> list[ScorePoint]:
         """The snapshots of the span, oldest first: all, or above ``most`` the last of each of ``most`` equal parts."""
-        principal.require_program(program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ?", program_id)
+        predicate = Predicate.of_program(principal, program_id)
         predicate.between("as_of_at", *span)
         part = -((span.start - span.end) // most)  # rounded up, so that there are not more
         values = [*predicate.values, most, span.start, part]
@@ -190,7 +184,6 @@ class ReportSnapshots(CommittedRows):
 
 
 _NEWEST: Final = """SELECT arg_max(id, (as_of_at, "offset")) FROM kri_snapshots WHERE {matching}"""
-_TABLE: Final = Timeline("kri_snapshots", KriSnapshotRow, at="as_of_at")
 
 
 class SnapshotFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,22 +195,15 @@ class SnapshotFilter(msgspec.Struct, frozen=True, kw_only=True):
     as_of_to: int | None = None
 
 
-class KriSnapshots(CommittedRows):
+class KriSnapshots(
+    Timeline[KriSnapshotRow, KriSnapshotRow], table="kri_snapshots", row_type=KriSnapshotRow, at="as_of_at"
+):
     def newest(self, principal: Principal, program_id: str, *, upto: int | None = None) -> KriSnapshotRow | None:
         """The newest snapshot of a program, or its newest at or before an instant (microseconds); None without one."""
-        principal.require_program(program_id)
-        predicate = Predicate(principal)
-        predicate.add("program_id = ?", program_id)
+        predicate = Predicate.of_program(principal, program_id)
         predicate.between("as_of_at", None, None if upto is None else upto + 1)
-        with self._connection.cursor() as cursor:
-            cursor.execute(_NEWEST.format(matching=predicate.sql), predicate.values)
-            newest = cursor.fetchone()
-            return None if newest is None or newest[0] is None else _TABLE.find(cursor, principal, newest[0])
-
-    def find(self, principal: Principal, snapshot_id: str) -> KriSnapshotRow | None:
-        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
-        with self._connection.cursor() as cursor:
-            return _TABLE.find(cursor, principal, snapshot_id)
+        ((snapshot_id,),) = self._read(_NEWEST.format(matching=predicate.sql), predicate.values)
+        return None if snapshot_id is None else self.find(principal, snapshot_id)
 
     def list_page(
         self, principal: Principal, wanted: SnapshotFilter, after: Place | None, limit: int
@@ -227,8 +213,7 @@ class KriSnapshots(CommittedRows):
         predicate.among("program_id", wanted.program_ids)
         predicate.among("cause", wanted.causes)
         predicate.between("as_of_at", wanted.as_of_from, wanted.as_of_to)
-        with self._connection.cursor() as cursor:
-            return _TABLE.page(cursor, principal, predicate, after, limit)
+        return self.page(principal, predicate, after, limit)
 
 
 # Rows are only added, so rows since the last read have a higher rowid.

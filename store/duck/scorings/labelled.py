@@ -23,7 +23,7 @@ from clearhold.features.core.scorecards import ADDED, LAST_TEN, SCORE_CLASSES, U
 from clearhold.features.core.vocabulary import AchType, Direction, Rail
 from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.duck.schema import LABEL_ORDER
+from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.errors import StartupError
 from clearhold.store.tables.columns import columns_of
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed

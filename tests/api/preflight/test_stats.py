@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from clearhold.api.preflight.service import to_stats
 from clearhold.features.core.instants import DAY_US
-from clearhold.store.duck.preflights import PreflightCounts
+from clearhold.store.duck.inputs import PreflightCounts
 from tests.support.alerting import deliver, outgoing
 from tests.support.callers import UNKNOWN_ID
 from tests.support.running_app import RunningApp, assert_refused

@@ -20,7 +20,7 @@ from clearhold.store.duck.parties import DirectoryTable
 from clearhold.store.tables.columns import row_builder, row_tables, select_list
 from tests.support import bank_events as bank
 from tests.support.clock import T0
-from tests.support.running_app import SHARDS, RunningApp
+from tests.support.running_app import RunningApp
 
 T = TypeVar("T")
 Row = TypeVar("Row", bound=msgspec.Struct)
@@ -50,8 +50,7 @@ class Fetching:
             first_seen=self.first_seen,
             keys=keys,
             appender=api.appender,
-            shards=SHARDS,
-            committed_offset=api.progress.committed_offset,
+            progress=api.progress,
             clock=api.clock,
             per_second=RATE,
             counts=self.counts,

@@ -10,9 +10,16 @@ import pytest
 
 from clearhold.features.core.errors import UnavailableError
 from clearhold.features.shard.questions import Answer, CountParties, PartyCounts
-from clearhold.flows.scorer import remote_owner
-from clearhold.flows.scorer.remote_owner import RemoteOwner, ScorerConnection
-from clearhold.flows.scorer.wire import FrameKind, Frames, decoded_question, encoded_answer, frame
+from clearhold.flows.scorer import wire
+from clearhold.flows.scorer.wire import (
+    FrameKind,
+    Frames,
+    RemoteOwner,
+    ScorerConnection,
+    decoded_question,
+    encoded_answer,
+    frame,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timed]
 
@@ -48,7 +55,7 @@ def counts(actors: int) -> PartyCounts:
 
 @pytest.fixture
 async def scorer(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scorer]:
-    monkeypatch.setattr(remote_owner, "ANSWERED_WITHIN_S", LATE_S)
+    monkeypatch.setattr(wire, "ANSWERED_WITHIN_S", LATE_S)
     ours, theirs = socket.socketpair()
     theirs.settimeout(0)
     flag = mmap.mmap(-1, 1)

@@ -24,7 +24,7 @@ from clearhold.flows.engine import STATE_VERSION, Engine
 from clearhold.flows.scorer import supervisor
 from clearhold.flows.scorer.scorers import ScorerProcesses
 from clearhold.flows.scorer.supervisor import ScorerPaths, ScorerProcess
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.offsets import owner_key
 from clearhold.store.redis_log.server import EmbeddedRedis

@@ -21,7 +21,7 @@ def test_given_a_shard_of_many_parties_when_entries_are_applied_then_a_tenth_of_
 ) -> None:
     monkeypatch.setattr(snapshotting, "DUE_ENTRIES", 1)
     shards = Shards(1)
-    writer = SnapshotWriter(shards, StateSnapshots(tmp_path, format_version=1), committed_offset=lambda _: PARTIES)
+    writer = SnapshotWriter(shards, StateSnapshots(tmp_path, format_version=1))
     writer.begin()
     for number in range(1, PARTIES + 1):
         party = a_counterparty(id=f"cpty_{number}")

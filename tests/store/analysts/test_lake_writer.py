@@ -12,8 +12,7 @@ from clearhold.store.analysts.parts import FAN_IN, read_parts, write_parts
 from clearhold.store.analysts.tables import LEFT_OUT, WRITTEN_FREELY, lake_tables
 from clearhold.store.analysts.views import ANALYST_FILE
 from clearhold.store.analysts.writer import KEPT_US, LEAD_US, LakeWriter
-from clearhold.store.duck.database import open_database
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES, open_database
 from clearhold.store.durable_files import UNFINISHED
 from clearhold.store.ids import new_id
 from tests.support.clock import FrozenClock

@@ -7,13 +7,11 @@ import duckdb
 import pytest
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
-from clearhold.features.core.rows.alerts import RuleMatchRow
-from clearhold.store.duck.database import RENAMED_COLUMNS, BatchWriter, open_database, open_to_read
+from clearhold.store.duck.database import BatchWriter, open_database, open_to_read
 from clearhold.store.duck.scorings.backfills import newest_of
 from clearhold.store.errors import StartupError
-from clearhold.store.tables.columns import columns_of, row_tables
-from tests.support.builders import a_vector
-from tests.support.duck_rows import AT, a_rule_match, some_features
+from clearhold.store.tables.columns import row_tables
+from tests.support.duck_rows import AT, some_features
 
 _COLUMNS_OF_FEATURES = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'transfer_features'"
 
@@ -63,50 +61,6 @@ def test_given_a_table_that_got_a_column_when_the_process_ends_before_its_next_c
 
     with open_database(left) as database:
         assert database.execute("SELECT created_at FROM labels").fetchall() == []
-
-
-def test_given_columns_with_the_names_of_an_earlier_version_when_opened_then_the_rows_are_read_under_the_new_names(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "clearhold.duckdb"
-    counts = {name: place for place, name in enumerate(RENAMED_COLUMNS["transfer_features"].values(), start=1)}
-    stored = some_features(transfer_id="old", vector=a_vector(**counts))
-    with open_database(path) as database:
-        BatchWriter(database).commit(row_tables({TransferFeaturesRow: [stored]}), {}, AT)
-        for former, name in RENAMED_COLUMNS["transfer_features"].items():
-            database.execute(f"ALTER TABLE transfer_features RENAME COLUMN {name} TO {former}")
-
-    for _ in range(2):  # a file that has been renamed stays as it is
-        with open_database(path) as database:
-            assert newest_of(database, "old") == [stored]
-            columns = {name for (name,) in database.execute(_COLUMNS_OF_FEATURES).fetchall()}
-            assert columns == {column.name for column in columns_of(TransferFeaturesRow)}
-
-
-def test_given_columns_that_no_row_has_any_more_when_opened_then_rows_are_written_without_them(tmp_path: Path) -> None:
-    path = tmp_path / "clearhold.duckdb"
-    with open_database(path) as database:
-        for name, kind in (("alert_id", "VARCHAR"), ("opened", "BOOLEAN")):
-            database.execute(f"ALTER TABLE rule_matches ADD COLUMN {name} {kind}")
-            database.execute(f"ALTER TABLE rule_matches ALTER COLUMN {name} SET NOT NULL")
-        database.execute("CHECKPOINT")
-
-    for _ in range(2):
-        with open_database(path) as database:
-            BatchWriter(database).commit(row_tables({RuleMatchRow: [a_rule_match()]}), {}, AT)
-    with open_database(path) as database:
-        assert database.execute("SELECT count(*) FROM rule_matches").fetchone() == (2,)
-
-
-def test_given_a_rename_that_was_interrupted_when_opened_again_then_the_rest_is_renamed(tmp_path: Path) -> None:
-    path = tmp_path / "clearhold.duckdb"
-    stored = some_features(transfer_id="old", vector=a_vector(fan_in_count_24h=3, fan_in_count_7d=4))
-    with open_database(path) as database:
-        BatchWriter(database).commit(row_tables({TransferFeaturesRow: [stored]}), {}, AT)
-        database.execute("ALTER TABLE transfer_features RENAME COLUMN fan_in_count_7d TO fan_in_7d")
-
-    with open_database(path) as database:
-        assert newest_of(database, "old") == [stored]
 
 
 def test_given_a_view_over_a_table_that_got_a_column_when_opened_then_the_view_has_it_too(tmp_path: Path) -> None:

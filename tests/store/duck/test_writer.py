@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clearhold.features.core.rows.events import EventRow, TransferRow
-from clearhold.store.duck.database import BatchWriter, committed_offsets, fold_wal, open_database
-from clearhold.store.duck.schema import TABLES, LogOffsetRow
+from clearhold.store.duck.database import TABLES, BatchWriter, LogOffsetRow, committed_offsets, fold_wal, open_database
 from clearhold.store.tables.columns import Row, arrow_table, columns_of, row_builder, row_tables, select_list
 from tests.support.duck_rows import AT, a_transfer, an_event
 

@@ -6,7 +6,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from clearhold.store.duck.schema import TABLES
+from clearhold.store.duck.database import TABLES
 from clearhold.store.tables.columns import arrow_table, columns_of, row_builder
 
 

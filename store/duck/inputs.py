@@ -1,0 +1,279 @@
+"""Reads the inputs of scores as they were recorded: bank events with their results, pre-flights, policies in force.
+
+Events  every delivery in the log, newest first by the time of its arrival; an unknown event is an empty list
+Checks  pre-flights, the transfers that landed for them, and counts of both; an unknown pre-flight is None
+Policy  the bodies that links cite, and versions of single programs
+
+Errors  ForbiddenError for a row of a program out of the principal's reach
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import duckdb
+import msgspec
+
+from clearhold.features.core.entries.preflight import PreflightRecord
+from clearhold.features.core.log_entry import EventSubjectType
+from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.events import EventRow
+from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.database import LABEL_ORDER
+from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables.predicate import TEXTS, Predicate, listed, placeholders
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+
+MOST_UNDER_ONE_ID: Final = 100
+
+Place = tuple[int, int, str]
+"""Where a page ended: arrival, log offset and program of its last delivery."""
+
+_COLUMNS: Final = select_list(EventRow)
+_PAGE: Final = f"""
+    SELECT {_COLUMNS} FROM bank_events WHERE {{matching}}
+    ORDER BY appended_at DESC, "offset" DESC, program_id LIMIT ?"""
+_AFTER: Final = """
+    appended_at <= make_timestamp(?) AND (appended_at < make_timestamp(?) OR "offset" < ? OR
+    ("offset" = ? AND program_id > ?))"""
+_FIND: Final = f"""
+    SELECT {_COLUMNS} FROM bank_events WHERE tenant_id = ? AND event_id = ? {{programs}}
+    ORDER BY program_id, "offset" DESC LIMIT {MOST_UNDER_ONE_ID}"""
+_ALERTS: Final = """
+    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND "offset" = ? ORDER BY id"""
+_ALERTS_OF_EVENTS: Final = f"""
+    SELECT DISTINCT id FROM alerts WHERE tenant_id = ? AND program_id = ? AND detector NOT IN {TEXTS} AND "offset" IN (
+        SELECT "offset" FROM bank_events WHERE tenant_id = ? AND program_id = ? AND event_id IN {TEXTS}
+    ) ORDER BY id"""
+_SUBJECT: Final = """
+    SELECT subject_id FROM bank_events
+    WHERE tenant_id = ? AND program_id = ? AND event_id = ? AND subject_type = ? ORDER BY "offset" DESC LIMIT 1"""
+_PREFLIGHT: Final = """
+    SELECT preflight_id FROM preflight_matches WHERE tenant_id = ? AND program_id = ? AND "offset" = ?"""
+_EVENT: Final = row_builder(EventRow)
+
+
+class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The filters of a list. None is any. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None
+    received_from: int | None = None
+    received_to: int | None = None
+
+
+class Consequences(msgspec.Struct, frozen=True, kw_only=True):
+    """The alerts that a delivery opened or changed, and the pre-flight that its transfer was matched with."""
+
+    alert_ids: tuple[str, ...]
+    preflight_id: str | None
+
+
+class Events(CommittedRows):
+    def list_page(self, principal: Principal, wanted: EventFilter, after: Place | None, limit: int) -> list[EventRow]:
+        """At most ``limit`` deliveries after ``after``."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", wanted.program_ids)
+        predicate.among("result", wanted.results)
+        predicate.between("appended_at", wanted.received_from, wanted.received_to)
+        if after is not None:
+            at, offset, program_id = after
+            predicate.add(_AFTER, at, at, offset, offset, program_id)
+        tuples = self._read(_PAGE.format(matching=predicate.sql), [*predicate.values, limit])
+        return [*map(_EVENT, tuples)]
+
+    def find(self, principal: Principal, event_id: str, program_ids: Sequence[str] | None) -> list[EventRow]:
+        """The newest deliveries under that id in the programs (None: the tenant's) within the principal's reach.
+
+        ForbiddenError when the tenant has it only out of reach.
+        """
+        if program_ids is not None and not program_ids:
+            return []
+        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
+        values = [principal.tenant_id, event_id, *(program_ids or ())]
+        with self._connection.cursor() as cursor:
+            rows = [*map(_EVENT, cursor.execute(_FIND.format(programs=programs), values).fetchall())]
+        reached = [row for row in rows if principal.reaches(row.program_id)]
+        if rows and not reached:
+            principal.require_program(rows[0].program_id)
+        return reached
+
+    def alerts_of(
+        self, principal: Principal, program_id: str, event_ids: Sequence[str], *, but: Sequence[str]
+    ) -> tuple[str, ...]:
+        """The alerts that deliveries under these ids opened or changed, except those of the detectors ``but``."""
+        principal.require_program(program_id)
+        place = [principal.tenant_id, program_id]
+        values = [*place, listed(but), *place, listed(event_ids)]
+        rows = self._read(_ALERTS_OF_EVENTS, values)
+        return tuple(alert_id for (alert_id,) in rows)
+
+    def transfer_of(self, principal: Principal, program_id: str, event_id: str) -> str | None:
+        """The id of the event's transfer."""
+        principal.require_program(program_id)
+        values = [principal.tenant_id, program_id, event_id, EventSubjectType.TRANSFER.value]
+        row = self._first(_SUBJECT, values)
+        return None if row is None else str(row[0])
+
+    def consequences(self, row: EventRow) -> Consequences:
+        place = [row.tenant_id, row.program_id, row.offset]
+        with self._connection.cursor() as cursor:
+            alert_ids = tuple(alert_id for (alert_id,) in cursor.execute(_ALERTS, place).fetchall())
+            match = cursor.execute(_PREFLIGHT, place).fetchone()
+        return Consequences(alert_ids=alert_ids, preflight_id=None if match is None else str(match[0]))
+
+
+# An unconfirmed append may have left a second record; the newer one was answered.
+_FIND_PREFLIGHT: Final = 'SELECT body FROM preflights WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1'
+_MATCHED: Final = """
+    SELECT transfer_id FROM preflight_matches WHERE tenant_id = ? AND preflight_id = ? ORDER BY "offset" LIMIT 1"""
+# The id of a repeatable pre-flight follows from its key (version 5), any other is random (version 4).
+_REPEATABLE: Final = "SELECT id FROM preflights WHERE substr(id, 15, 1) = '5'"
+_RECORD: Final = msgspec.json.Decoder(PreflightRecord)
+# A pre-flight counts once, with its answer; its grade is the newest label of the transfer that landed for it.
+_COUNTS: Final = """
+    WITH answers AS MATERIALIZED (
+        SELECT program_id, id, decision = 'hold' AS held, decision, degraded, latency_ms FROM preflights
+        WHERE {within} AND created_at >= make_timestamp(?)
+        QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
+    ), landed AS (
+        SELECT program_id, preflight_id AS id, arg_min(transfer_id, "offset") AS transfer_id FROM preflight_matches
+        WHERE {within} AND (program_id, preflight_id) IN (SELECT (program_id, id) FROM answers) GROUP BY ALL
+    ), verdicts AS (
+        SELECT program_id, transfer_id, arg_max(label, {order}) AS label FROM labels WHERE {within} GROUP BY ALL
+    )
+    SELECT
+        count(*),
+        count(*) FILTER (decision = 'clear'), count(*) FILTER (decision = 'review'), count(*) FILTER (held),
+        count(*) FILTER (degraded), count(transfer_id),
+        quantile_cont(latency_ms, 0.5), quantile_cont(latency_ms, 0.9),
+        count(*) FILTER (held AND label = 'bad'), count(*) FILTER (held AND label = 'ok'),
+        count(*) FILTER (NOT held AND label = 'bad'), count(*) FILTER (NOT held AND label = 'ok')
+    FROM answers LEFT JOIN landed USING (program_id, id) LEFT JOIN verdicts USING (program_id, transfer_id)"""
+
+
+class PreflightCounts(NamedTuple):
+    """The number of pre-flights, by decision and by the label of their transfers.
+
+    The two latencies are None without a pre-flight. ``hold_bad`` to ``other_ok`` are those with a labelled transfer.
+    """
+
+    total: int
+    clear: int
+    review: int
+    hold: int
+    degraded: int
+    matched: int
+    latency_ms_p50: float | None
+    latency_ms_p90: float | None
+    hold_bad: int
+    hold_ok: int
+    other_bad: int
+    other_ok: int
+
+
+class Preflights(CommittedRows):
+    def find(self, principal: Principal, preflight_id: str) -> PreflightRecord | None:
+        """ForbiddenError when the tenant has it on a program out of the principal's reach."""
+        body = self._text(_FIND_PREFLIGHT, principal.tenant_id, preflight_id)
+        if body is None:
+            return None
+        record = _RECORD.decode(body)
+        principal.require_program(record.answer.program_id)
+        return record
+
+    def matched_transfer_id(self, principal: Principal, preflight_id: str) -> str | None:
+        """The transfer that landed for it, if any."""
+        return self._text(_MATCHED, principal.tenant_id, preflight_id)
+
+    def counts(self, principal: Principal, program_ids: Sequence[str] | None, *, since: int) -> PreflightCounts:
+        """Over pre-flights since an instant, of these programs; None is all that the principal reaches."""
+        within = Predicate(principal)
+        within.of_programs(program_ids)
+        values = [*within.values, since, *within.values, *within.values]
+        (counts,) = self._read(_COUNTS.format(within=within.sql, order=LABEL_ORDER), values)
+        return PreflightCounts(*counts)
+
+    def _text(self, sql: str, tenant_id: str, preflight_id: str) -> str | None:
+        row = self._first(sql, [tenant_id, preflight_id])
+        return None if row is None else str(row[0])
+
+
+def idempotent_ids(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """The ids of all pre-flights with an idempotency key of either kind; read once, at start."""
+    with connection.cursor() as cursor:
+        return [preflight_id for (preflight_id,) in cursor.execute(_REPEATABLE).fetchall()]
+
+
+_BODIES: Final = "SELECT DISTINCT body FROM policies WHERE tenant_id = ?"
+_BODY: Final = "SELECT body FROM policies WHERE program_id = ? AND version = ? LIMIT 1"
+_OF_PROGRAMS: Final = """
+    WITH versions AS (
+        SELECT program_id, version, split_part(version, '-', 1) AS prefix, any_value(body) AS body,
+               epoch_us(min(in_force_at)) AS since, min("offset") AS "offset"
+        FROM policies
+        WHERE tenant_id = ? AND of_program AND list_contains(?, split_part(version, '-', 1))
+        GROUP BY ALL
+    )
+    SELECT program_id, version, body, since,
+           row_number() OVER (PARTITION BY program_id, prefix ORDER BY "offset" DESC) = 1 AS active
+    FROM versions
+"""
+
+
+_NEWEST: Final = """
+    SELECT scored.program_id, policy.version, policy.body
+    FROM (SELECT DISTINCT program_id FROM transfer_features WHERE tenant_id = ?) AS scored
+    LEFT JOIN (
+        FROM (
+            FROM policies WHERE tenant_id = ? AND split_part(version, '-', 1) = ?
+            QUALIFY row_number() OVER (PARTITION BY program_id, of_program ORDER BY "offset" DESC) = 1
+        ) WHERE json_extract_string(body, '$.followsTenant') IS DISTINCT FROM 'true'
+        QUALIFY row_number() OVER (PARTITION BY program_id ORDER BY of_program DESC) = 1
+    ) AS policy USING (program_id)
+    ORDER BY scored.program_id
+"""
+
+
+class NewestVersion(msgspec.Struct, frozen=True):
+    """A program's newest version of a prefix; version and body are None without one."""
+
+    program_id: str
+    version: str | None
+    body: str | None
+
+
+class ProgramVersion(msgspec.Struct, frozen=True):
+    """A version for one program alone. ``active`` when it is the newest of its prefix."""
+
+    program_id: str
+    version: str
+    body: str
+    since: int
+    active: bool
+
+
+class PolicyTable(CommittedRows):
+    """Safe from several threads: it reads on its own cursor."""
+
+    def bodies(self, tenant_id: str) -> list[bytes]:
+        """The canonical body of every version that came into force in any program of the tenant."""
+        return [body.encode() for (body,) in self._read(_BODIES, [tenant_id])]
+
+    def body(self, program_id: str, version: str) -> dict[str, Any] | None:
+        """The body of a version that came into force in a program, or None."""
+        row = self._first(_BODY, [program_id, version])
+        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+
+    def newest(self, tenant_id: str, prefix: str) -> list[NewestVersion]:
+        """The version of a prefix in force in each program with scorings; the program's version stands above the
+        tenant's, unless it makes the program follow the tenant.
+        """
+        rows = self._read(_NEWEST, [tenant_id, tenant_id, prefix])
+        return [NewestVersion(*row) for row in rows]
+
+    def of_programs(self, tenant_id: str, prefixes: Sequence[str]) -> list[ProgramVersion]:
+        """The versions of these prefixes that came into force in single programs."""
+        rows = self._read(_OF_PROGRAMS, [tenant_id, list(prefixes)])
+        return [ProgramVersion(*row) for row in rows]
