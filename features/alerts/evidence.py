@@ -27,8 +27,7 @@ from clearhold.features.core.canonical import json_text
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.money import USD, money_in
 from clearhold.features.core.vocabulary import Reason, SubjectType
-from clearhold.features.detectors.detector import DetectionContext, Finding
-from clearhold.features.detectors.kept_transfers import SupportingTransfers
+from clearhold.features.detectors.detector import DetectionContext, Finding, SupportingTransfers
 from clearhold.features.detectors.supporting import FOLLOW_MONEY, actor_ids_of
 from clearhold.features.policy.in_force import InForce
 from clearhold.features.policy.routing import RouteReason, Routing

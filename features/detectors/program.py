@@ -16,8 +16,18 @@ from clearhold.features.bank.statuses import ADMINISTRATIVE_RETURN_CODES, UNAUTH
 from clearhold.features.catalogue.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
 from clearhold.features.core.money import money
-from clearhold.features.detectors.detector import HARD, HIGH, MEDIUM, Figures, Grade
-from clearhold.features.detectors.kept_transfers import NAMED, READ, Places, SupportingTransfers, newest_of_program
+from clearhold.features.detectors.detector import (
+    HARD,
+    HIGH,
+    MEDIUM,
+    NAMED,
+    READ,
+    Figures,
+    Grade,
+    Places,
+    SupportingTransfers,
+    newest_of_program,
+)
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.program import ProgramState

@@ -19,10 +19,12 @@ from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
 from clearhold.features.core.money import CARD_CLASSES, OUTGOING_CLASSES
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.features.detectors.detector import AlertSubject, DetectionContext, Finding
-from clearhold.features.detectors.kept_transfers import (
+from clearhold.features.detectors.detector import (
     NAMED,
     READ,
+    AlertSubject,
+    DetectionContext,
+    Finding,
     Keep,
     Place,
     Places,
