@@ -63,7 +63,7 @@ from clearhold.features.policy.bodies import FX, prefix_of
 from clearhold.features.policy.card_book import CARD_PREFIXES, card_version
 from clearhold.features.state.party_details import NEVER_STATED, SnapshotOrder
 from clearhold.features.state.program import ProgramState
-from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.id_index import IdIndex
 from clearhold.features.windows.series import ALWAYS
 
 _ACCOUNT: Final = "account"
@@ -232,10 +232,8 @@ class OwnTimes:
         item = read_settlement(entry.body)
         if isinstance(item, SkipReason):
             return None
-        key = key_of(item.transfer_id)
-        if self._settled.get(key) is not None:
+        if not self._settled.add(item.transfer_id):
             return None
-        self._settled.put(key, 0)
         return event_time(item.settled_at, appended_at=entry.appended_at)
 
     def _note_account(self, suffix: str, raw: msgspec.Raw, own_at: int, *, appended_at: int) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from clearhold.features.core.vocabulary import AlertStatus, SubjectType
 from clearhold.features.state.alert_state import AlertState, Texts, WaitingAlerts
 from clearhold.features.state.alert_storage import AlertWindows, RestingAlerts, TextPacker
-from clearhold.features.windows.id_index import IdIndex, in_slices, key_of
+from clearhold.features.windows.id_index import IdIndex, in_slices
 
 TALLIED: Final = 16
 LOOSE_TEXTS: Final = 128  # alerts of a program whose texts are not packed
@@ -185,11 +185,7 @@ class AlertBook:
 
     def add_label(self, label_id: str) -> bool:
         """Remember a label's id; False when it was recorded before."""
-        key = key_of(label_id)
-        if self._labels.get(key) is not None:
-            return False
-        self._labels.put(key, 1)
-        return True
+        return self._labels.add(label_id)
 
     def dump(self) -> Iterator[tuple[str, Any]]:
         """The book in parts, each of which ``load`` restores; an alert or a subject is never split between parts."""

@@ -199,11 +199,7 @@ class KriMemory:
 
     def add_request(self, snapshot_id: str) -> bool:
         """Remember the id of a requested snapshot; False when it was taken before."""
-        key = key_of(snapshot_id)
-        if self._requested.get(key) is not None:
-            return False
-        self._requested.put(key, 1)
-        return True
+        return self._requested.add(snapshot_id)
 
     def add_breach(self, detector: str, at: int) -> Breach:
         """Remember that the detector finds the program over its line; instants never go back."""

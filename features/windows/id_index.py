@@ -71,6 +71,14 @@ class IdIndex:
             at = _whole(bucket, kept, at)
         return _U32.unpack_from(bucket, at + width)[0] if at >= 0 else None
 
+    def add(self, text: str) -> bool:
+        """Remember an id; False for one that was remembered before."""
+        key = key_of(text)
+        if self.get(key) is not None:
+            return False
+        self.put(key, 1)
+        return True
+
     def put(self, key: bytes, value: int) -> None:
         (leading,) = _U32.unpack_from(key)
         depth, place = self._depth, leading & self._mask
