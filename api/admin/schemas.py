@@ -22,8 +22,8 @@ from clearhold.api.http.fields import (
     Slug,
 )
 from clearhold.api.http.validation import Failure, country_failures, moment_failures
+from clearhold.api.lists.lists import to_answer
 from clearhold.features.core.errors import FieldCode
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.plain_text import read_countries
 from clearhold.features.core.principal import SIGNATURE_HEADER, Program
 from clearhold.features.core.vocabulary import ProgramSource, Rail, about, minted
@@ -210,17 +210,7 @@ def expiry_exists(plain: Mapping[str, Any]) -> Iterable[Failure]:
 
 
 def to_operator_token(token: PersonToken) -> OperatorToken:
-    entry = token.entry
-    return OperatorToken(
-        id=entry.id,
-        tenant_id=token.tenant_id,
-        name=entry.name,
-        prefix=entry.prefix,
-        created_at=entry.created_at,
-        created_by=entry.created_by,
-        expires_at=format_instant(entry.expires_at),
-        revoked_at=token.revoked_at,
-    )
+    return to_answer(token.entry, OperatorToken, tenant_id=token.tenant_id, revoked_at=token.revoked_at)
 
 
 def is_test_key(plain: Mapping[str, Any]) -> Iterable[Failure]:

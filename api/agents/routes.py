@@ -19,7 +19,7 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.lists import instant_text, next_link, to_answer
+from clearhold.api.lists.lists import next_link, to_answer
 from clearhold.api.lists.pages import Place, cursor_for, place_of
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.entries.directory import ImportStage
@@ -127,15 +127,11 @@ _NO_IMPORT: Final = ImportState(
 def to_agent(row: AgentRow, totals: tuple[int, int], score: Score | None) -> Agent:
     """An agent with its score of now."""
     settlements, cents = totals
-    return Agent(
+    return to_answer(
+        row,
+        Agent,
         entity_id=row.id,
-        name=row.name,
-        chain_id=row.chain_id,
-        agent_id=row.agent_id,
         address=row.wallet,
-        verification_status=row.verification_status,
-        screening_status=row.screening_status,
-        last_screened_at=instant_text(row.last_screened_at),
         settlements=settlements,
         volume_cents=str(cents),
         score=None if score is None else score.value,

@@ -16,7 +16,7 @@ from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, 
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in
+from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
 from clearhold.api.lists.pages import UNREADABLE, ListPage, ListReader, Place, unusable_cursor
 from clearhold.api.program_service import several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -97,27 +97,17 @@ class EventPage(ListPage[EventSummary], frozen=True, kw_only=True, rename="camel
 
 
 def to_delivery(row: EventRow) -> EventDelivery:
-    return EventDelivery(
-        received_at=format_instant(row.appended_at),
-        result=EventResult(row.result),
-        reason=row.reason,
-        path=row.path,
-        corrects=row.is_correction,
-    )
+    received_at = format_instant(row.appended_at)
+    return to_answer(row, EventDelivery, received_at=received_at, corrects=row.is_correction)
 
 
 def to_summary(row: EventRow) -> EventSummary:
     subject = None
     if row.subject_type is not None and row.subject_id is not None:
         subject = EventSubject(type=EventSubjectType(row.subject_type), id=row.subject_id)
-    return EventSummary(
-        **msgspec.structs.asdict(to_delivery(row)),
-        id=row.event_id,
-        tenant_id=row.tenant_id,
-        program_id=row.program_id,
-        type=row.type,
-        created_at=format_instant(row.created_at),
-        subject=subject,
+    received_at = format_instant(row.appended_at)
+    return to_answer(
+        row, EventSummary, id=row.event_id, received_at=received_at, corrects=row.is_correction, subject=subject
     )
 
 
