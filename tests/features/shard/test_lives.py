@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from clearhold.features.core.instants import SECOND_US
+from clearhold.features.core.instants import DAY_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from clearhold.features.shard.backfill import order_of_lives
+from clearhold.features.shard.backfill import OwnTimes, order_of_lives
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 
@@ -67,3 +67,24 @@ def test_given_a_dispute_or_an_object_that_is_no_transfer_then_it_keeps_its_plac
     request = bank.a_bank_entry("wire.return_request.created", {"id": "a", "status": "PENDING"}, event_id="evnt_r")
 
     assert order_of_lives([entry("a", "COMPLETED"), dispute, request]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id":"evt_2","type":"account.updated","created_at":"2026-01-02T00:00:00Z","data":{"id":"bacc_1","name":"\xff"}}',
+        b'{"id":"evt_2","type":"account.\xff","created_at":"2026-01-02T00:00:00Z","data":{}}',
+        b'{"id":"evt_2","type":"account.updated","created_at":"\xff","data":{}}',
+    ],
+)
+def test_given_an_entry_that_is_not_utf_8_when_own_times_are_read_then_it_stays_behind_the_newest_fact(
+    body: bytes,
+) -> None:
+    times = OwnTimes()
+    first = b'{"id":"evt_1","type":"account.updated","created_at":"2026-01-01T00:00:00Z","data":{"id":"bacc_1"}}'
+    now = T0 + DAY_US
+
+    before, after = (times.of(LogEntry(0, 1, EntryKind.BANK.value, "prg_1", now, each)) for each in (first, body))
+
+    assert after == before
+    assert times.first_owners == {}
