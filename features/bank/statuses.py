@@ -1,4 +1,4 @@
-"""The bank's words on what became of an object: ACH return codes, statuses and their order, and the decision reasons of
+"""The bank's words on the state of an object: ACH return codes, statuses and their order, and the decision reasons of
 several card issuers, folded into one list.
 
 An object's snapshots are ordered by ``updated_at``, then by the ``created_at`` of their events. Both have whole seconds

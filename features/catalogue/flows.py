@@ -1,8 +1,8 @@
 """The features of the flows around a transfer, of returns, entries and cards, of new acquaintances and the policies in
 force, and of the actor's rhythm: in the order of the vector, after those of ``amounts.py``.
 
-Windows of hours leave out other transfers of the same instant, because they were booked together. What is not measured
-in vectors stored before it was measured is None there: ``moved``, of vectors that count as moved, and the whole rhythm.
+Windows of hours leave out other transfers of the same instant, because they were booked together. Two are None in
+older stored vectors: ``moved``, of vectors that count as moved, and the whole rhythm.
 """
 
 from typing import Annotated

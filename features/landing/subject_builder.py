@@ -38,8 +38,8 @@ def counterparty_of(
 ) -> tuple[KnownCounterparty | None, bool]:
     """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed.
 
-    A later state of a transfer repeats the details that its payee had when it was made. They do not replace what was
-    stated of the payee since, unless the bank's object of it is embedded.
+    A later state of a transfer repeats the details that its payee had when it was made. They do not replace later
+    statements on the payee, unless the bank's object of it is embedded.
     """
     book, country = program.counterparties, snapshot.country
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4

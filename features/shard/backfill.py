@@ -4,7 +4,7 @@ A step replaces the stored scores of its transfers. A score that a transfer got 
 whether from the stream or from an earlier step. A score of a replaced card changes nothing. So a repeated step changes
 nothing, and neither does one that an event has overtaken.
 
-A replay applies the entries in the order of their own time:
+A replay applies the entries by the time of each:
 
 bank event          ``created_at``, at most the append time
 settlement          its own instant; a later one of the same transfer has no own time

@@ -96,7 +96,7 @@ class EntityProfile(msgspec.Struct, frozen=True, gc=False):
         return EntityProfile.of(known_at, order, stated, own)
 
     def after(self, former: "EntityProfile") -> "EntityProfile":
-        """The same snapshot's profile with another one before it."""
+        """The same snapshot's profile after ``former``, whose fields it takes where it states none."""
         both = enumerate(zip(self.stated(), former.stated(), strict=True))
         stated = (new if self.own >> place & 1 else old for place, (new, old) in both)
         return EntityProfile.of(self.known_at, self.order, stated, self.own)
