@@ -1,5 +1,6 @@
 """A program's caps: a change is requested here, decided as an action by two people, and read from the program's state.
 
+Unit    cents are strings of digits, a count is an integer; null is no cap
 Errors  NotFoundError for a program that is not this tenant's; ConflictError while a change of the kind waits;
         InvalidRequestError for a cursor of another list; UnavailableError while the state has no owner
 """
@@ -264,8 +265,7 @@ class LimitService:
         assert stored is not None, "an action that was requested has a row"
         assert stored.row.change is not None, "an action of this type has a change"
         change = change_of(msgspec.json.decode(stored.row.change))
-        fields = {name: getattr(action, name) for name in action.__struct_fields__}
-        return LimitAction(**fields, limit=to_values(change))
+        return LimitAction(**msgspec.structs.asdict(action), limit=to_values(change))
 
     async def read(self, principal: Principal, program_id: str) -> Limits:
         program, now = self._programs.read(principal, program_id), self._clock.now()

@@ -4,9 +4,8 @@ Errors  NotFoundError for a policy or program that is not this tenant's; Conflic
         activation that is under way, or one without effect
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 from typing import Annotated, Any, Final, NamedTuple
 from uuid import UUID
 
@@ -25,8 +24,8 @@ from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about, minted
-from clearhold.features.policy.bodies import RULES, RulesBody, decode_body, policy_sha256, prefix_of
 from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
+from clearhold.features.policy.bodies import RulesBody, decode_body, policy_sha256, prefix_of
 from clearhold.features.policy.seeds import policy_id_of
 from clearhold.store.control.policies import is_policy
 from clearhold.store.control.rules import reached_rules_in
@@ -168,16 +167,16 @@ class PolicyService:
         listed = (
             each
             for each in await self._of_tenant(principal)
-            if (query.prefix is None or prefix_of(each.version) in query.prefix)
-            and (program_ids is None or each.program_id in program_ids)
-            and query.active in {None, each.active}
+            if (query.prefix is None or prefix_of(each.row.version) in query.prefix)
+            and (program_ids is None or each.row.program_id in program_ids)
+            and query.active in {None, each.row.active}
         )
-        return array_part(listed, query, place=_place, show=lambda each: each.in_list())
+        return array_part(listed, query, place=_place, show=lambda each: _shown(principal, each.row, in_list=True))
 
     async def read(self, principal: Principal, policy_id: str) -> Policy:
         for each in await self._of_tenant(principal):
             if each.id == policy_id.lower():
-                return each.alone()
+                return _shown(principal, each.row, in_list=False)
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
@@ -191,8 +190,12 @@ class PolicyService:
         """Newest first: the policies written here, and the programs' limits and tiers of autonomy."""
         own = await to_thread.run_sync(self._table.of_programs, principal.tenant_id, OF_PROGRAMS)
         policies = [
-            *(_written_here(principal, each) for each in self._written(principal)),
-            *(_of_program(principal, each) for each in own if principal.reaches(each.program_id)),
+            *(_Listed(each.id, each.created_at, each) for each in self._written(principal)),
+            *(
+                _Listed(id_of(principal.tenant_id, each), format_instant(each.since), each)
+                for each in own
+                if principal.reaches(each.program_id)
+            ),
         ]
         return sorted(policies, key=lambda policy: (policy.created_at, policy.id), reverse=True)
 
@@ -201,36 +204,22 @@ class PolicyService:
 
 
 class _Listed(NamedTuple):
-    """A policy's sort key; ``alone`` builds its form for itself, ``in_list`` its form in a list."""
+    """A policy's place in the list, and its row: written here, or a program's limits or tier of autonomy."""
 
     id: str
     created_at: str
-    version: str
-    program_id: str | None
-    active: bool
-    alone: Callable[[], Policy]
-    in_list: Callable[[], Policy]
+    row: StoredPolicy | ProgramVersion
 
 
-def _written_here(principal: Principal, stored: StoredPolicy) -> _Listed:
-    def alone() -> Policy:
-        return to_policy(_within_reach(principal, stored))
-
-    in_list = partial(without_body, stored) if prefix_of(stored.version) == RULES else alone
-    return _Listed(stored.id, stored.created_at, stored.version, stored.program_id, stored.active, alone, in_list)
-
-
-def _of_program(principal: Principal, version: ProgramVersion) -> _Listed:
-    policy_id, created_at = id_of(principal.tenant_id, version), format_instant(version.since)
-    alone = partial(of_program, principal.tenant_id, version)
-    return _Listed(policy_id, created_at, version.version, version.program_id, version.active, alone, alone)
-
-
-def _within_reach(principal: Principal, stored: StoredPolicy) -> StoredPolicy:
-    """A version of the rules without programs outside the principal's reach; other policies unchanged."""
-    if not isinstance(stored.body, RulesBody):
-        return stored
-    return replace(stored, body=RulesBody(rules=reached_rules_in(stored, principal)))
+def _shown(principal: Principal, row: StoredPolicy | ProgramVersion, *, in_list: bool) -> Policy:
+    """A version of the rules has those within the principal's reach, and none in a list."""
+    if isinstance(row, ProgramVersion):
+        return of_program(principal.tenant_id, row)
+    if not isinstance(row.body, RulesBody):
+        return to_policy(row)
+    if in_list:
+        return without_body(row)
+    return to_policy(replace(row, body=RulesBody(rules=reached_rules_in(row, principal))))
 
 
 def _place(listed: _Listed) -> Place:

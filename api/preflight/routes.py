@@ -7,7 +7,7 @@ import msgspec
 from litestar import post
 from litestar.types import Scope
 
-from clearhold.api.area import Area, Resources
+from clearhold.api.area import Area
 from clearhold.api.http.envelope import Outcome, note
 from clearhold.api.http.gate import body_of, checked, effect_id_of, principal_of
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
@@ -20,13 +20,12 @@ from clearhold.api.preflight.schemas import (
     PreflightStatsQuery,
     preflight_rules,
 )
-from clearhold.api.preflight.service import PreflightService, PreflightStatistics
+from clearhold.api.preflight.service import PreflightReads, PreflightService
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.transfers.routes import REASON, STRUCTURING_REASON
 from clearhold.features.core.entries.preflight import Preflight
-from clearhold.features.core.errors import ErrorCode, NotFoundError
-from clearhold.features.core.instants import format_instant
-from clearhold.features.core.principal import KeyScope, Principal
+from clearhold.features.core.errors import ErrorCode
+from clearhold.features.core.principal import KeyScope
 
 PREFLIGHT_REQUEST: Final[dict[str, Any]] = {
     "programId": PROGRAM_ID,
@@ -84,29 +83,6 @@ PREFLIGHT_STATS: Final[dict[str, Any]] = {
         "holdRecall": 0.8261,
     },
 }
-
-
-UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
-
-
-class PreflightDetails:
-    """One for the process; belongs to the API's event loop."""
-
-    def __init__(self, resources: Resources) -> None:
-        self._programs, self._recorded = resources.programs, resources.recorded_preflights
-
-    async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
-        record = await self._recorded.find(principal, preflight_id.lower())
-        if record is None:
-            raise NotFoundError(UNKNOWN_PREFLIGHT, ErrorCode.PREFLIGHT_NOT_FOUND)
-        matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
-        detail = PreflightDetail(
-            **{name: getattr(record.answer, name) for name in Preflight.__struct_fields__},
-            request=record.request | {"operator": record.operator, "resolved": record.resolved},
-            matched_transfer_id=matched,
-            created_at=format_instant(record.asked_at),
-        )
-        return self._programs.marked(detail, detail.program_id)
 
 
 _operation: Final = partial(Operation, tag="preflight", access=Access.BEARER, scope=KeyScope.PREFLIGHT)
@@ -170,12 +146,8 @@ async def preflight_is_answered_by_middleware() -> Preflight:
 AREA: Final = Area(
     routes=(
         preflight_is_answered_by_middleware,
-        answer_route("/api/preflight/{preflight_id:str}", _READ, "preflight_details", PreflightDetails.read),
-        answer_route("/api/preflight/stats", _STATS, "preflight_statistics", PreflightStatistics.read),
+        answer_route("/api/preflight/{preflight_id:str}", _READ, "preflight_reads", PreflightReads.read),
+        answer_route("/api/preflight/stats", _STATS, "preflight_reads", PreflightReads.statistics),
     ),
-    provide={
-        "preflights": PreflightService,
-        "preflight_details": PreflightDetails,
-        "preflight_statistics": PreflightStatistics,
-    },
+    provide={"preflights": PreflightService, "preflight_reads": PreflightReads},
 )

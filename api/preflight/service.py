@@ -25,6 +25,7 @@ from clearhold.api.http.head import TooLateError, in_time
 from clearhold.api.preflight.schemas import (
     DecisionCounts,
     LatencySummary,
+    PreflightDetail,
     PreflightGrades,
     PreflightRequest,
     PreflightStats,
@@ -39,8 +40,8 @@ from clearhold.features.core.entries.preflight import (
     ProposedTransfer,
     answer_of,
 )
-from clearhold.features.core.errors import ConflictError, ErrorCode
-from clearhold.features.core.instants import DAY_US
+from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
+from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.principal import Principal, Program
 from clearhold.features.shard.questions import ProposalScore, ScoreProposal, unscored
 from clearhold.store.duck.inputs import PreflightCounts, Preflights
@@ -48,15 +49,34 @@ from clearhold.store.duck.inputs import PreflightCounts, Preflights
 _DECIMALS: Final = 4
 
 
-class PreflightStatistics:
-    """Over (now - days, now], by the time of the request; matches and labels of any time count."""
+UNKNOWN_PREFLIGHT: Final = "Unknown pre-flight on this tenant."
+
+
+class PreflightReads:
+    """Recorded pre-flights, and figures of them. Belongs to the API's event loop."""
 
     def __init__(self, resources: Resources) -> None:
-        self._programs, self._clock = resources.programs, resources.stores.clock
-        self._preflights = Preflights(resources.stores.database)
+        self._programs, self._recorded = resources.programs, resources.recorded_preflights
+        self._preflights, self._clock = Preflights(resources.stores.database), resources.stores.clock
 
-    async def read(self, principal: Principal, query: PreflightStatsQuery) -> PreflightStats:
-        """Of the bank's programs within reach, or of the named ones; a programId of another tenant is a 404."""
+    async def read(self, principal: Principal, preflight_id: str) -> PreflightDetail:
+        record = await self._recorded.find(principal, preflight_id.lower())
+        if record is None:
+            raise NotFoundError(UNKNOWN_PREFLIGHT, ErrorCode.PREFLIGHT_NOT_FOUND)
+        matched = await self._recorded.matched_transfer_id(principal, preflight_id.lower())
+        detail = PreflightDetail(
+            **msgspec.structs.asdict(record.answer),
+            request=record.request | {"operator": record.operator, "resolved": record.resolved},
+            matched_transfer_id=matched,
+            created_at=format_instant(record.asked_at),
+        )
+        return self._programs.marked(detail, detail.program_id)
+
+    async def statistics(self, principal: Principal, query: PreflightStatsQuery) -> PreflightStats:
+        """Over (now - days, now], by the time of the request; matches and labels of any time count.
+
+        Of the bank's programs within reach, or of the named ones; a programId of another tenant is a 404.
+        """
         programs = self._programs.counted(principal, query.program_id)
         program_ids = tuple(program.id for program in programs)
         since = self._clock.now() - query.days * DAY_US

@@ -1,10 +1,12 @@
 """Proofs: an actor's score of now, signed, so that anyone can check its origin offline.
 
-Errors  as ``ScoredActors``; ConflictError while the service does not know its public address
+Errors  NotFoundError for an actor or program that is not this tenant's; InvalidRequestError for an id that several
+        programs have while the request names none of them; ConflictError for an actor without a score, and while the
+        service does not know its public address; UnavailableError while the program's state has no owner
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
@@ -35,11 +37,12 @@ from clearhold.store.keys.signing_keys import KeyPurpose
 
 UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
 UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
-_NOUNS: Final = {
-    ProofSubject.ENTITY: "an entity",
-    ProofSubject.COUNTERPARTY: "a counterparty",
-    ProofSubject.AGENT: "an agent",
+_KINDS: Final = {
+    ProofSubject.ENTITY: ("an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
+    ProofSubject.COUNTERPARTY: ("a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
+    ProofSubject.AGENT: ("an agent", UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND),
 }
+"""Noun, and the refusal of an unknown id."""
 
 
 class ActorScore(NamedTuple):
@@ -48,49 +51,6 @@ class ActorScore(NamedTuple):
     program_id: str
     at: int
     score: Score
-
-
-class ScoredActors:
-    def __init__(self, resources: Resources) -> None:
-        stores = resources.stores
-        self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
-        self._entities, self._counterparties = Entities(stores.database), Counterparties(stores.database)
-
-    async def score(self, principal: Principal, request: NewProof) -> ActorScore:
-        program_id = await to_thread.run_sync(self._program_with, principal, request)
-        now = self._clock.now()
-        question = ReadScores(ActorType(request.type), (request.id,), now)
-        (score,) = (await self._owner.query(program_id, question)).value
-        if score is None or score.value is None:
-            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
-        return ActorScore(program_id, now, score)
-
-    def _program_with(self, principal: Principal, request: NewProof) -> str:
-        """The one program that knows the actor."""
-        named = None if request.program_id is None else [str(request.program_id)]
-        program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
-        if not program_ids:
-            _refuse_unknown(request.type)
-        if len(program_ids) > 1:
-            raise several_programs(_NOUNS[request.type])
-        return program_ids[0]
-
-    def _programs_with(self, principal: Principal, request: NewProof, named: Sequence[str] | None) -> list[str]:
-        """The programs that know the actor, of those within the principal's reach."""
-        if request.type is ProofSubject.COUNTERPARTY:
-            return [row.program_id for row in self._counterparties.find(principal, request.id, named)]
-        known = [row.program_id for row in self._entities.find(principal, request.id, named)]
-        if request.type is ProofSubject.AGENT:
-            return [each for each in known if self._programs.read(principal, each).slug == AGENTS_SLUG]
-        return known
-
-
-def _refuse_unknown(kind: ProofSubject) -> NoReturn:
-    if kind is ProofSubject.ENTITY:
-        raise NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
-    if kind is ProofSubject.COUNTERPARTY:
-        raise NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
-    raise NotFoundError(UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND)
 
 
 LIFETIME_S: Final = 24 * 60 * 60
@@ -105,11 +65,12 @@ log = structlog.get_logger()
 class ProofService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
-        self._actors, self._programs, self._clock = ScoredActors(resources), resources.programs, stores.clock
+        self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
+        self._entities, self._counterparties = Entities(stores.database), Counterparties(stores.database)
         self._keys, self._issuer = stores.record.signing_keys, resources.issuer
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
-        actor = await self._actors.score(principal, request)
+        actor = await self._score(principal, request)
         if self._issuer is None:
             raise ConflictError(NO_ISSUER, ErrorCode.ISSUER_UNKNOWN)
         claims = self._programs.marked(_claims(principal, request, actor, self._issuer), actor.program_id)
@@ -136,6 +97,35 @@ class ProofService:
             claims=claims or msgspec.UNSET,
             expired=True if fault is Fault.EXPIRED else msgspec.UNSET,
         )
+
+    async def _score(self, principal: Principal, request: NewProof) -> ActorScore:
+        program_id = await to_thread.run_sync(self._program_with, principal, request)
+        now = self._clock.now()
+        question = ReadScores(ActorType(request.type), (request.id,), now)
+        (score,) = (await self._owner.query(program_id, question)).value
+        if score is None or score.value is None:
+            raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
+        return ActorScore(program_id, now, score)
+
+    def _program_with(self, principal: Principal, request: NewProof) -> str:
+        """The one program that knows the actor."""
+        named = None if request.program_id is None else [str(request.program_id)]
+        program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
+        noun, sentence, code = _KINDS[request.type]
+        if not program_ids:
+            raise NotFoundError(sentence, code)
+        if len(program_ids) > 1:
+            raise several_programs(noun)
+        return program_ids[0]
+
+    def _programs_with(self, principal: Principal, request: NewProof, named: Sequence[str] | None) -> list[str]:
+        """The programs that know the actor, of those within the principal's reach."""
+        if request.type is ProofSubject.COUNTERPARTY:
+            return [row.program_id for row in self._counterparties.find(principal, request.id, named)]
+        known = [row.program_id for row in self._entities.find(principal, request.id, named)]
+        if request.type is ProofSubject.AGENT:
+            return [each for each in known if self._programs.read(principal, each).slug == AGENTS_SLUG]
+        return known
 
 
 def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: str) -> ProofClaims:

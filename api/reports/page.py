@@ -11,6 +11,7 @@ import htpy as h
 
 from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_chart
 from clearhold.api.html.page import Page, about, columns, printed_page, section, table, tiles
+from clearhold.api.reports.parts import detector_totals
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram
 from clearhold.features.catalogue.kris import KRIS, KriStatus, KriUnit
@@ -180,10 +181,7 @@ def _alerts(report: WeeklyReport) -> h.Node:
 
 def _detectors(report: WeeklyReport) -> h.Node:
     """Most alerts first, routes together."""
-    by_detector: dict[str, int] = {}
-    for each in report.alerts.by_detector:
-        by_detector[each.detector] = by_detector.get(each.detector, 0) + each.count
-    most = sorted(by_detector.items(), key=lambda item: (-item[1], item[0]))
+    most = detector_totals(report.alerts.by_detector)
     detectors = [Bar(detector, count, f"{count:,}") for detector, count in most[:MOST_DETECTORS]]
     rest = sum(count for _, count in most[MOST_DETECTORS:])
     if rest:

@@ -1,5 +1,10 @@
-"""From stored rows to the parts that reports share."""
+"""The parts that reports share: the period, and stored rows as the answer shows them.
 
+Window  [from, to), whole UTC days or an ISO week; by default the last 30 days including today, or the last full week
+Errors  InvalidRequestError for a period that is empty or over a year, and a week that has not begun
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -129,10 +134,18 @@ def summary_of(totals: DayTotals) -> TransfersSummary:
 
 def by_detector(counts: Sequence[AlertCount]) -> tuple[DetectorCount, ...]:
     """Most alerts first, then by name; a detector occurs once for each route of its alerts."""
-    sums: dict[tuple[str, str], int] = {}
+    sums: Counter[tuple[str, str]] = Counter()
     for each in counts:
-        sums[each.detector, each.route] = sums.get((each.detector, each.route), 0) + each.alerts
+        sums[each.detector, each.route] += each.alerts
     ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
     return tuple(
         DetectorCount(detector=detector, route=Route(route), count=count) for (detector, route), count in ordered
     )
+
+
+def detector_totals(counts: Iterable[DetectorCount]) -> list[tuple[str, int]]:
+    """Most alerts first, then by name; the routes of a detector together."""
+    totals: Counter[str] = Counter()
+    for each in counts:
+        totals[each.detector] += each.count
+    return sorted(totals.items(), key=lambda item: (-item[1], item[0]))

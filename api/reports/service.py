@@ -1,4 +1,4 @@
-"""The report of an actor: an entity, counterparty or agent of one program over a period.
+"""Reports over a period: of an actor, which is an entity, counterparty or agent of one program, and of a program.
 
 Errors  NotFoundError for an actor or program that is not this tenant's; InvalidRequestError for an id that several
         programs have while the request names none of them; UnavailableError while the state has no owner

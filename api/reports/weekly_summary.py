@@ -5,6 +5,7 @@ only. Unmeasured figures are named as such, never guessed.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from clearhold.api.reports.parts import detector_totals
 from clearhold.api.reports.schemas import DetectorCount, EnteredHold, WeeklyReport, WeeklyScore
 from clearhold.features.catalogue.kris import KriStatus
 from clearhold.features.core.instants import parse_instant
@@ -115,10 +116,7 @@ def _alerts(report: WeeklyReport) -> Iterator[str]:
 
 def _detectors(counts: Sequence[DetectorCount]) -> str:
     """Most alerts first, routes together."""
-    sums: dict[str, int] = {}
-    for each in counts:
-        sums[each.detector] = sums.get(each.detector, 0) + each.count
-    ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    ordered = detector_totals(counts)
     parts = [f"{count:,} by {detector}" for detector, count in ordered[:_NAMED]]
     rest = sum(count for _, count in ordered[_NAMED:])
     return _listed([*parts, *([f"{rest:,} by other detectors"] if rest else [])])

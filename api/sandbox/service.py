@@ -60,38 +60,6 @@ from clearhold.store.duck.parties import Entities
 from clearhold.store.duck.transfers import Transfers
 from clearhold.store.redis_log.offsets import CommitWaiter
 
-
-class SandboxLog:
-    """Belongs to the API's event loop."""
-
-    def __init__(self, resources: Resources) -> None:
-        stores = resources.stores
-        self._ingest, self._owner, self._appender = IngestService(resources), stores.owner, stores.appender
-        self._progress, self._waiter = stores.progress, CommitWaiter(stores.progress.committed_offset)
-
-    async def require_replayed(self, program_id: str) -> None:
-        """Raise UnavailableError before the log of the start is replayed, when its events would seem unknown."""
-        await self._owner.query(program_id, SeenEvents(()))
-
-    async def take(self, program_id: str, events: ComposedEvents) -> None:
-        await self._ingest.take_composed(program_id, events)
-
-    async def knows(self, program_id: str, event_id: str) -> bool:
-        """Whether an event under this id took effect."""
-        (earlier,) = (await self._owner.query(program_id, SeenEvents(((event_id, 0),)))).value
-        return earlier is not None
-
-    async def settle(self, program_id: str) -> bool:
-        """Wait until all entries of the program's shard are committed; False when that takes too long."""
-        shard = shard_of(program_id, self._progress.shards)
-        offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
-        try:
-            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
-        except TimeoutError:
-            return False
-        return True
-
-
 OF_SNAPSHOTS: Final = tuple(detector.id for detector in PROGRAM_DETECTORS)
 """Their alerts follow from snapshots of the program, which the sandbox does not cause."""
 MOST_AT_A_TIME: Final = 8
@@ -117,7 +85,9 @@ class SandboxService:
 
     def __init__(self, resources: Resources) -> None:
         stores, database = resources.stores, resources.stores.database
-        self._programs, self._log, self._clock = resources.programs, SandboxLog(resources), stores.clock
+        self._programs, self._clock, self._owner = resources.programs, stores.clock, stores.owner
+        self._ingest, self._appender, self._progress = IngestService(resources), stores.appender, stores.progress
+        self._waiter = CommitWaiter(stores.progress.committed_offset)
         self._events, self._transfers, self._entities = Events(database), Transfers(database), Entities(database)
         self._raw_events, self._new_id = resources.events, stores.new_id
         self._under_way = Concurrency(MOST_AT_A_TIME, in_all=MOST_IN_ALL, what="requests of the sandbox")
@@ -181,7 +151,7 @@ class SandboxService:
         transfer, repeated = await find(), await is_repeat()
         if not repeated:
             _require_returnable(transfer, request.return_code)
-            if not await self._log.settle(program.id):
+            if not await self._settle(program.id):
                 raise UnavailableError(NOT_SETTLED)
             transfer, repeated = await find(), await is_repeat()
         if not repeated:
@@ -206,12 +176,15 @@ class SandboxService:
         """The program, once its shard has replayed the log of the start, and a slot until the request ends."""
         program = self._programs.read(principal, program_id)
         with self._under_way.slot(principal):
-            await self._log.require_replayed(program.id)
+            await self._owner.query(program.id, SeenEvents(()))  # Before, its earlier events would seem unknown.
             yield program
 
     async def _is_repeat(self, program: Program, first_id: str, effect_id: str | None) -> bool:
         """Whether the events, the first of which has this id, were taken under ``effect_id`` before."""
-        return effect_id is not None and await self._log.knows(program.id, first_id)
+        if effect_id is None:
+            return False
+        (earlier,) = (await self._owner.query(program.id, SeenEvents(((first_id, 0),)))).value
+        return earlier is not None
 
     async def _taken(
         self, principal: Principal, program: Program, events: ComposedEvents, effect_id: str | None
@@ -224,10 +197,20 @@ class SandboxService:
         self, principal: Principal, program: Program, events: ComposedEvents, *, is_repeat: bool
     ) -> SandboxResult:
         if not is_repeat:
-            await self._log.take(program.id, events)
-        committed = await self._log.settle(program.id)
+            await self._ingest.take_composed(program.id, events)
+        committed = await self._settle(program.id)
         result = await to_thread.run_sync(self._result, principal, program, events)
         return msgspec.structs.replace(result, committed=committed)
+
+    async def _settle(self, program_id: str) -> bool:
+        """Wait until all entries of the program's shard are committed; False when that takes too long."""
+        shard = shard_of(program_id, self._progress.shards)
+        offset = max(self._appender.last_appended(shard), self._progress.applied_offset(shard))
+        try:
+            await self._waiter.wait(shard, offset, within_s=COMMITTED_WITHIN_S)
+        except TimeoutError:
+            return False
+        return True
 
     def _result(self, principal: Principal, program: Program, events: ComposedEvents) -> SandboxResult:
         """The transfer of an unusable event may not exist."""

@@ -11,10 +11,9 @@ from clearhold.api.http.fields import Prose
 from clearhold.api.http.validation import Failure, failures_of
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
+from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import about
-from clearhold.features.policy.bodies import PolicyVersion
-from clearhold.features.scorers.cards import faults_of, score_version
+from clearhold.features.scorers.cards import faults_of
 from clearhold.features.scorers.trs_v1.scorer import SCORER
 from clearhold.store.control.rules import StoredReport
 
@@ -131,28 +130,4 @@ def to_report(stored: StoredReport, *, whole: bool = True) -> ScorecardReport:
         received_at=format_instant(stored.received_at),
         sent_by=stored.by,
         report=msgspec.json.decode(stored.body) if whole else msgspec.UNSET,
-    )
-
-
-def to_version(
-    policy: PolicyVersion,
-    card: Scorecard,
-    reports: tuple[StoredReport, ...],
-    *,
-    was_active: bool,
-    in_shadow: bool,
-    whole: bool,
-) -> ScorecardVersion:
-    return ScorecardVersion(
-        version=policy.version,
-        score_version=score_version(SCORER, policy.version),
-        program_id=policy.program_id,
-        name=card.name,
-        card_sha256=scorecard_sha256(card),
-        active=policy.active,
-        was_active=was_active,
-        in_shadow=in_shadow,
-        created_at=policy.created_at,
-        reports=tuple(to_report(each, whole=False) for each in reports),
-        card=card if whole else msgspec.UNSET,
     )

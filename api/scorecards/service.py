@@ -24,7 +24,6 @@ from clearhold.api.scorecards.schemas import (
     ScorecardReport,
     ScorecardVersion,
     to_report,
-    to_version,
 )
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import FieldCode, invalid
@@ -164,18 +163,22 @@ class ScorecardService:
     def _to_version(self, principal: Principal, policy: PolicyVersion, *, whole: bool) -> ScorecardVersion:
         card, known = card_in(policy), self._registry.of_tenant(principal)
         assert card is not None, "only versions with a card are shown"
-        in_shadow = known.shadow(policy.program_id) == policy.version and not policy.active
-        return to_version(
-            policy,
-            card,
-            known.reports(policy.version),
+        return ScorecardVersion(
+            version=policy.version,
+            score_version=score_version(SCORER, policy.version),
+            program_id=policy.program_id,
+            name=card.name,
+            card_sha256=scorecard_sha256(card),
+            active=policy.active,
             was_active=known.has_scored(policy.version),
-            in_shadow=in_shadow,
-            whole=whole,
+            in_shadow=known.shadow(policy.program_id) == policy.version and not policy.active,
+            created_at=policy.created_at,
+            reports=tuple(to_report(each, whole=False) for each in known.reports(policy.version)),
+            card=card if whole else msgspec.UNSET,
         )
 
     def _default(self, principal: Principal, *, whole: bool) -> ScorecardVersion:
-        default = ScorecardVersion(
+        return ScorecardVersion(
             version=DEFAULT,
             score_version=DEFAULT,
             program_id=None,
@@ -186,5 +189,5 @@ class ScorecardService:
             in_shadow=False,
             created_at=None,
             reports=(),
+            card=DEFAULT_CARD if whole else msgspec.UNSET,
         )
-        return msgspec.structs.replace(default, card=DEFAULT_CARD) if whole else default

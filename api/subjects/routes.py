@@ -1,4 +1,10 @@
-"""Everything about one subject as a download, for an examiner or a court, read-only."""
+"""Everything about one subject as a download, for an examiner or a court, read-only.
+
+A subject is an entity, which may be an agent, or a counterparty of one program.
+
+Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundError for a subject or program that is not
+        this tenant's; InvalidRequestError for an id that several programs have while the request names none of them
+"""
 
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial

@@ -1,7 +1,14 @@
 """Counts each request in the metrics and writes one line of the log for it.
 
 The line has the template of the route, never the path, and from the caller only the ids of request and trace. Accepted
-events and passed probes are too frequent for the log, so they are only counted.
+events and passed probes are too frequent for the log, so they are only counted. Lines are written in batches: a write
+for each would cost a request more than scoring does, because every write hands the interpreter to another thread. A
+crash loses the lines of its last twentieth of a second.
+
+The metrics are by route template, method, status and tenant slug; never by path, id or name. A request costs a look-up
+and a few increments: the series of a kind of request are cached.
+
+Unit    seconds
 """
 
 import asyncio

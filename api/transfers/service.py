@@ -251,7 +251,7 @@ class TransferService:
             paths = await to_thread.run_sync(self._transfers.paths, principal, stored.features)
             assert summary.score_inputs is not None
             summary = replace(summary, score_inputs=replace(summary.score_inputs, paths=paths))
-        return Transfer(**{name: getattr(summary, name) for name in summary.__struct_fields__}, raw=raw)
+        return Transfer(**msgspec.structs.asdict(summary), raw=raw)
 
     def _store_filter(self, principal: Principal, filters: TransferFilters) -> TransferFilter:
         return TransferFilter(

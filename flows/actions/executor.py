@@ -21,13 +21,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, BankRequest, bank_request
-from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.entries.actions import PLATFORM, ActionStatus, ActionType, OutcomeEntry
 from clearhold.features.core.errors import ConflictError, UnavailableError
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.features.core.rows.alerts import ActionRow
 from clearhold.features.core.vocabulary import ProgramSource
+from clearhold.features.policy.bodies import policy_sha256
 from clearhold.flows.actions import outcomes
 from clearhold.flows.actions.outcomes import ActionAnswer, BankActions, DryRun, ExecutionOutcome, Result, Verdict
 from clearhold.flows.running.counts import counter, gauge
@@ -265,7 +265,7 @@ class ActionExecutor:
         if outcome.result is not Result.IN_FORCE or outcome.bank_response is None:
             return None
         policy = self._tenancy.policies.of_tenant(row.tenant_id).find(outcome.bank_response["version"])
-        return None if policy is None else digest_of(canonical(policy.body))
+        return None if policy is None else policy_sha256(policy.body)
 
     async def _record(self, row: ActionRow, outcome: ExecutionOutcome) -> None:
         """Append the outcome, with retries, and wait for its commit. A second one changes nothing."""
