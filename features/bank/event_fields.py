@@ -76,7 +76,7 @@ _IN_COUNTERPARTY: Final = (
     EventField("routing_number", ROUTING, "Of its bank, or the BIC."),
     EventField("account_number", ACCOUNT, "Only its last four letters and digits are stored."),
     EventField("address", OBJECT, "Its address.", _IN_ADDRESS),
-    EventField("local_bank_country_code", COUNTRY, "Its country where its address states none."),
+    EventField("local_bank_country_code", COUNTRY, "Its country where its address states none readably."),
     _WIRE_DETAILS,
 )
 _WHEN_RETURNED: Final = EventField("created_at", INSTANT, "When it was returned.")
@@ -204,7 +204,7 @@ ENTITY_FIELDS: Final = (
         (
             EventField("business_name", NAME, "Its name."),
             EventField("address", OBJECT, "Where it is.", _IN_ADDRESS),
-            EventField("country_of_incorporation", COUNTRY, "Its country where no address states one."),
+            EventField("country_of_incorporation", COUNTRY, "Its country where no address states one readably."),
             EventField("legal_type", TEXT, "Such as `llc`."),
             EventField("expected_payment_rails", TEXTS, "The rails that it said it would use."),
         ),

@@ -28,7 +28,7 @@ day of effect is announced ahead.
 """
 
 NO_COUNTRY: Final = ""
-"""Stated, and the code of no country: unlike None, another source of the country does not stand in for it."""
+"""Stated, and the code of no country: unlike None, the country on file does not stand in for it."""
 
 _NO_LIMIT: Final = 2**63
 _CURRENCY_LETTERS: Final = 3
@@ -116,8 +116,8 @@ def country(value: object) -> str | None:
 
 
 def first_country(*stated: str | None) -> str | None:
-    """The first country that is stated, readable or not."""
-    return next((each for each in stated if each is not None), None)
+    """The first country that can be read; ``NO_COUNTRY`` where only others are stated."""
+    return next(filter(None, stated), NO_COUNTRY if NO_COUNTRY in stated else None)
 
 
 def routing(value: object) -> str | None:

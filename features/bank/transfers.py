@@ -223,7 +223,7 @@ def _inline_country(data: BankObject, *, incoming: bool) -> str | None:
 
 
 def country_of_counterparty(data: dict[str, Any]) -> str | None:
-    """Its address, else its local bank's country, else the address its wires go to."""
+    """The first that can be read of its address, its local bank's country and the address its wires go to."""
     return first_country(
         country_in(data.get("address")),
         country(data.get("local_bank_country_code")),

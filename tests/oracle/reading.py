@@ -192,11 +192,16 @@ def _other_side(rail: str, data: Data, *, outgoing: bool) -> Data:
         side["country"] = (data.get(f"{who}_address") or {}).get("country_code")
     elif rail == "check":
         side["name"] = data.get("payee_name")
-    return side | _embedded(data.get("counterparty") or {})
+    told = _embedded(data.get("counterparty") or {})
+    if country(told.get("country")) is None and country(side.get("country")) is not None:
+        told.pop("country", None)
+    return side | told
 
 
 def _embedded(told: Data) -> Data:
-    """What a counterparty object within the transfer says; it goes before the transfer's own words."""
+    """What a counterparty object within the transfer says; it goes before the transfer's own words, except that a
+    country that cannot be read does not.
+    """
     country = (told.get("address") or {}).get("country_code")
     said = {name: told.get(name) for name in ("id", "name", "routing_number", "account_number")}
     return {name: value for name, value in (said | {"country": country}).items() if value}

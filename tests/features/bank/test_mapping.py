@@ -195,7 +195,7 @@ COUNTRIES: Final[dict[str, tuple[str, bank.Data, str | None]]] = {
     "unreadable beside a readable one of its bank": (
         "swift.outgoing_transfer.submitted",
         bank.an_international_wire(counterparty={"address": {"country_code": "XX"}, "local_bank_country_code": "DE"}),
-        None,
+        "DE",
     ),
     "not a country": (
         "swift.outgoing_transfer.submitted",

@@ -160,6 +160,35 @@ def test_given_a_routing_number_that_cannot_be_read_then_it_is_named_and_is_no_o
     assert story.vector.counterparty_account_changed is False
 
 
+@pytest.mark.parametrize("code", ["ZZ", "Persia", 364])
+@pytest.mark.parametrize(
+    ("unreadable", "readable"),
+    [
+        ("counterparty.address", "beneficiary_address"),
+        ("counterparty.wire.beneficiary_address", "beneficiary_address"),
+        ("counterparty.address", "wire.beneficiary_address"),
+        ("counterparty.address", "counterparty.wire.beneficiary_address"),
+        ("beneficiary_address", "counterparty.address"),
+        ("beneficiary_address", "wire.beneficiary_address"),
+    ],
+)
+def test_given_one_place_with_a_country_and_one_without_then_that_country_counts_and_the_other_place_is_named(
+    unreadable: str, readable: str, code: object
+) -> None:
+    story, data = ShardStory(), bank.an_international_wire(beneficiary_address={})
+    for place, stated in ((unreadable, code), (readable, "IR")):
+        inner = data
+        for name in place.split("."):
+            inner = inner.setdefault(name, {})
+        inner["country_code"] = stated
+
+    story.deliver("swift.outgoing_transfer.submitted", data)
+
+    event = story.all(EventRow)[-1]
+    assert (event.result, event.path) == (EventResult.APPLIED, f"data.{unreadable}.country_code")
+    assert story.one(TransferRow).counterparty_country == "IR"
+
+
 @pytest.mark.parametrize("code", ["ZZ", "XX", "AN", "Persia", 364])
 def test_given_the_code_of_no_country_when_an_international_wire_lands_then_it_is_named_and_a_reason(
     code: object,
