@@ -7,7 +7,7 @@ sequence``. Only the log that gave an offset reads more from it than its order.
 An event's id is used up by the first event under it that takes effect. Another event under it is then ``conflicting``;
 before, it is taken as new, so that an event whose data could not be used can be corrected under its own id.
 
-The row types stand in ``features/core/rows``, one module for each group of tables; ``store/duck/schema.py`` makes the
+The row types stand in ``features/core/rows``, one module for each group of tables; ``store/duck/database.py`` makes the
 tables from them. Field order is column order. Instants are microseconds since the epoch, money is integer cents.
 """
 
