@@ -91,7 +91,7 @@ class ScorerFailedError(Exception):
 
 
 class ScorerPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """The log and the folders of the scorers. ``open_log`` resolves an address of a log."""
+    """The address of the log and the folders of the scorers."""
 
     log: str
     snapshots: Path

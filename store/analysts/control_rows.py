@@ -11,6 +11,7 @@ import msgspec
 
 from clearhold.features.bank.masking import masked_prose, masked_text
 from clearhold.features.core.instants import parse_instant
+from clearhold.features.core.rules import Backtest
 from clearhold.features.policy.bodies import SCORECARD, prefix_of
 from clearhold.store.analysts.tables import LakeColumn, LakeTable
 from clearhold.store.control.tenancy import Tenancy
@@ -136,25 +137,16 @@ def control_rows(tenancy: Tenancy) -> ControlRows:
                 )
             )
             rows["rule_backtests"] += (
-                RuleBacktestRow(
-                    tenant_id=tenant.id,
-                    program_id=test.program_id,
-                    rule_id=test.rule_id,
-                    rule_sha256=test.rule_sha256,
-                    tested_at=parse_instant(test.at) or 0,
-                    days=test.days,
-                    scanned=test.scanned,
-                    sampled=test.sampled,
-                    matched=test.matched,
-                    matched_share=test.matched_share,
-                    would_hold=test.would_hold,
-                    would_alert=test.would_alert,
-                    overlap_with_alerts=test.overlap_with_existing_alerts,
-                    body=_json(test),
-                )
+                msgspec.convert(msgspec.structs.asdict(test) | _renamed(tenant.id, test), RuleBacktestRow)
                 for test in stored.backtests
             )
     return rows
+
+
+def _renamed(tenant_id: str, test: Backtest) -> dict[str, Any]:
+    """The columns of a backtest that are not its fields."""
+    at, overlap = parse_instant(test.at) or 0, test.overlap_with_existing_alerts
+    return {"tenant_id": tenant_id, "tested_at": at, "overlap_with_alerts": overlap, "body": _json(test)}
 
 
 def _policies(tenancy: Tenancy, tenant_id: str) -> Iterable[PolicyVersionRow]:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from clearhold.features.core.canonical import canonical, digest_of
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError, StaleError
 from clearhold.features.core.instants import DAY_US, parse_instant
@@ -24,7 +26,7 @@ from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlKind, RuleEntry, VersionInForceEntry
 from clearhold.store.control.policies import number_of
 from clearhold.store.control.registry import Registry
-from clearhold.store.control.rules import StoredRule, rules_in, with_status
+from clearhold.store.control.rules import StoredRule, rules_in
 from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
 MOST_RULES: Final = 200
@@ -109,7 +111,7 @@ class RuleRegistry:
             if known is not None:
                 raise ConflictError(ID_TAKEN, ErrorCode.RULE_ID_TAKEN)
             self._check_room(principal.tenant_id)
-            return await self._write(principal, with_status(rule, RuleStatus.DRAFT), effect_id=effect_id)
+            return await self._write(principal, replace(rule, status=RuleStatus.DRAFT), effect_id=effect_id)
 
     async def replace(
         self, principal: Principal, rule: Rule, *, is_current: Callable[[Rule], bool], effect_id: str | None
@@ -122,7 +124,7 @@ class RuleRegistry:
             if not is_current(known):
                 raise StaleError(CHANGED, ErrorCode.RULE_CHANGED)
             _check_not_archived(known)
-            return await self._write(principal, with_status(rule, RuleStatus.DRAFT), effect_id=effect_id)
+            return await self._write(principal, replace(rule, status=RuleStatus.DRAFT), effect_id=effect_id)
 
     async def add_backtest(self, principal: Principal, backtest: Backtest, effect_id: str | None) -> Backtest:
         """Add a backtest. A draft goes into testing, unless it was changed while the backtest ran."""
@@ -133,7 +135,7 @@ class RuleRegistry:
                 return known
             rule = stored.rule
             if rule.status is RuleStatus.DRAFT and stored.sha256 == backtest.rule_sha256:
-                rule = with_status(rule, RuleStatus.TESTING)
+                rule = replace(rule, status=RuleStatus.TESTING)
             await self._write(principal, rule, backtest=backtest, effect_id=effect_id)
             return backtest
 
@@ -146,7 +148,7 @@ class RuleRegistry:
             _check_not_archived(known)
             if self.in_force(principal.tenant_id, rule_id) is not None:
                 raise ConflictError(STILL_ACTIVE, ErrorCode.RULE_IN_FORCE)
-            archived = with_status(known, RuleStatus.ARCHIVED)
+            archived = replace(known, status=RuleStatus.ARCHIVED)
             return await self._write(principal, archived, note=note, effect_id=effect_id)
 
     def check_activation(self, principal: Principal, stored: StoredRule) -> Backtest:
@@ -177,7 +179,7 @@ class RuleRegistry:
             if stored.sha256 != sha256:
                 raise ConflictError(EDITED, ErrorCode.RULE_NOT_TESTED)
             self._check(tenant_id, stored, approved_at, NO_LONGER_TESTED)
-            rule = with_status(stored.rule, RuleStatus.ACTIVE)
+            rule = replace(stored.rule, status=RuleStatus.ACTIVE)
             active = [rule, *(each for each in self.active(tenant_id) if each.id != rule_id)]
             return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
 
@@ -192,7 +194,7 @@ class RuleRegistry:
             assert stored is not None, "a pause is requested of a rule that is there"
             if self.in_force(tenant_id, rule_id) is None:
                 raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
-            rule = with_status(stored.rule, RuleStatus.PAUSED)
+            rule = replace(stored.rule, status=RuleStatus.PAUSED)
             active = [each for each in self.active(tenant_id) if each.id != rule_id]
             return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
 

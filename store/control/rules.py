@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Final
 
 import msgspec
-from msgspec.structs import replace
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Backtest, Rule, RuleStatus, rule_hash
@@ -97,9 +96,6 @@ class Rules:
     def __init__(self) -> None:
         self._tenants: dict[str, TenantRules] = {}
 
-    def put(self, tenant_id: str, entry: RuleEntry) -> None:
-        self.of_tenant(tenant_id).put(entry)
-
     def of_tenant(self, tenant_id: str) -> TenantRules:
         return self._tenants.setdefault(tenant_id, TenantRules())
 
@@ -128,10 +124,6 @@ def rules_in(version: PolicyVersion) -> tuple[Rule, ...]:
 def reached_rules_in(version: PolicyVersion, principal: Principal) -> tuple[Rule, ...]:
     """The rules of a version that a principal may see."""
     return tuple(rule for rule in rules_in(version) if is_reached(principal, rule))
-
-
-def with_status(rule: Rule, status: RuleStatus) -> Rule:
-    return replace(rule, status=status)
 
 
 KEPT_REPORTS: Final = 2
@@ -215,6 +207,3 @@ class Scorecards:
 
     def of_tenant(self, tenant_id: str) -> TenantScorecards:
         return self._tenants.setdefault(tenant_id, TenantScorecards())
-
-    def add_report(self, tenant_id: str, entry: ScorecardReportEntry) -> None:
-        self.of_tenant(tenant_id).add_report(entry)

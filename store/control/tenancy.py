@@ -218,7 +218,7 @@ class Tenancy:
             ControlKind.POLICY_ACTIVATED: _Projected(PolicyActivatedEntry, self._activate_policy),
             ControlKind.RULE: _Projected(RuleEntry, self._put_rule),
             ControlKind.SCORECARD: _Projected(PolicyCreatedEntry, self.policies.add),
-            ControlKind.SCORECARD_REPORT: _Projected(ScorecardReportEntry, self.scorecards.add_report),
+            ControlKind.SCORECARD_REPORT: _Projected(ScorecardReportEntry, self._add_report),
             ControlKind.CHALLENGER: _Projected(ChallengerEntry, self._put_challenger),
             ControlKind.WEBHOOK: _Projected(WebhookEntry, self.webhooks.add),
             ControlKind.WEBHOOK_CHANGED: _Projected(WebhookChangedEntry, self.webhooks.change),
@@ -284,13 +284,16 @@ class Tenancy:
         self.policies.activate(tenant_id, entry)
         self.scorecards.of_tenant(tenant_id).note_activation(entry)
 
+    def _add_report(self, tenant_id: str, entry: ScorecardReportEntry) -> None:
+        self.scorecards.of_tenant(tenant_id).add_report(entry)
+
     def _put_challenger(self, tenant_id: str, entry: ChallengerEntry) -> None:
         self.policies.add(tenant_id, entry.created)
         self.policies.activate(tenant_id, entry.activated)
         self.scorecards.of_tenant(tenant_id).put_challenger(entry)
 
     def _put_rule(self, tenant_id: str, entry: RuleEntry) -> None:
-        self.rules.put(tenant_id, entry)
+        self.rules.of_tenant(tenant_id).put(entry)
         for version in entry.versions:
             self.policies.add(tenant_id, version.created)
             self.policies.activate(tenant_id, version.activated)

@@ -286,9 +286,7 @@ class BatchWriter:
         except BaseException:
             self._cursor.rollback()
             raise
-        self._in_doubt = (
-            True  # A failure from here on, such as in folding the write-ahead log, may come after the fsync.
-        )
+        self._in_doubt = True  # a failure from here on, as in folding the write-ahead log, may come after the fsync
         self._cursor.commit()
         if links and self._chains is not None:
             self._chains.settle(links)

@@ -160,7 +160,6 @@ class Segmenter:
 
         Returns the number of entries written. Only committed entries are written: others in a segment would never be
         applied once Redis is trimmed.
-        the tables would never be applied once Redis is trimmed.
         """
         written = 0
         while True:
