@@ -26,7 +26,7 @@ from clearhold.api.http.gate import checked, effect_id_of, optional_body_of, pri
 from clearhold.api.http.head import PRIVATE, published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.exports import MEDIA_TYPES, Batches, Downloads, examples_of
+from clearhold.api.lists.exports import MEDIA_TYPES, Batches, Downloads, ExportFormat, examples_of
 from clearhold.api.lists.lists import moments_exist, next_link, published_part
 from clearhold.api.lists.pages import ArrayPart, ListPage
 from clearhold.features.core.errors import ErrorCode
@@ -144,7 +144,8 @@ def export_route(path: str, operation: Operation, service: str, call: Callable[.
         principal, query = principal_of(request.scope), checked(request.scope).query
         downloads: Downloads = services["downloads"]
         batches = call(services[service], principal, query)
-        return downloads.of(principal, batches, name=operation.tag, kind=operation.answers[200], format_=query.format)
+        format_ = getattr(query, "format", ExportFormat.NDJSON)
+        return downloads.of(principal, batches, name=operation.tag, kind=operation.answers[200], format_=format_)
 
     return handler
 

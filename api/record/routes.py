@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from litestar import Response, get
 from litestar.di import NamedDependency
-from litestar.types import ASGIApp
 
 from clearhold.api.area import Area
 from clearhold.api.dispositions.routes import DISPOSITION
@@ -13,8 +12,8 @@ from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.lists.handlers import answer_route
+from clearhold.api.lists.exports import MEDIA_TYPES, ExportFormat
+from clearhold.api.lists.handlers import answer_route, export_route
 from clearhold.api.lists.lists import moments_exist
 from clearhold.api.record.service import (
     ChainReport,
@@ -144,15 +143,6 @@ _PROOF: Final = _operation(
 )
 
 
-@get("/api/record/export", opt=_EXPORT.as_opt)
-async def export_record(
-    request: ApiRequest, record: NamedDependency[RecordService], downloads: NamedDependency[Downloads]
-) -> ASGIApp:
-    principal = principal_of(request.scope)
-    batches = record.export(principal, query_of(request.scope, RecordExportQuery))
-    return downloads.of(principal, batches, name="record", kind=RecordLine)
-
-
 @get("/api/record/checkpoint", opt=_CHECKPOINT.as_opt)
 async def sign_checkpoint(request: ApiRequest, record: NamedDependency[RecordService]) -> Response[str]:
     note = await record.checkpoint(principal_of(request.scope), query_of(request.scope, CheckpointQuery))
@@ -162,7 +152,7 @@ async def sign_checkpoint(request: ApiRequest, record: NamedDependency[RecordSer
 AREA: Final = Area(
     routes=(
         answer_route("/api/record/verify", _VERIFY, _TAG, RecordService.verify),
-        export_record,
+        export_route("/api/record/export", _EXPORT, _TAG, RecordService.export),
         sign_checkpoint,
         answer_route("/api/record/checkpoints", _CHECKPOINTS, _TAG, RecordService.checkpoints),
         answer_route("/api/record/proof", _PROOF, _TAG, RecordService.proof),

@@ -7,7 +7,6 @@ Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundEr
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
@@ -127,7 +126,6 @@ _END: Final = line_of(END, {"counts": {"entities": 1}, "lines": 2, "sha256": sha
 SUBJECT_EXPORT: Final = (_LINES + _END).decode() + "\n"
 
 
-_operation: Final = partial(Operation, tag="record", access=Access.BEARER, scope=KeyScope.RECORD)
 _NAME: Final = "subject"
 _SUMMARY: Final = (
     "All stored data about {noun}, as a download for an examiner or a court. A line is a SubjectLine: "
@@ -145,28 +143,26 @@ _REFUSALS: Final = (
 )
 _MEDIA: Final = MEDIA_TYPES[ExportFormat.NDJSON]
 
-_ENTITY: Final = _operation(
-    id="exportEntity",
-    summary=_SUMMARY.format(noun="an entity"),
-    tenant_wide=True,
-    answers={200: SubjectLine},
-    refusals=(*_REFUSALS, ErrorCode.ENTITY_NOT_FOUND),
-    query=RequestSchema(PartyQuery),
-    headers=("Content-Disposition",),
-    media=(_MEDIA,),
-    text_examples={_MEDIA: SUBJECT_EXPORT},
-)
-_COUNTERPARTY: Final = _operation(
-    id="exportCounterparty",
-    summary=_SUMMARY.format(noun="a counterparty"),
-    tenant_wide=True,
-    answers={200: SubjectLine},
-    refusals=(*_REFUSALS, ErrorCode.COUNTERPARTY_NOT_FOUND),
-    query=RequestSchema(PartyQuery),
-    headers=("Content-Disposition",),
-    media=(_MEDIA,),
-    text_examples={_MEDIA: SUBJECT_EXPORT},
-)
+
+def _export(id_: str, noun: str, unknown: ErrorCode) -> Operation:
+    return Operation(
+        id=id_,
+        tag="record",
+        summary=_SUMMARY.format(noun=noun),
+        access=Access.BEARER,
+        scope=KeyScope.RECORD,
+        tenant_wide=True,
+        answers={200: SubjectLine},
+        refusals=(*_REFUSALS, unknown),
+        query=RequestSchema(PartyQuery),
+        headers=("Content-Disposition",),
+        media=(_MEDIA,),
+        text_examples={_MEDIA: SUBJECT_EXPORT},
+    )
+
+
+_ENTITY: Final = _export("exportEntity", "an entity", ErrorCode.ENTITY_NOT_FOUND)
+_COUNTERPARTY: Final = _export("exportCounterparty", "a counterparty", ErrorCode.COUNTERPARTY_NOT_FOUND)
 
 
 @get("/api/entities/{entity_id:str}/export", opt=_ENTITY.as_opt)
