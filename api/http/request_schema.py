@@ -3,7 +3,7 @@
 A valid body is decoded once by msgspec, which is fast and stops at the first failure. Only a refused body is validated
 against the JSON Schema of the same Struct, which lists every failing path. For the schema 14.0 is an integer, so a body
 without failures there is decoded again with such numbers as integers. Then follow the checks that neither makes:
-repeated keys, NUL characters, and rules between fields.
+repeated keys, NUL characters, ids in another form than that of paths, and rules between fields.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import jsonschema_rs
 import msgspec
 
+from clearhold.api.http.fields import MUST_BE_UUID, is_uuid
 from clearhold.api.http.validation import BODY, Failure, failures_of, path_of, refusal
 from clearhold.features.core.errors import ErrorCode, FieldCode, FieldError, InvalidRequestError
 
@@ -46,6 +47,7 @@ class RequestSchema(Generic[S]):
         self._decoder = msgspec.json.Decoder(struct)
         schema = msgspec.json.schema(struct)
         self.properties: Mapping[str, Any] = schema["$defs"][struct.__name__]["properties"]
+        self._ids = [name for name, each in self.properties.items() if '"uuid"' in json.dumps(each)]
         self._schema = schema
         self._validator = jsonschema_rs.validator_for(schema, validate_formats=True)
 
@@ -88,7 +90,14 @@ class RequestSchema(Generic[S]):
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             failures = self._listed(raw)
             return (None, {}, failures) if failures else self._with_whole_numbers(raw, error)
-        return typed, plain, [*failures, *self._rules(plain)]
+        return typed, plain, [*failures, *self._misspelt_ids(plain), *self._rules(plain)]
+
+    def _misspelt_ids(self, plain: Mapping[str, Any]) -> Iterator[Failure]:
+        """The decoder also takes a UUID without hyphens."""
+        for name in self._ids:
+            value = plain.get(name)
+            if isinstance(value, str) and not is_uuid(value):
+                yield Failure(name, MUST_BE_UUID)
 
     def _with_whole_numbers(self, raw: bytes, error: Exception) -> tuple[S | None, dict[str, Any], list[Failure]]:
         """A body that the decoder refused and its schema accepts: only an integer with a point may be the cause."""
