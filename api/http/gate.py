@@ -1,6 +1,6 @@
 """The checks of every request to a route, in their order; the first failure is the answer.
 
-origin 403 ─▶ body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400
+origin 403 ─▶ body size 413 ─▶ bearer 401 ─▶ mode, program and scope 403 ─▶ rate limit 429 ─▶ X-Operator 400, 403
 ─▶ Idempotency-Key 400 ─▶ If-Match 400 ─▶ media type 415 ─▶ validation 400 ─▶ the key's stored answer, or 409
 ─▶ the handler: 404, 409
 """
@@ -176,13 +176,13 @@ class Gate(ASGIMiddleware):
         )
 
     def _principal(self, scope: Any, operation: Operation, raw: bytes, pairs: list[tuple[str, str]]) -> Principal:
-        """The caller, once authenticated and authorized: 401, 403, 429 and the 400 of X-Operator."""
+        """The caller, once authenticated and authorized: 401, 403, 429, and 400 or 403 for X-Operator."""
         tenant = next((text for name, text in pairs if name == TENANT), None)
         principal = self._authenticator.principal(scope, operation.access, tenant)
         scope[PRINCIPAL] = principal
         self._authenticator.authorize(principal, operation, _named(scope, principal, raw, pairs))
         self._limits.take(scope, principal, operation.rate_class(scope["method"]))
-        if operation.access in _UNNAMED:
+        if operation.access in _UNNAMED and not principal.has_own_token:
             return principal
         return msgspec.structs.replace(principal, operator=operator_of(scope, principal))
 

@@ -28,9 +28,9 @@ class Access(StrEnum):
     PUBLIC = "public"
     SIGNATURE = "signature"  # the service behind the route verifies the raw body
     BEARER = "bearer"  # the tenant's operator token and X-Operator, or an API key with the route's scope
-    BEARER_ALONE = "bearer_alone"  # as bearer, but X-Operator and Idempotency-Key are for the routes that it calls
+    BEARER_ALONE = "bearer_alone"  # as bearer, but X-Operator may be left out, and it and Idempotency-Key are passed on
     OPERATOR = "operator"  # the tenant's operator token and X-Operator; a key is refused
-    OWNER = "owner"  # the operator token of the tenant that owns the named program; no X-Operator; all else is a 401
+    OWNER = "owner"  # the operator token of the tenant that owns the named program; X-Operator may be left out
     ADMIN = "admin"  # the platform's admin token and X-Operator
 
 
@@ -139,14 +139,15 @@ _OF_BEARERS: Final = {
 }
 _OF_TENANTS: Final = {*_OF_BEARERS, ErrorCode.TENANT_MISMATCH}
 _OF_PERSONS: Final = {ErrorCode.OPERATOR_REQUIRED, ErrorCode.OPERATOR_INVALID}
-_OF_TENANTS_PERSONS: Final = {*_OF_PERSONS, ErrorCode.OPERATOR_MISMATCH}
+_OF_NAMED: Final = {ErrorCode.OPERATOR_INVALID, ErrorCode.OPERATOR_MISMATCH}
+_OF_TENANTS_PERSONS: Final = {*_OF_PERSONS, *_OF_NAMED}
 _OF_ACCESS: Final[Mapping[Access, set[ErrorCode]]] = {
     Access.PUBLIC: set(),
     Access.SIGNATURE: {ErrorCode.SIGNATURE_INVALID},
     Access.BEARER: {*_OF_TENANTS, *_OF_TENANTS_PERSONS, ErrorCode.PROGRAM_OUT_OF_REACH},
-    Access.BEARER_ALONE: _OF_TENANTS,
+    Access.BEARER_ALONE: {*_OF_TENANTS, *_OF_NAMED},
     Access.OPERATOR: {*_OF_TENANTS, *_OF_TENANTS_PERSONS, ErrorCode.OPERATOR_TOKEN_REQUIRED},
-    Access.OWNER: {*_OF_TENANTS, ErrorCode.PROGRAM_NOT_OWNED},
+    Access.OWNER: {*_OF_TENANTS, *_OF_NAMED, ErrorCode.PROGRAM_NOT_OWNED},
     Access.ADMIN: {*_OF_BEARERS, *_OF_PERSONS},
 }
 _OF_IDEMPOTENCY: Final = {

@@ -177,7 +177,7 @@ def _parameters(path: str, method: str, operation: Operation, schemas: Schemas) 
     for name in _PATH_PARAMETER.findall(path):
         schema = UUID_PARAMETER if name == "programId" else TEXT_PARAMETER
         yield _parameter(name, "path", schema, PARAMETERS[name], required=True)
-    if operation.access in {Access.BEARER, Access.OPERATOR, Access.ADMIN}:
+    if operation.access in PROVEN:
         yield OPERATOR
     if operation.is_idempotent(method):
         yield IDEMPOTENCY_KEY

@@ -53,7 +53,7 @@ CALLED_WITH: Final[Mapping[Access, str]] = {
     Access.BEARER: "Called with an operator token and X-Operator, or with an API key.",
     Access.BEARER_ALONE: "Called with an operator token or with an API key.",
     Access.OPERATOR: "Called with an operator token and X-Operator; API keys are refused.",
-    Access.OWNER: "Called with the operator token of the tenant that owns the program, without X-Operator.",
+    Access.OWNER: "Called with the operator token of the tenant that owns the program. X-Operator may be left out.",
     Access.ADMIN: "Called with the admin token and X-Operator.",
 }
 SECURITY_SCHEMES: Final = {
@@ -100,9 +100,9 @@ OPERATOR: Final = {
     "name": "X-Operator",
     "in": "header",
     "required": False,
-    "description": "Who is acting: a claim, required with the tenant's operator token. With an API key it may be left "
-    "out, and the key itself is on the record. With an operator token that was issued to a person it is that person, "
-    "or left out.",
+    "description": "Who is acting: a claim, which most routes require with the tenant's operator token. With an API "
+    "key it may be left out, and the key itself is on the record. With an operator token that was issued to a person "
+    "it is that person, or left out.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": OPERATOR_NAME},
 }
 IDEMPOTENCY_KEY: Final = {
