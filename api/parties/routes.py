@@ -34,7 +34,7 @@ UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
 _SERVICE: Final = "parties"
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 
-Row = TypeVar("Row", EntityRow, CounterpartyRow)
+Row = TypeVar("Row")
 
 
 class PartyQuery(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -123,24 +123,23 @@ class PartyService:
 
     def _entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
         rows = self._entities.find(principal, entity_id, self._named(principal, query))
-        row = _only(rows, "an entity", NotFoundError(UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND))
+        row = only_party(rows, "an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
         entity = to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
         return self._programs.marked(entity, row.program_id)
 
     def _counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
         rows = self._counterparties.find(principal, counterparty_id, self._named(principal, query))
-        unknown = NotFoundError(UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
-        row = _only(rows, "a counterparty", unknown)
+        row = only_party(rows, "a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
         return self._programs.marked(to_counterparty(row, raw=self._counterparties.last_raw(row)), row.program_id)
 
     def _named(self, principal: Principal, query: PartyQuery) -> tuple[str, ...] | None:
         return self._programs.filter_by(principal, None if query.program_id is None else [query.program_id])
 
 
-def _only(rows: Sequence[Row], noun: str, unknown: NotFoundError) -> Row:
-    """The party of an id, which is of one program."""
+def only_party(rows: Sequence[Row], noun: str, unknown: str, code: ErrorCode) -> Row:
+    """The party of an id, which is of one program; ``unknown`` and ``code`` refuse an id that no program has."""
     if not rows:
-        raise unknown
+        raise NotFoundError(unknown, code)
     if len(rows) > 1:
         raise several_programs(noun)
     return rows[0]

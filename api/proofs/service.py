@@ -5,7 +5,6 @@ Errors  NotFoundError for an actor or program that is not this tenant's; Invalid
         service does not know its public address; UnavailableError while the program's state has no owner
 """
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -13,8 +12,7 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.area import Resources
-from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY
-from clearhold.api.program_service import several_programs
+from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, only_party
 from clearhold.api.proofs.token import (
     Fault,
     NewProof,
@@ -26,7 +24,7 @@ from clearhold.api.proofs.token import (
     signed_token,
 )
 from clearhold.features.core.canonical import derived_id
-from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
+from clearhold.features.core.errors import ConflictError, ErrorCode
 from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import ActorType, Score
@@ -108,24 +106,15 @@ class ProofService:
         return ActorScore(program_id, now, score)
 
     def _program_with(self, principal: Principal, request: NewProof) -> str:
-        """The one program that knows the actor."""
-        named = None if request.program_id is None else [str(request.program_id)]
-        program_ids = self._programs_with(principal, request, self._programs.filter_by(principal, named))
-        noun, sentence, code = _KINDS[request.type]
-        if not program_ids:
-            raise NotFoundError(sentence, code)
-        if len(program_ids) > 1:
-            raise several_programs(noun)
-        return program_ids[0]
-
-    def _programs_with(self, principal: Principal, request: NewProof, named: Sequence[str] | None) -> list[str]:
-        """The programs that know the actor, of those within the principal's reach."""
+        """The one program that knows the actor, of those within the principal's reach."""
+        named = self._programs.filter_by(principal, None if request.program_id is None else [str(request.program_id)])
         if request.type is ProofSubject.COUNTERPARTY:
-            return [row.program_id for row in self._counterparties.find(principal, request.id, named)]
-        known = [row.program_id for row in self._entities.find(principal, request.id, named)]
+            known = self._counterparties.find(principal, request.id, named)
+            return only_party(known, *_KINDS[request.type]).program_id
+        entities = self._entities.find(principal, request.id, named)
         if request.type is ProofSubject.AGENT:
-            return [each for each in known if self._programs.read(principal, each).slug == AGENTS_SLUG]
-        return known
+            entities = [row for row in entities if self._programs.read(principal, row.program_id).slug == AGENTS_SLUG]
+        return only_party(entities, *_KINDS[request.type]).program_id
 
 
 def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: str) -> ProofClaims:

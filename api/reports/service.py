@@ -13,7 +13,7 @@ from anyio import to_thread
 from clearhold.api.area import Resources
 from clearhold.api.kris.routes import indicators_of
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.program_service import several_programs
+from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, only_party
 from clearhold.api.reports.parts import (
     by_detector,
     current_at,
@@ -36,7 +36,7 @@ from clearhold.api.reports.schemas import (
     SignalTrend,
 )
 from clearhold.features.catalogue.kris import KriStatus, KriValue
-from clearhold.features.core.errors import ErrorCode, FieldCode, NotFoundError, invalid
+from clearhold.features.core.errors import ErrorCode, FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.principal import Principal, Program
@@ -52,16 +52,12 @@ from clearhold.store.tables.predicate import Span
 MOST_LISTED: Final = 200
 """Of each list of a report, the newest."""
 
-_UNKNOWN: Final = {
-    ActorType.ENTITY: ("Unknown entity on this tenant.", ErrorCode.ENTITY_NOT_FOUND),
-    ActorType.AGENT: ("Unknown agent on this tenant.", ErrorCode.ENTITY_NOT_FOUND),
-    ActorType.COUNTERPARTY: ("Unknown counterparty on this tenant.", ErrorCode.COUNTERPARTY_NOT_FOUND),
+_KINDS: Final = {
+    ActorType.ENTITY: ("an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
+    ActorType.AGENT: ("an agent", "Unknown agent on this tenant.", ErrorCode.ENTITY_NOT_FOUND),
+    ActorType.COUNTERPARTY: ("a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
 }
-_NOUNS: Final = {
-    ActorType.ENTITY: "an entity",
-    ActorType.AGENT: "an agent",
-    ActorType.COUNTERPARTY: "a counterparty",
-}
+"""Noun, and the refusal of an unknown id."""
 
 
 class ActorReports:
@@ -132,11 +128,8 @@ class ActorReports:
             for row in table.find(principal, actor_id, named)
             if kind is not ActorType.AGENT or self._holds_agents(principal, row.program_id)
         ]
-        if not rows:
-            raise NotFoundError(*_UNKNOWN[kind])
-        if len(rows) > 1:
-            raise several_programs(_NOUNS[kind])
-        return rows[0].program_id, rows[0].name
+        row = only_party(rows, *_KINDS[kind])
+        return row.program_id, row.name
 
     def _holds_agents(self, principal: Principal, program_id: str) -> bool:
         return self._programs.read(principal, program_id).slug == AGENTS_SLUG

@@ -24,11 +24,10 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
 from clearhold.api.lists.pages import batches_of
-from clearhold.api.parties.routes import ENTITY, UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, PartyQuery
-from clearhold.api.program_service import several_programs
+from clearhold.api.parties.routes import ENTITY, UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, PartyQuery, only_party
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.service import policy_bodies
-from clearhold.features.core.errors import ErrorCode, NotFoundError
+from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal
 from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.parties import Counterparties, Entities
@@ -56,11 +55,11 @@ class SubjectLine(msgspec.Struct, frozen=True, kw_only=True):
 
 LINES_A_BATCH: Final = 100
 
-_UNKNOWN: Final = {
-    SubjectKind.ENTITY: (UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
-    SubjectKind.COUNTERPARTY: (UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
+_KINDS: Final = {
+    SubjectKind.ENTITY: ("an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
+    SubjectKind.COUNTERPARTY: ("a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
 }
-_NOUNS: Final = {SubjectKind.ENTITY: "an entity", SubjectKind.COUNTERPARTY: "a counterparty"}
+"""Noun, and the refusal of an unknown id."""
 
 
 class SubjectService:
@@ -89,12 +88,7 @@ class SubjectService:
 
     def _find(self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None) -> ExportSubject:
         named = self._programs.filter_by(principal, None if program_id is None else [program_id])
-        rows = self._tables[kind].find(principal, subject_id, named)
-        if not rows:
-            raise NotFoundError(*_UNKNOWN[kind])
-        if len(rows) > 1:
-            raise several_programs(_NOUNS[kind])
-        (row,) = rows
+        row = only_party(self._tables[kind].find(principal, subject_id, named), *_KINDS[kind])
         return ExportSubject(kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard)
 
 
