@@ -33,6 +33,7 @@ from clearhold.features.policy.autonomy import (
     eligible_detectors,
     is_narrower,
     is_overturned_recently,
+    tier_under,
     without,
 )
 from clearhold.features.policy.bodies import PolicyBody
@@ -54,7 +55,8 @@ def objection(program: ProgramState, entry: ActionEntry, position: EntryPosition
     if any(_change_of(action).replaced == program.autonomy.version for action in waiting):
         return EntryResult.PENDING
     if not _added(current, body, policy) or (body.tier is AutonomyTier.TRUSTED and not body.granted):
-        return EntryResult.UNCHANGED if body.tier is current.tier else EntryResult.NOT_ELIGIBLE
+        is_same = body.tier is tier_under(policy, current)
+        return EntryResult.UNCHANGED if is_same else EntryResult.NOT_ELIGIBLE
     next_at = program.autonomy.next_widening_at
     return EntryResult.TOO_EARLY if next_at is not None and position.appended_at < next_at else None
 

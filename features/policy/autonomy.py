@@ -70,22 +70,25 @@ def changed(
 def without(
     current: AutonomyBody, detectors: Collection[str], policy: PolicyBody, *, version: str, note: str
 ) -> AutonomyBody:
-    """The detectors are not closable any more.
-
-    Without a granted detector ``trusted`` falls to ``standard``; without a closable one every tier to ``supervised``.
-    """
+    """The detectors are not closable any more, and the tier is what that leaves."""
     granted = tuple(name for name in current.granted if name not in detectors)
-    falls = current.tier is AutonomyTier.TRUSTED and not granted
     body = AutonomyBody(
         version=version,
-        tier=AutonomyTier.STANDARD if falls else current.tier,
+        tier=current.tier,
         granted=granted,
         withdrawn=tuple(sorted({*current.withdrawn, *detectors})),
         note=note,
     )
-    if closable_but_for_tier(policy, body):
-        return body
-    return msgspec.structs.replace(body, tier=AutonomyTier.SUPERVISED, granted=())
+    tier = tier_under(policy, body)
+    return msgspec.structs.replace(body, tier=tier, granted=() if tier is AutonomyTier.SUPERVISED else granted)
+
+
+def tier_under(policy: PolicyBody, autonomy: AutonomyBody) -> AutonomyTier:
+    """The tier that is in force: ``supervised`` where no detector may be closed alone, and ``trusted`` with a grant."""
+    if not closable_detectors(policy, autonomy):
+        return AutonomyTier.SUPERVISED
+    has_grant = not set(policy.always_reviewed).issuperset(autonomy.granted)
+    return AutonomyTier.STANDARD if autonomy.tier is AutonomyTier.TRUSTED and not has_grant else autonomy.tier
 
 
 def closable_detectors(policy: PolicyBody, autonomy: AutonomyBody) -> set[str]:

@@ -14,8 +14,10 @@ from clearhold.features.policy.autonomy import (
     Objection,
     as_left_by,
     bad_rate_bound,
+    closable_but_for_tier,
     closable_detectors,
     objections,
+    tier_under,
 )
 from clearhold.features.policy.bodies import PolicyBody
 
@@ -89,6 +91,10 @@ _SUPERVISED: Final = (
     "Nothing is closed without a person on this program. The way back to standard needs a second person and no "
     "evidence, at most one widening in 7 days."
 )
+_NOTHING_LEFT: Final = (
+    "Nothing is closed without a person on this program: each detector that the policy lists is withdrawn, or it lists "
+    "none. The way out is a policy that lists another, or evidence."
+)
 _WITHDRAWN: Final = "Withdrawn until the evidence on them suffices again: {}."
 _NO_LONGER_GRANTED: Final = "No longer granted: {}. A grant needs evidence and a second person."
 
@@ -103,7 +109,7 @@ def program_autonomy(
     next_at = autonomy.next_widening_at
     return ProgramAutonomy(
         program_id=program_id,
-        tier=body.tier,
+        tier=tier_under(policy, body),
         version=autonomy.version,
         granted=body.granted,
         effective=as_left_by(body, policy),
@@ -122,13 +128,15 @@ def program_autonomy(
             )
             for each in reversed(versions)
         ),
-        warnings=tuple(_warnings(autonomy)),
+        warnings=tuple(_warnings(autonomy, policy)),
     )
 
 
-def _warnings(autonomy: AutonomyBook) -> Iterator[str]:
+def _warnings(autonomy: AutonomyBook, policy: PolicyBody) -> Iterator[str]:
     body, before = autonomy.body, autonomy.versions[-2:-1]
-    if body.tier is AutonomyTier.SUPERVISED:
+    if not closable_but_for_tier(policy, body):
+        yield _NOTHING_LEFT
+    elif body.tier is AutonomyTier.SUPERVISED:
         yield _SUPERVISED
     if body.withdrawn:
         yield _WITHDRAWN.format(", ".join(body.withdrawn))

@@ -161,6 +161,53 @@ def test_given_a_trusted_program_whose_policy_lists_nothing_when_its_grant_is_wi
     assert story.autonomy.history[0].body.withdrawn == (CANDIDATE,)
 
 
+@pytest.mark.parametrize(
+    ("listed", "tier"),
+    [
+        ((LISTED,), "supervised"),
+        ((), "supervised"),
+        ((LISTED, "round_amount"), "standard"),
+        (("round_amount",), "standard"),
+    ],
+)
+def test_given_a_withdrawn_detector_when_a_later_policy_lists_it_then_the_tier_is_what_may_still_be_closed(
+    listed: tuple[str, ...], tier: str
+) -> None:
+    story = AutonomyStory()
+    (alert,) = story.open_alerts(1, LISTED)
+    story.label([alert], "bad")
+    story.tick(story.now)
+    assert story.autonomy.tier.value == "standard"
+
+    policy = msgspec.structs.replace(POLICY_V1, version="policy-v2", auto_closable_detectors=listed)
+    in_force_at(story.story, "policy-v2", policy, story.now)
+
+    assert story.autonomy.tier.value == tier
+    assert story.autonomy.history[0].body.tier.value == "standard"
+    if tier == "supervised":
+        assert "Nothing is closed without a person" in story.autonomy.warnings[0]
+        assert story.request("standard")[1] == "not_eligible"
+        wider = msgspec.structs.replace(policy, version="policy-v3", auto_closable_detectors=("round_amount",))
+        in_force_at(story.story, "policy-v3", wider, story.now)
+        assert story.autonomy.tier.value == "standard"
+
+
+@pytest.mark.parametrize(
+    ("listed", "reviewed", "tier"),
+    [((LISTED,), (CANDIDATE,), "standard"), ((), (CANDIDATE,), "supervised"), ((LISTED,), (), "trusted")],
+)
+def test_given_a_trusted_program_when_a_later_policy_always_reviews_its_grant_then_it_is_trusted_no_more(
+    listed: tuple[str, ...], reviewed: tuple[str, ...], tier: str
+) -> None:
+    story = trusted()
+    policy = msgspec.structs.replace(
+        POLICY_V1, version="policy-v2", auto_closable_detectors=listed, always_reviewed=reviewed
+    )
+    in_force_at(story.story, "policy-v2", policy, story.now)
+
+    assert story.autonomy.tier.value == tier
+
+
 @pytest.mark.parametrize(("decision", "counts"), [("hold", 1), ("escalate", 1), ("close", 0), ("no_action", 0)])
 @pytest.mark.parametrize("detector", [CANDIDATE, LISTED])
 def test_given_the_first_decision_of_a_person_then_a_hold_or_an_escalation_overturns(
