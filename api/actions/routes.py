@@ -27,7 +27,7 @@ from clearhold.api.area import Area
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, list_route, read_route, write_route
-from clearhold.api.lists.pages import ArrayPart
+from clearhold.api.lists.lists import ArrayPart
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal
 

@@ -9,8 +9,7 @@ import msgspec
 from clearhold.api.dispositions.routes import ALERT_ID
 from clearhold.api.http.fields import FILTER_LIMIT, BankId, CursorText, Moment, PageLimit, PersonName, ProgramIds
 from clearhold.api.http.validation import Failure
-from clearhold.api.lists.lists import DEFAULT_LIMIT, to_answer
-from clearhold.api.lists.pages import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.bank.action_endpoints import BANK_ACTIONS, TargetType
 from clearhold.features.core.entries.actions import ActionStatus, ActionType

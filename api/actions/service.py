@@ -19,8 +19,7 @@ from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, Act
 from clearhold.api.area import Resources
 from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
 from clearhold.api.http.validation import Failure, refusal
-from clearhold.api.lists.lists import instant_in
-from clearhold.api.lists.pages import ListReader, Place, place_key
+from clearhold.api.lists.lists import ListReader, Place, instant_in, place_key
 from clearhold.api.log.commands import approver_needed, change_pending, unknown_action, unknown_alert
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,

@@ -19,8 +19,7 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.lists import next_link, to_answer
-from clearhold.api.lists.pages import Place, cursor_for, place_of
+from clearhold.api.lists.lists import Place, cursor_for, next_link, place_of, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError

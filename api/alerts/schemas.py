@@ -8,8 +8,7 @@ from clearhold.api.actions.schemas import ACTION, Action
 from clearhold.api.dispositions.routes import ALERT_ID, DISPOSITION, Disposition
 from clearhold.api.http.fields import BankIds, CursorText, Listed, Moment, PageLimit, ProgramIds, Prose
 from clearhold.api.lists.exports import ExportFormat
-from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.api.lists.pages import ListPage
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.routes import REASON, STRUCTURING_REASON, TRANSFER
 from clearhold.api.transfers.service import Transfer

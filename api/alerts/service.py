@@ -28,8 +28,7 @@ from clearhold.api.alerts.schemas import (
 )
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import Disposition, to_disposition
-from clearhold.api.lists.lists import instant_in, to_answer
-from clearhold.api.lists.pages import BATCH, ListReader, Place, batches_of, place_key
+from clearhold.api.lists.lists import BATCH, ListReader, Place, batches_of, instant_in, place_key, to_answer
 from clearhold.api.log.commands import person_needed, unknown_alert
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft

@@ -16,8 +16,17 @@ from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment,
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.exports import ExportFormat
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.pages import BATCH, ListPage, ListReader, Place, batches_of, place_key
+from clearhold.api.lists.lists import (
+    BATCH,
+    DEFAULT_LIMIT,
+    ListPage,
+    ListReader,
+    Place,
+    batches_of,
+    instant_in,
+    place_key,
+    to_answer,
+)
 from clearhold.api.programs.routes import TENANT_ID
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.errors import ErrorCode, NotFoundError

@@ -16,8 +16,16 @@ from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramId, 
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.pages import UNREADABLE, ListPage, ListReader, Place, unusable_cursor
+from clearhold.api.lists.lists import (
+    DEFAULT_LIMIT,
+    UNREADABLE,
+    ListPage,
+    ListReader,
+    Place,
+    instant_in,
+    to_answer,
+    unusable_cursor,
+)
 from clearhold.api.program_service import several_programs
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant

@@ -14,8 +14,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.pages import ListPage, ListReader, Place, place_key
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, instant_in, place_key, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry, read_kris
 from clearhold.features.core.errors import ErrorCode, NotFoundError

@@ -16,8 +16,7 @@ from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageL
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.pages import ListPage, ListReader, Place, place_key
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, instant_in, place_key, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry

@@ -16,8 +16,7 @@ from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramI
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_text
-from clearhold.api.lists.pages import ListPage, Place, cursor_for, place_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, instant_text, place_of
 from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_rules
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode

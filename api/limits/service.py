@@ -16,8 +16,7 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
-from clearhold.api.lists.lists import DEFAULT_LIMIT
-from clearhold.api.lists.pages import ListPage, Place, cursor_for, place_key, place_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, place_key, place_of
 from clearhold.features.actions.set_limit import change_of
 from clearhold.features.core.entries.actions import (
     COUNTED_KINDS,

@@ -27,8 +27,7 @@ from clearhold.api.http.head import PRIVATE, published
 from clearhold.api.http.operation import JSON, Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Batches, Downloads, ExportFormat, examples_of
-from clearhold.api.lists.lists import moments_exist, next_link, published_part
-from clearhold.api.lists.pages import ArrayPart, ListPage
+from clearhold.api.lists.lists import ArrayPart, ListPage, moments_exist, next_link, published_part
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 

@@ -15,8 +15,7 @@ from anyio import to_thread
 
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import CursorText, DayBound, PageLimit, ProgramIds
-from clearhold.api.lists.lists import DEFAULT_LIMIT, days_between
-from clearhold.api.lists.pages import ListPage, Place, cursor_for, place_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, days_between, place_of
 from clearhold.features.bank.event_types import READ_FAMILIES
 from clearhold.features.core.instants import DAY_US, format_instant
 from clearhold.features.core.log_entry import EventResult

@@ -18,7 +18,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
-from clearhold.api.lists.pages import ArrayPart, Place, array_part
+from clearhold.api.lists.lists import ArrayPart, Place, array_part
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant

@@ -14,8 +14,18 @@ from anyio import to_thread
 from clearhold.api.area import Resources, Stores
 from clearhold.api.http.fields import CursorText, Moment, PageLimit
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, instant_text, only
-from clearhold.api.lists.pages import UNREADABLE, ListPage, ListReader, Place, batches_of, unusable_cursor
+from clearhold.api.lists.lists import (
+    DEFAULT_LIMIT,
+    UNREADABLE,
+    ListPage,
+    ListReader,
+    Place,
+    batches_of,
+    instant_in,
+    instant_text,
+    only,
+    unusable_cursor,
+)
 from clearhold.features.core.canonical import Chain, LineKind, canonical
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal

@@ -17,7 +17,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
 from clearhold.api.area import Resources
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.lists.pages import ArrayPart, Place, array_part
+from clearhold.api.lists.lists import ArrayPart, Place, array_part
 from clearhold.api.rules.schemas import (
     BacktestRequest,
     NewRule,

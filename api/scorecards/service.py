@@ -16,7 +16,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService, Change
 from clearhold.api.area import Resources
 from clearhold.api.lists.exports import Concurrency
-from clearhold.api.lists.pages import ArrayPart
+from clearhold.api.lists.lists import ArrayPart
 from clearhold.api.scorecards.schemas import (
     NewScorecard,
     NewScorecardReport,

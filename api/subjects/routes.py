@@ -23,7 +23,7 @@ from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.lists.pages import batches_of
+from clearhold.api.lists.lists import batches_of
 from clearhold.api.parties.routes import ENTITY, UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, PartyQuery, only_party
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.service import policy_bodies

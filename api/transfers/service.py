@@ -16,8 +16,16 @@ from msgspec.structs import replace
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds
 from clearhold.api.lists.exports import ExportFormat
-from clearhold.api.lists.lists import DEFAULT_LIMIT, instant_in, to_answer
-from clearhold.api.lists.pages import BATCH, ListPage, ListReader, Place, batches_of
+from clearhold.api.lists.lists import (
+    BATCH,
+    DEFAULT_LIMIT,
+    ListPage,
+    ListReader,
+    Place,
+    batches_of,
+    instant_in,
+    to_answer,
+)
 from clearhold.api.log.commands import unknown_transfer
 from clearhold.api.program_service import ProgramService, several_programs
 from clearhold.features.bank.masking import masked_raw

@@ -42,7 +42,7 @@ def test_given_a_list_when_it_is_read_in_parts_then_they_are_the_list(
 
     by_two = parts(rules, f"{path}{more}limit=2")
     longest = max(len(part(rules, f"{path}{more}limit=1").content), 700)
-    monkeypatch.setattr("clearhold.api.lists.pages.MAX_PART_BYTES", longest)
+    monkeypatch.setattr("clearhold.api.lists.lists.MAX_PART_BYTES", longest)
     by_bytes = parts(rules, path)
 
     assert len(whole) > 2
