@@ -69,6 +69,26 @@ def test_given_a_held_alert_when_the_hold_is_cleared_then_it_is_released_and_bot
     assert verified(api, tenant)["ok"], verified(api, tenant)
 
 
+@pytest.mark.parametrize(("decision", "status"), [("close", "closed"), ("no_action", "closed"), ("hold", "held")])
+def test_given_an_escalated_alert_when_its_hold_is_cleared_then_the_action_ended_none_and_a_person_decides_alone(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], held: dict[str, Any], decision: str, status: str
+) -> None:
+    escalation = content_of_201(decide(api, api.operator(tenant), held["id"], "escalate"))
+
+    action = cleared(api, tenant, program, alertId=held["id"])
+    assert read(api, tenant, held["id"])["alert"]["status"] == "escalated"
+    decided = content_of_201(decide(api, api.operator(tenant), held["id"], decision))
+
+    detail = read(api, tenant, held["id"])
+    assert detail["alert"]["status"] == status
+    assert held["id"] not in action["releasedAlertIds"]
+    assert (escalation["actionId"], decided["actionId"]) == (None, None)
+    assert [each["id"] for each in detail["actions"]] == [action["id"]]  # which names the alert, and ended no hold
+    warned = [each["actionId"] for each in decided["warnings"]]
+    assert warned == ([action["id"]] if decision == "hold" else [])
+    assert verified(api, tenant)["ok"], verified(api, tenant)
+
+
 def test_given_a_transfer_that_no_one_knows_or_an_alert_on_another_when_clearing_then_it_is_refused(
     api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], held: dict[str, Any]
 ) -> None:
