@@ -167,7 +167,7 @@ def test_given_a_resumed_backfill_that_fails_when_resumed_again_then_the_failure
 
     async def resumed(backfills: BackfillService) -> int:
         with monkeypatch.context() as broken:
-            broken.setattr("clearhold.flows.backfill.transfers.NewestScorings.find", lambda _: 1 / 0)
+            broken.setattr("clearhold.flows.backfill.rescoring.NewestScorings.find", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 await backfills.resume_all()
         await backfills.resume_all()
@@ -222,7 +222,7 @@ def test_given_one_that_failed_when_asked_again_then_it_goes_on_and_who_asked_fi
 ) -> None:
     async def failing(backfills: BackfillService) -> int:
         with monkeypatch.context() as broken:
-            broken.setattr("clearhold.flows.backfill.transfers.NewestScorings.find", lambda _: 1 / 0)
+            broken.setattr("clearhold.flows.backfill.rescoring.NewestScorings.find", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 await backfills.rescore_transfers(TENANT, PROGRAM, None)
         assert backfills.counts.failures == 1
