@@ -171,12 +171,12 @@ class PolicyService:
             and (program_ids is None or each.row.program_id in program_ids)
             and query.active in {None, each.row.active}
         )
-        return array_part(listed, query, place=_place, show=lambda each: _shown(principal, each.row, in_list=True))
+        return array_part(listed, query, place=_place, show=lambda each: _policy_of(principal, each.row, in_list=True))
 
     async def read(self, principal: Principal, policy_id: str) -> Policy:
         for each in await self._of_tenant(principal):
             if each.id == policy_id.lower():
-                return _shown(principal, each.row, in_list=False)
+                return _policy_of(principal, each.row, in_list=False)
         raise NotFoundError(UNKNOWN_POLICY, ErrorCode.POLICY_NOT_FOUND)
 
     def _find(self, principal: Principal, policy_id: str) -> StoredPolicy:
@@ -211,7 +211,7 @@ class _Listed(NamedTuple):
     row: StoredPolicy | ProgramVersion
 
 
-def _shown(principal: Principal, row: StoredPolicy | ProgramVersion, *, in_list: bool) -> Policy:
+def _policy_of(principal: Principal, row: StoredPolicy | ProgramVersion, *, in_list: bool) -> Policy:
     """A version of the rules has those within the principal's reach, and none in a list."""
     if isinstance(row, ProgramVersion):
         return of_program(principal.tenant_id, row)
