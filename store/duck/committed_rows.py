@@ -64,7 +64,7 @@ _AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR id > ?)"
 
 
 class Timeline(CommittedRows, Generic[Row, Stored]):
-    """One table, whose rows have tenant_id, program_id, id and offset; ``Stored`` is a row with what belongs to it.
+    """One table, whose rows have tenant_id, program_id, id and offset; ``Stored`` is a row with its parts.
 
     ``at`` is an instant that never differs between versions, or a ``rank`` in its place, which only rises: a row whose
     rank rises between two pages moves ahead of them.
@@ -125,7 +125,7 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         return self._stored(principal, [of_key[key] for key in keys])
 
     def _stored(self, _: Principal, rows: list[Row]) -> list[Stored]:
-        """At least one row, with what belongs to each; here the rows alone."""
+        """At least one row, each with its parts; here the rows alone."""
         return cast("list[Stored]", rows)
 
     def _still_newest(self, principal: Principal, candidates: Sequence[_Key]) -> list[_Key]:

@@ -1,4 +1,4 @@
-"""Reads the inputs of scores as they were recorded: bank events with their results, pre-flights, policies in force.
+"""Reads the recorded inputs of scores: bank events with their results, pre-flights, policies in force.
 
 Events  every delivery in the log, newest first by the time of its arrival; an unknown event is an empty list
 Checks  pre-flights, the transfers that landed for them, and counts of both; an unknown pre-flight is None
