@@ -295,7 +295,7 @@ def test_given_words_of_outsiders_everywhere_when_tools_are_called_then_they_sta
         outgoing("acht_0", **ALERTING, **said, status=injected, metadata={injected: injected}),
     )
     closed, alert = (an_alert(api, tenant, program, f"acht_{number}", **said) for number in (1, 2))
-    words = f"{injected:x<20}"
+    words = f"{injected:x<40}"
     assert decide(api, headers, closed["id"], narrative=words).status_code == 201
     appealed = appeal(api, headers, closed["id"], injected).json()
     assistant = Assistant(api, headers)
