@@ -14,7 +14,7 @@ import msgspec
 
 from clearhold.features.core.canonical import is_sandbox_id
 from clearhold.features.core.entries.directory import DirectoryKind, PartyKey, kind_of_counterparty
-from clearhold.features.core.instants import HOUR_US, SECOND_US, pause_after
+from clearhold.features.core.instants import HOUR_US, MINUTE_US, SECOND_US, pause_after
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.store.duck.parties import DueParty
 from clearhold.store.tables.columns import RowTables
@@ -22,7 +22,7 @@ from clearhold.store.tables.columns import RowTables
 FIRST_BACKOFF_US: Final = SECOND_US
 MAX_BACKOFF_US: Final = 300 * SECOND_US
 MAX_RETRY_AFTER_US: Final = HOUR_US
-PAUSE_US: Final = 1300 * SECOND_US
+PAUSE_US: Final = 15 * MINUTE_US
 MAX_TURNS_AHEAD: Final = 8  # more than are waited for at once, unless the clock stepped back
 
 

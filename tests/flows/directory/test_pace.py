@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.features.core.instants import HOUR_US, SECOND_US
+from clearhold.features.core.instants import HOUR_US, MINUTE_US, SECOND_US
 from clearhold.flows.directory.waiting import MAX_BACKOFF_US, MAX_RETRY_AFTER_US, MAX_TURNS_AHEAD, PAUSE_US, TenantPace
 from tests.support.clock import T0
 
@@ -80,7 +80,7 @@ def test_given_a_refused_key_then_it_is_paused_and_another_one_is_not() -> None:
 
     assert [pace.note_refusal(KEY, now=T0) for _ in range(2)] == [True, False]
     assert pace.is_paused(now=T0)
-    assert ready_after(pace, now=T0) == PAUSE_US
+    assert ready_after(pace, now=T0) == PAUSE_US == 15 * MINUTE_US
     assert not pace.is_paused(now=T0 + PAUSE_US)
     assert pace.is_ready("test_another_key", now=T0)
     assert not pace.is_paused(now=T0)
