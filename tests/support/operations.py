@@ -367,7 +367,9 @@ OPERATIONS: Final = (
     Operation(method="POST", path="/api/skoor/actors/backfill/{}", access=Access.OWNER, fills=("program",)),
     _admin("POST", "tenants", success=201, body=bodies.tenant),
     _admin("GET", "tenants"),
-    _admin("POST", "tenants/{}/operator-token", success=201, fills=("tenant",), body=bodies.overlap),
+    _admin(
+        "POST", "tenants/{}/operator-token", success=201, fills=("tenant",), body=bodies.overlap, body_optional=True
+    ),
     _admin("POST", "tenants/{}/operator-tokens", success=201, fills=("tenant",), body=bodies.person_token),
     _admin("GET", "tenants/{}/operator-tokens", fills=("tenant",)),
     _admin("DELETE", "tenants/{}/operator-tokens/{}", fills=("tenant", "person token")),
@@ -376,7 +378,7 @@ OPERATIONS: Final = (
     _admin("POST", "programs", success=201, body=bodies.program, body_ids=("tenant",)),
     _admin("PATCH", "programs/{}", fills=("spare",), body=bodies.change),
     _admin("PUT", "programs/{}/accounts/{}", fills=("spare", "account"), body=lambda *_: {"entityId": "enti_1"}),
-    _admin("POST", "programs/{}/ingest-secret", success=201, fills=("spare",), body=bodies.overlap),
+    _admin("POST", "programs/{}/ingest-secret", success=201, fills=("spare",), body=bodies.overlap, body_optional=True),
     _admin("GET", "signing-keys"),
     _admin("POST", "signing-keys", success=201, body=bodies.signing_key),
     _admin("DELETE", "signing-keys/{}", fills=("signing key",)),
