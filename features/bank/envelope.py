@@ -53,8 +53,9 @@ def repeated_key(body: bytes, rail: Rail | None) -> str | None:
 
 
 def _occurs_twice(body: bytes, names: Iterable[bytes]) -> bool:
-    for name in names:  # noqa: SIM110 - ``any`` takes longer than the searches, and each event is searched
-        if body.find(name) != body.rfind(name):
+    for name in names:
+        first = body.find(name)
+        if first >= 0 and body.find(name, first + len(name)) >= 0:
             return True
     return False
 
