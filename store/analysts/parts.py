@@ -266,12 +266,12 @@ def ended_too_soon(listed: PartList, now: int) -> set[str]:
     return {table for table, ended in listed.ended.items() if now + SLACK_US < _over_at(ended.through, ended.days)}
 
 
-def ended_before(listed: PartList, *, anew: Collection[str], too_soon: Collection[str]) -> Mapping[str, Ended]:
-    """The ended days before a round, without those of tables whose days ended too soon; tables that are copied
-    ``anew`` are counted again.
+def ended_before(listed: PartList, *, copied_again: Collection[str], too_soon: Collection[str]) -> Mapping[str, Ended]:
+    """The ended days before a round, without those of tables whose days ended too soon; the tables
+    ``copied_again`` are counted from 0.
     """
     return {
-        table: replace(ended, rows=0, bytes=0) if table in anew else ended
+        table: replace(ended, rows=0, bytes=0) if table in copied_again else ended
         for table, ended in listed.ended.items()
         if table not in too_soon
     }

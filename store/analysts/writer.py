@@ -82,7 +82,7 @@ class LakeWriter:
         self._cursor = database.cursor()
         self._merger = PartMerger()
         self._source_id = ""
-        self._anew: set[str] = set()
+        self._copied_again: set[str] = set()
         self._retention = retention
         self._control, self._control_rows = control, dict[str, Sequence[msgspec.Struct]]()
         self._is_open = False
@@ -92,7 +92,7 @@ class LakeWriter:
         """Read the list, find out which tables have to be copied again, and remove what a crash left."""
         self._source_id = self._read_source_id()
         self.parts = read_parts(self._lake) or PartList(source_id=self._source_id)
-        self._anew = {table.name for table in lake_tables() if not self._goes_on(table)}
+        self._copied_again = {table.name for table in lake_tables() if not self._goes_on(table)}
         self._remove_unlisted()
         self._is_open = True
 
@@ -114,8 +114,8 @@ class LakeWriter:
         self._write_schemas()
         as_of, rows = self._clock.now(), self._rows_in_source()
         too_soon = ended_too_soon(self.parts, as_of)
-        self._anew |= too_soon
-        before = ended_before(self.parts, anew=self._anew, too_soon=too_soon)
+        self._copied_again |= too_soon
+        before = ended_before(self.parts, copied_again=self._copied_again, too_soon=too_soon)
         ending = EndingDays(self.parts.retention_days, before)
         written: list[Part] = []
         try:
@@ -124,11 +124,13 @@ class LakeWriter:
             control = self._changed_control()
             written += (self._written_control(name, of_table) for name, of_table in control.items() if of_table)
             copied = {table.name: self._copied(table, rows[table.name]) for table in lake_tables()}
-            self._add(written, replaced=self._anew | set(control), as_of=as_of, copied=copied, ended=ending.ended)
+            self._add(
+                written, replaced=self._copied_again | set(control), as_of=as_of, copied=copied, ended=ending.ended
+            )
         except BaseException:
             self._remove(part.file for part in written)
             raise
-        self._anew = set()
+        self._copied_again = set()
         self._control_rows |= control
         self._make_views()
         return sum(part.rows for part in written)
@@ -187,7 +189,7 @@ class LakeWriter:
 
     def _copy_table(self, table: LakeTable, end: int, written: list[Part], ending: EndingDays, now: int) -> None:
         """Add the new parts of a table; rows of days that are over go to the ended ones."""
-        first = 0 if table.name in self._anew else self.parts.copied.get(table.name, Copied()).rows
+        first = 0 if table.name in self._copied_again else self.parts.copied.get(table.name, Copied()).rows
         while first < end:
             upto = min(end, first + MOST_ROWS)
             rows = f"rowid >= {first} AND rowid < {upto}"
