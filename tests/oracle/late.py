@@ -81,6 +81,7 @@ class TardyTeller(PunctualTeller):
 
     def begin(self) -> None:
         self.transfer()
+        self.now += SECOND_US
 
     def happen(self) -> None:
         if self.chance.random() < 0.2:
