@@ -7,13 +7,13 @@ Errors  none: all inputs have an answer; a wallet that was never screened halves
 Source  ERC-8004 (draft) for the content of a registry; FATF, Virtual Assets Red Flag Indicators (2020) for the flows
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import VerificationStatus
-from clearhold.features.scorers.engine import default_card
+from clearhold.features.scorers.engine import checks, default_card
 from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 VERSION: Final = "ars-v1"
@@ -66,7 +66,7 @@ class AgentInputs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     wallet_screening: str | None = None  # clear, hit, review or not_covered; None is never screened
 
 
-_FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+_FLOW_SIGNALS: Final[Mapping[Signal[AgentInputs], int]] = {
     Signal(
         "ARS-FLO-01",
         "top_payer_share",
@@ -80,7 +80,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             f"{i.distinct_payers} payers."
         ),
         source=_FATF,
-    ),
+    ): 12,
     Signal(
         "ARS-FLO-02",
         "self_dealing",
@@ -95,7 +95,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             "owner, or by agents of the same owner."
         ),
         source=_ERC_8004,
-    ),
+    ): 25,
     Signal(
         "ARS-FLO-03",
         "round_trip",
@@ -103,7 +103,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i: i.round_trips_30d is not None and 0 < i.round_trips_30d < ROUND_TRIPS_REPEATED,
         lambda i, _: f"Value came back to a payer {i.round_trips_30d} times in 30 days.",
         source=_FATF,
-    ),
+    ): 25,
     Signal(
         "ARS-FLO-04",
         "round_trips_repeated",
@@ -112,7 +112,7 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i, _: f"Value came back to a payer {i.round_trips_30d} times in 30 days.",
         source=_FATF,
         hard=True,
-    ),
+    ): 35,
     Signal(
         "ARS-VEL-01",
         "velocity_spike",
@@ -123,16 +123,17 @@ _FLOW_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
             and i.settlements_24h * _DAYS_30 >= VELOCITY_FACTOR * i.settlements_30d
         ),
         lambda i, _: f"{i.settlements_24h} settlements in 24 hours; {i.settlements_30d} in 30 days.",
-    ),
-)
-_REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    ): 15,
+}
+"""With the points of the default card, as in the other groups."""
+_REGISTRATION_SIGNALS: Final[Mapping[Signal[AgentInputs], int]] = {
     Signal(
         "ARS-REG-01",
         "young_registration",
         f"The agent was registered less than {YOUNG_DAYS} days ago.",
         lambda i: i.registration_age_days is not None and i.registration_age_days < YOUNG_DAYS,
         lambda i, _: f"The agent was registered {i.registration_age_days} days ago.",
-    ),
+    ): 10,
     Signal(
         "ARS-REG-02",
         "owner_changed",
@@ -140,7 +141,7 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i: i.owner_changed_days is not None and i.owner_changed_days < OWNER_CHANGE_DAYS,
         lambda i, _: f"The agent changed its owner {i.owner_changed_days} days ago.",
         source=_ERC_8004,
-    ),
+    ): 15,
     Signal(
         "ARS-REG-03",
         "inactive_and_paid",
@@ -148,7 +149,7 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i: i.active is False and i.settlements_30d > 0,
         lambda i, _: f"The agent declares itself inactive and had {i.settlements_30d} settlements in 30 days.",
         source=_ERC_8004,
-    ),
+    ): 20,
     Signal(
         "ARS-REG-04",
         "wallet_unset",
@@ -156,9 +157,9 @@ _REGISTRATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i: i.has_wallet is False and i.settlements_30d > 0,
         lambda i, _: f"The agent has no wallet set and had {i.settlements_30d} settlements in 30 days.",
         source=_ERC_8004,
-    ),
-)
-_REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    ): 20,
+}
+_REPUTATION_SIGNALS: Final[Mapping[Signal[AgentInputs], int]] = {
     Signal(
         "ARS-REP-01",
         "feedback_revoked",
@@ -170,7 +171,7 @@ _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         ),
         lambda i, _: f"{i.revoked_feedback_count} of {i.feedback_count} feedbacks were revoked.",
         source=_ERC_8004,
-    ),
+    ): 10,
     Signal(
         "ARS-REP-02",
         "feedback_unpaid",
@@ -182,7 +183,7 @@ _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         ),
         lambda i, _: f"{i.paid_feedback_count} of {i.feedback_count} feedbacks prove a payment.",
         source=_ERC_8004,
-    ),
+    ): 8,
     Signal(
         "ARS-REP-03",
         "poorly_rated",
@@ -194,7 +195,7 @@ _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         ),
         lambda i, _: f"The mean of {i.starred_count} feedbacks under the tag starred is {i.starred_mean} of 100.",
         source=_ERC_8004,
-    ),
+    ): 10,
     Signal(
         "ARS-REP-04",
         "paid_feedback",
@@ -203,7 +204,7 @@ _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i, _: f"{i.paid_feedback_count} feedbacks prove a payment, none was revoked.",
         source=_ERC_8004,
         mitigates=True,
-    ),
+    ): -5,
     Signal(
         "ARS-VAL-01",
         "validation_failed",
@@ -213,9 +214,9 @@ _REPUTATION_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         ),
         lambda i, _: f"The mean of {i.validation_count} validations is {i.validation_mean} of 100.",
         source=_ERC_8004,
-    ),
-)
-_IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
+    ): 15,
+}
+_IDENTITY_SIGNALS: Final[Mapping[Signal[AgentInputs], int]] = {
     Signal(
         "ARS-KYC-01",
         "kyc_denied",
@@ -223,7 +224,7 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i: i.verification_status == VerificationStatus.DENIED.value,
         source="31 CFR 1020.220 (customer identification program); weight [P]",
         hard=True,
-    ),
+    ): 60,
     Signal(
         "ARS-SCR-01",
         "wallet_hit",
@@ -231,21 +232,21 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         lambda i: i.wallet_screening == "hit",
         source=_OFAC,
         hard=True,
-    ),
+    ): 60,
     Signal(
         "ARS-SCR-02",
         "wallet_review",
         "The screening of the agent's wallet waits for a review.",
         lambda i: i.wallet_screening == "review",
         source=_OFAC,
-    ),
+    ): 15,
     Signal(
         "ARS-SCR-03",
         "wallet_not_covered",
         "The screening does not cover the chain of the agent's wallet, which is not the same as clear.",
         lambda i: i.wallet_screening == "not_covered",
         source=_OFAC,
-    ),
+    ): 8,
     Signal(
         "ARS-SCR-04",
         "listed_payer",
@@ -257,19 +258,13 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[AgentInputs], ...]] = (
         ),
         source=_OFAC,
         hard=True,
-    ),
-)
-
-
+    ): 40,
+}
+_SIGNALS: Final = (_FLOW_SIGNALS, _REGISTRATION_SIGNALS, _REPUTATION_SIGNALS, _IDENTITY_SIGNALS)
 _CAPS: Final = {Family.FLOW: 60, Family.DECLARED: 30, Family.RELATIONSHIP: 30, Family.IDENTITY: 60}
 SCORER: Final = Scorer[AgentInputs](
     version=VERSION,
-    groups=tuple(
-        map(
-            SignalGroup[AgentInputs],
-            (_FLOW_SIGNALS, _REGISTRATION_SIGNALS, _REPUTATION_SIGNALS, _IDENTITY_SIGNALS),
-        )
-    ),
+    groups=tuple(map(SignalGroup[AgentInputs], _SIGNALS)),
     observations=lambda inputs, floor, _program_floor: (inputs.settlements, inputs.settlements >= floor),
     capped=tuple(_CAPS),
 )
@@ -277,27 +272,7 @@ DEFAULT: Final = default_card(
     SCORER,
     caps=_CAPS,
     floor=SETTLEMENTS_FLOOR,
-    signals=(
-        points_when("ARS-FLO-01", 12),
-        points_when("ARS-FLO-02", 25),
-        points_when("ARS-FLO-03", 25),
-        points_when("ARS-FLO-04", 35),
-        points_when("ARS-VEL-01", 15),
-        points_when("ARS-REG-01", 10),
-        points_when("ARS-REG-02", 15),
-        points_when("ARS-REG-03", 20),
-        points_when("ARS-REG-04", 20),
-        points_when("ARS-REP-01", 10),
-        points_when("ARS-REP-02", 8),
-        points_when("ARS-REP-03", 10),
-        points_when("ARS-REP-04", -5),
-        points_when("ARS-VAL-01", 15),
-        points_when("ARS-KYC-01", 60),
-        points_when("ARS-SCR-01", 60),
-        points_when("ARS-SCR-02", 15),
-        points_when("ARS-SCR-03", 8),
-        points_when("ARS-SCR-04", 40),
-    ),
+    signals=checks(*_SIGNALS),
 )
 
 

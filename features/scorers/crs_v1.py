@@ -7,13 +7,13 @@ Errors  none: all inputs have an answer
 Source  named with each reason
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
 from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
-from clearhold.features.core.scorecards import points_when
-from clearhold.features.scorers.engine import default_card
+from clearhold.features.scorers.engine import checks, default_card
 from clearhold.features.scorers.signal import Family, Scorer, Signal, SignalGroup
 
 
@@ -55,14 +55,14 @@ def is_hard(country_lists: str | None) -> bool:
 
 Group = SignalGroup[CounterpartyInputs]
 
-_RETURNS_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
+_RETURNS_SIGNALS: Final[Mapping[Signal[CounterpartyInputs], int]] = {
     Signal(
         "CRS-RET-01",
         "unauthorized_return",
         "One transfer with the counterparty came back as unauthorized in 60 days.",
         lambda i: i.unauthorized_returns_60d == 1,
         source=_UNAUTHORIZED,
-    ),
+    ): 15,
     Signal(
         "CRS-RET-02",
         "unauthorized_returns",
@@ -72,16 +72,17 @@ _RETURNS_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
             f"{i.unauthorized_returns_60d} transfers with the counterparty came back as unauthorized in 60 days."
         ),
         source=_UNAUTHORIZED,
-    ),
+    ): 30,
     Signal(
         "CRS-RET-03",
         "returned_share",
         f"At least {RETURNS_FLOOR} returns in 60 days, as many as {RETURNS_SHARE_PERCENT} % of the transfers.",
         lambda i: i.returns_60d >= RETURNS_FLOOR and i.returns_60d * 100 >= RETURNS_SHARE_PERCENT * i.transfers_60d,
         lambda i, _: f"{i.returns_60d} of {i.transfers_60d} transfers with the counterparty in 60 days were returned.",
-    ),
-)
-_RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
+    ): 20,
+}
+"""With the points of the default card, as in the other groups."""
+_RELATIONSHIP_SIGNALS: Final[Mapping[Signal[CounterpartyInputs], int]] = {
     Signal(
         "CRS-CPY-01",
         "new_relationship",
@@ -90,7 +91,7 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         lambda i, _: (
             f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
         ),
-    ),
+    ): 10,
     Signal(
         "CRS-CPY-02",
         "young_relationship",
@@ -99,7 +100,7 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         lambda i, _: (
             f"The first transfer with the counterparty was {i.relationship_days} days ago (n = {i.transfers})."
         ),
-    ),
+    ): 5,
     Signal(
         "CRS-CPY-03",
         "account_details_changed",
@@ -109,7 +110,7 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
             f"{i.account_changed_days} days ago the counterparty came with other account details than were known "
             "under its name or id."
         ),
-    ),
+    ): 15,
     Signal(
         "CRS-CPY-04",
         "counterparty_shared",
@@ -117,9 +118,9 @@ _RELATIONSHIP_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         lambda i: i.shared_entities_30d >= SHARED_FLOOR,
         lambda i, _: f"{i.shared_entities_30d} entities dealt with the counterparty's account in 30 days.",
         source=_FFIEC,
-    ),
-)
-_GEOGRAPHY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
+    ): 20,
+}
+_GEOGRAPHY_SIGNALS: Final[Mapping[Signal[CounterpartyInputs], int]] = {
     Signal(
         "CRS-GEO-01",
         "high_risk_geography",
@@ -129,7 +130,7 @@ _GEOGRAPHY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         source="FATF, High-Risk Jurisdictions subject to a Call for Action, as listed by the policy in force; "
         "weight [P]",
         hard=True,
-    ),
+    ): 40,
     Signal(
         "CRS-GEO-02",
         "monitored_geography",
@@ -137,7 +138,7 @@ _GEOGRAPHY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         lambda i: INCREASED_MONITORING in (i.country_lists or ""),
         lambda i, _: f"The counterparty is in {i.country}, under FATF's increased monitoring.",
         source="FATF, Jurisdictions under Increased Monitoring, as listed by the policy in force; weight [P]",
-    ),
+    ): 12,
     Signal(
         "CRS-GEO-03",
         "sanctioned_geography",
@@ -146,9 +147,9 @@ _GEOGRAPHY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
         lambda i, _: f"The counterparty is in {i.country}, under a comprehensive embargo.",
         source="OFAC country programs, as listed by the policy in force; weight [P]",
         hard=True,
-    ),
-)
-_HISTORY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
+    ): 40,
+}
+_HISTORY_SIGNALS: Final[Mapping[Signal[CounterpartyInputs], int]] = {
     Signal(
         "CRS-HIS-01",
         "clean_history",
@@ -158,8 +159,8 @@ _HISTORY_SIGNALS: Final[tuple[Signal[CounterpartyInputs], ...]] = (
             f"{i.transfers} transfers with the counterparty over {i.relationship_days} days, none was returned."
         ),
         mitigates=True,
-    ),
-)
+    ): -5,
+}
 
 
 def _may_relationship_fire(i: CounterpartyInputs) -> bool:
@@ -186,17 +187,5 @@ DEFAULT: Final = default_card(
     SCORER,
     caps=_CAPS,
     floor=TRANSFERS_FLOOR,
-    signals=(
-        points_when("CRS-RET-01", 15),
-        points_when("CRS-RET-02", 30),
-        points_when("CRS-RET-03", 20),
-        points_when("CRS-CPY-01", 10),
-        points_when("CRS-CPY-02", 5),
-        points_when("CRS-CPY-03", 15),
-        points_when("CRS-CPY-04", 20),
-        points_when("CRS-GEO-01", 40),
-        points_when("CRS-GEO-02", 12),
-        points_when("CRS-GEO-03", 40),
-        points_when("CRS-HIS-01", -5),
-    ),
+    signals=checks(_RETURNS_SIGNALS, _RELATIONSHIP_SIGNALS, _GEOGRAPHY_SIGNALS, _HISTORY_SIGNALS),
 )

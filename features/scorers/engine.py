@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Generic
 
-from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, scorecard_sha256
+from clearhold.features.core.scorecards import Bin, CardCap, CardSignal, Scorecard, points_when, scorecard_sha256
 from clearhold.features.core.vocabulary import Reason, Score
 from clearhold.features.scorers.signal import ONE_KIND, Family, InputKind, Inputs, Scorer, Signal
 
@@ -196,6 +196,11 @@ class CompiledCard(Generic[Inputs]):
             if counting:
                 compiled.append((group.may_fire, tuple((each.measure, each.least, each) for each in counting)))
         return tuple(compiled)
+
+
+def checks(*groups: Mapping[Signal[Inputs], int]) -> tuple[CardSignal, ...]:
+    """Checks with the points that the default card gives each, as the card has them."""
+    return tuple(points_when(signal.id, points) for group in groups for signal, points in group.items())
 
 
 def default_card(

@@ -12,13 +12,13 @@ that one is stored.
 """
 
 from bisect import bisect_right
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
-from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import PepStatus, VerificationStatus
-from clearhold.features.scorers.engine import default_card
+from clearhold.features.scorers.engine import checks, default_card
 from clearhold.features.scorers.signal import PROPOSED, Family, Overlap, Scorer, Signal, SignalGroup
 
 HALF_LIFE_DAYS: Final = 14
@@ -102,7 +102,7 @@ _TRANSFER_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         worked_out=True,
     ),
 )
-_IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
+_IDENTITY_SIGNALS: Final[Mapping[Signal[EntityInputs], int]] = {
     Signal(
         "ERS-KYC-01",
         "kyc_denied",
@@ -110,7 +110,7 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         lambda i: is_hard(i.verification_status),
         source="31 CFR 1020.220 (customer identification program); weight [P]",
         hard=True,
-    ),
+    ): 60,
     Signal(
         "ERS-KYC-02",
         "kyc_unverified",
@@ -118,33 +118,33 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         lambda i: i.verification_status not in (None, _VERIFIED, _DENIED),
         lambda i, _: f"The entity's verification is not complete: {i.verification_status}.",
         source="31 CFR 1020.220 (customer identification program); weight [P]",
-    ),
+    ): 15,
     Signal(
         "ERS-SCR-01",
         "pep",
         "The entity is a politically exposed person.",
         lambda i: i.pep_status == _PEP,
         source=_PEPS,
-    ),
+    ): 15,
     Signal(
         "ERS-SCR-02",
         "pep_potential",
         "The entity may be a politically exposed person.",
         lambda i: i.pep_status == _PEP_POTENTIAL,
         source=_PEPS,
-    ),
+    ): 8,
     Signal(
         "ERS-SCR-03",
         "high_risk_entity",
         "The bank marks the entity as high risk.",
         lambda i: i.is_high_risk is True,
-    ),
+    ): 15,
     Signal(
         "ERS-SCR-04",
         "never_screened",
         "The entity requires screening and was never screened.",
         lambda i: i.requires_screening is True and i.screening_age_days is None,
-    ),
+    ): 20,
     Signal(
         "ERS-SCR-05",
         "screening_stale",
@@ -154,23 +154,24 @@ _IDENTITY_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
             f"The entity was last screened {i.screening_age_days} days ago; its band requires screening every "
             f"{i.rescreen_days} days."
         ),
-    ),
+    ): 8,
     Signal(
         "ERS-SCR-07",
         "fraud_risk_flagged",
         "The bank's review of the entity names a fraud risk or a list of sanctions.",
         lambda i: i.fraud_risk is True,
         source="The bank's review reasons; weight [P]",
-    ),
-)
-_RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
+    ): 20,
+}
+"""With the points of the default card, as in the other groups."""
+_RETURNS_SIGNALS: Final[Mapping[Signal[EntityInputs], int]] = {
     Signal(
         "ERS-RET-01",
         "unauthorized_return",
         "One of the entity's ACH debits came back as unauthorized in 60 days.",
         lambda i: i.unauthorized_returns_60d == 1,
         source=f"{_NACHA}: R05, R07, R10, R11, R29 and R51; weight [P]",
-    ),
+    ): 15,
     Signal(
         "ERS-RET-02",
         "unauthorized_returns",
@@ -178,7 +179,7 @@ _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
         lambda i: i.unauthorized_returns_60d > 1,
         lambda i, _: f"{i.unauthorized_returns_60d} of the entity's ACH debits came back as unauthorized in 60 days.",
         source=f"{_NACHA}: R05, R07, R10, R11, R29 and R51; weight [P]",
-    ),
+    ): 30,
     Signal(
         "ERS-RET-03",
         "return_code_abuse",
@@ -189,7 +190,7 @@ _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
             and i.returns_30d * 100 >= RETURNS_SHARE_PERCENT * i.ach_debits_30d
         ),
         lambda i, _: f"{i.returns_30d} of {i.ach_debits_30d} ACH debits in 30 days were returned.",
-    ),
+    ): 20,
     Signal(
         "ERS-RET-04",
         "account_probing",
@@ -200,28 +201,20 @@ _RETURNS_SIGNALS: Final[tuple[Signal[EntityInputs], ...]] = (
             "to debit."
         ),
         source=f"{_NACHA} (administrative returns: R02, R03, R04 and R20); count [P]",
-    ),
-)
-_OVERLAPS: Final = (
-    Overlap[EntityInputs](
-        "ERS-CAP-03",
-        "identity_counted_once",
-        Family.IDENTITY,
-        "The points for the entity's identity in that transfer's score count once.",
+    ): 20,
+}
+
+
+def _counted_once(reason_id: str, family: Family, points: Callable[[EntityInputs], int]) -> Overlap[EntityInputs]:
+    return Overlap(
+        reason_id,
+        f"{family.value}_counted_once",
+        family,
+        f"The points for the entity's {family.value} in that transfer's score count once.",
         PROPOSED,
-        lambda i: decayed(i.transfer_identity_points, i.transfer_score_days),
-        lambda points: f"{points} points for the entity's identity are already in that transfer's score.",
-    ),
-    Overlap[EntityInputs](
-        "ERS-CAP-04",
-        "returns_counted_once",
-        Family.RETURNS,
-        "The points for the entity's returns in that transfer's score count once.",
-        PROPOSED,
-        lambda i: decayed(i.transfer_returns_points, i.transfer_score_days),
-        lambda points: f"{points} points for the entity's returns are already in that transfer's score.",
-    ),
-)
+        lambda i: decayed(points(i), i.transfer_score_days),
+        lambda shared: f"{shared} points for the entity's {family.value} are already in that transfer's score.",
+    )
 
 
 def _may_identity_fire(i: EntityInputs) -> bool:
@@ -241,31 +234,18 @@ SCORER: Final = Scorer[EntityInputs](
     groups=(
         Group(_TRANSFER_SIGNALS, lambda i: i.transfer_score),
         Group(_IDENTITY_SIGNALS, _may_identity_fire),
-        Group(
-            _RETURNS_SIGNALS,
-            lambda i: i.returns_30d or i.unauthorized_returns_60d or i.probed_counterparties_30d,
-        ),
+        Group(_RETURNS_SIGNALS, lambda i: i.returns_30d or i.unauthorized_returns_60d or i.probed_counterparties_30d),
     ),
     observations=lambda inputs, floor, _program_floor: (inputs.transfers_90d, inputs.transfers_90d >= floor),
     capped=tuple(_CAPS),
-    overlaps=_OVERLAPS,
+    overlaps=(
+        _counted_once("ERS-CAP-03", Family.IDENTITY, lambda i: i.transfer_identity_points),
+        _counted_once("ERS-CAP-04", Family.RETURNS, lambda i: i.transfer_returns_points),
+    ),
 )
 DEFAULT: Final = default_card(
     SCORER,
     caps=_CAPS,
     floor=TRANSFERS_FLOOR,
-    signals=(
-        points_when("ERS-KYC-01", 60),
-        points_when("ERS-KYC-02", 15),
-        points_when("ERS-SCR-01", 15),
-        points_when("ERS-SCR-02", 8),
-        points_when("ERS-SCR-03", 15),
-        points_when("ERS-SCR-04", 20),
-        points_when("ERS-SCR-05", 8),
-        points_when("ERS-SCR-07", 20),
-        points_when("ERS-RET-01", 15),
-        points_when("ERS-RET-02", 30),
-        points_when("ERS-RET-03", 20),
-        points_when("ERS-RET-04", 20),
-    ),
+    signals=checks(_IDENTITY_SIGNALS, _RETURNS_SIGNALS),
 )

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clearhold.features.catalogue.kris import KRIS, Kri, KriName, KriStatus, KriValue
-from clearhold.features.core.scorecards import CardSignal, points_when
-from clearhold.features.scorers.engine import default_card
+from clearhold.features.scorers.engine import checks, default_card
 from clearhold.features.scorers.signal import Scorer, Signal, SignalGroup
 
 VERSION: Final = "prs-v1"
@@ -51,16 +50,11 @@ def _sentence(reading: KriValue, stand: str) -> str:
     return f"{stand}: {reading.value:.6g}{threshold} (n = {reading.n})."
 
 
-def _signals() -> Iterator[Signal[ProgramInputs]]:
+def _signals() -> Iterator[tuple[Signal[ProgramInputs], int]]:
+    """Each with its points on the default card."""
     for number, kri in enumerate(KRIS, start=1):
-        yield _signal(number, kri, KriStatus.WATCH)
-        yield _signal(number, kri, KriStatus.BREACH)
-
-
-def _points() -> Iterator[CardSignal]:
-    for number, name in enumerate(DEFINED, start=1):
-        yield points_when(f"PRS-WAT-{number:02d}", WATCH_POINTS)
-        yield points_when(f"PRS-BRE-{number:02d}", RULE_BREACH_POINTS if name in HEAVY else BREACH_POINTS)
+        yield _signal(number, kri, KriStatus.WATCH), WATCH_POINTS
+        yield _signal(number, kri, KriStatus.BREACH), RULE_BREACH_POINTS if kri.name in HEAVY else BREACH_POINTS
 
 
 def _observations(readings: ProgramInputs, floor: int, _program_floor: int) -> tuple[int, bool]:
@@ -69,10 +63,11 @@ def _observations(readings: ProgramInputs, floor: int, _program_floor: int) -> t
     return n, n >= floor
 
 
+_SIGNALS: Final = dict(_signals())
 SCORER: Final = Scorer[ProgramInputs](
     version=VERSION,
-    groups=(SignalGroup(tuple(_signals())),),
+    groups=(SignalGroup(_SIGNALS),),
     observations=_observations,
     whole=len(DEFINED),
 )
-DEFAULT: Final = default_card(SCORER, floor=MEASURED_FLOOR, signals=tuple(_points()))
+DEFAULT: Final = default_card(SCORER, floor=MEASURED_FLOOR, signals=checks(_SIGNALS))

@@ -6,7 +6,7 @@ data of ``features/core/scorecards.py``. A scorer caps what each family may add,
 twice.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 from typing import Final, Generic, NamedTuple, TypeVar
 
@@ -90,7 +90,7 @@ class Signal(msgspec.Struct, Generic[Inputs], frozen=True):
 class SignalGroup(NamedTuple, Generic[Inputs]):
     """Signals measured together. Where ``may_fire`` is false, each of them measures None or less than its least."""
 
-    signals: tuple[Signal[Inputs], ...]
+    signals: Collection[Signal[Inputs]]
     may_fire: Callable[[Inputs], object] | None = None
 
 

@@ -223,7 +223,8 @@ GATHER_SCATTER: Final = Signal[FeatureVector](
 RAPID: Final = Signal[FeatureVector](
     "TRS-FLO-05",
     "rapid_in_out",
-    "Within 48 h the entity sent on 80 % of $1,000 or more; a fifth is left; not known payers' money to a known payee.",
+    "Within 48 h at least $1,000 came in, 80 % of it went out, and at most a fifth is left; not where the payee was "
+    "paid before and less than $1,000 came from payers known for under 60 days.",
     _sends_on,
     lambda v, _: (
         f"Received {money(v.entity_in_cents_48h)} in 48 hours and sent {money(v.entity_out_cents_48h)}; "

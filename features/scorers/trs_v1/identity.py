@@ -16,8 +16,8 @@ from typing import Final
 from clearhold.features.catalogue.thresholds import CALL_FOR_ACTION, COMPREHENSIVELY_SANCTIONED, INCREASED_MONITORING
 from clearhold.features.catalogue.vector import FeatureVector, is_attempt
 from clearhold.features.core.principal import declared_words
-from clearhold.features.core.scorecards import points_when
 from clearhold.features.core.vocabulary import PepStatus, Rail, VerificationStatus
+from clearhold.features.scorers.engine import checks
 from clearhold.features.scorers.signal import Signal
 
 # The words themselves: looking a member up costs Python 3.11 as much as the rest of a signal.
@@ -133,7 +133,7 @@ _POINTS: Final = {
     FRAUD_RISK: 20,
 }
 SIGNALS: Final = tuple(_POINTS)
-POINTS: Final = tuple(points_when(signal.id, points) for signal, points in _POINTS.items())
+POINTS: Final = checks(_POINTS)
 """Of the default card."""
 
 
@@ -220,14 +220,8 @@ OTHER_RAIL: Final = Signal[FeatureVector](
     of_attempts=True,
 )
 
-GEOGRAPHY_SIGNALS: Final = (CALLED, MONITORED, SANCTIONED, UNKNOWN)
-DECLARED_SIGNALS: Final = (OTHER_COUNTRY, OTHER_RAIL)
-GEOGRAPHY_POINTS: Final = (
-    points_when(CALLED.id, 40),
-    points_when(MONITORED.id, 12),
-    points_when(SANCTIONED.id, 40),
-    points_when(UNKNOWN.id, 20),
-    points_when(OTHER_COUNTRY.id, 20),
-    points_when(OTHER_RAIL.id, 15),
-)
+_GEOGRAPHY_POINTS: Final = {CALLED: 40, MONITORED: 12, SANCTIONED: 40, UNKNOWN: 20}
+_DECLARED_POINTS: Final = {OTHER_COUNTRY: 20, OTHER_RAIL: 15}
+GEOGRAPHY_SIGNALS, DECLARED_SIGNALS = tuple(_GEOGRAPHY_POINTS), tuple(_DECLARED_POINTS)
+GEOGRAPHY_POINTS: Final = checks(_GEOGRAPHY_POINTS, _DECLARED_POINTS)
 """Of the default card."""
