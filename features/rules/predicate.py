@@ -15,7 +15,7 @@ Cost    every column is read once, and a rule ends at its first condition that d
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.canonical import DECIMALS
@@ -26,17 +26,28 @@ from clearhold.features.rules.language import RULE_FIELD_OF, FieldKind, Operand,
 
 Predicate = Callable[[FeatureVector], tuple[int, ...]]
 
-_COMPARISONS: Final[dict[RuleOp, type[ast.cmpop]]] = {
-    RuleOp.GT: ast.Gt,
-    RuleOp.GTE: ast.GtE,
-    RuleOp.LT: ast.Lt,
-    RuleOp.LTE: ast.LtE,
-    RuleOp.EQ: ast.Eq,
-    RuleOp.NEQ: ast.NotEq,
-    RuleOp.IN: ast.In,
-    RuleOp.NOT_IN: ast.NotIn,
-    RuleOp.IS_NULL: ast.Is,
-    RuleOp.NOT_NULL: ast.IsNot,
+
+class _Forms(NamedTuple):
+    """An operation in the three forms; ``between`` is two comparisons in the tree, and lists have their own SQL."""
+
+    words: str
+    sql: str
+    node: type[ast.cmpop] | None = None
+    words_of_list: str = ""  # where a list is compared in other words
+
+
+_FORMS: Final[Mapping[RuleOp, _Forms]] = {
+    RuleOp.GT: _Forms("is over", "> ?", ast.Gt),
+    RuleOp.GTE: _Forms("is at least", ">= ?", ast.GtE),
+    RuleOp.LT: _Forms("is under", "< ?", ast.Lt),
+    RuleOp.LTE: _Forms("is at most", "<= ?", ast.LtE),
+    RuleOp.EQ: _Forms("is", "= ?", ast.Eq, "is only"),
+    RuleOp.NEQ: _Forms("is not", "<> ?", ast.NotEq, "is not only"),
+    RuleOp.IN: _Forms("is one of", "IN", ast.In, "has one of"),
+    RuleOp.NOT_IN: _Forms("is none of", "NOT IN", ast.NotIn, "has none of"),
+    RuleOp.BETWEEN: _Forms("is from", "BETWEEN ? AND ?"),
+    RuleOp.IS_NULL: _Forms("is not known", "IS NULL", ast.Is),
+    RuleOp.NOT_NULL: _Forms("is known", "IS NOT NULL", ast.IsNot),
 }
 _FIRST: Final = (RuleOp.EQ, RuleOp.IN, RuleOp.IS_NULL, RuleOp.BETWEEN, RuleOp.GT, RuleOp.GTE, RuleOp.LT, RuleOp.LTE)
 """The operations that exclude most transfers; the others hold for most."""
@@ -120,7 +131,9 @@ def _of_list(op: RuleOp, column: str, operands: tuple[Operand, ...]) -> ast.expr
 
 
 def _compared(column: str, op: RuleOp, constant: Any) -> ast.expr:
-    return ast.Compare(_name(column), [_COMPARISONS[op]()], [ast.Constant(constant)])
+    node = _FORMS[op].node
+    assert node is not None
+    return ast.Compare(_name(column), [node()], [ast.Constant(constant)])
 
 
 def _name(name: str) -> ast.Name:
@@ -134,26 +147,6 @@ def _assigned(name: str, value: ast.expr) -> ast.stmt:
 SHOWN_VALUES: Final = 10
 SHOWN_WORDS: Final = 50
 """About how many words a sentence takes of a rule's conditions; the evidence has all of them with the values."""
-
-_WORDS: Final[Mapping[RuleOp, str]] = {
-    RuleOp.GT: "is over",
-    RuleOp.GTE: "is at least",
-    RuleOp.LT: "is under",
-    RuleOp.LTE: "is at most",
-    RuleOp.EQ: "is",
-    RuleOp.NEQ: "is not",
-    RuleOp.IN: "is one of",
-    RuleOp.NOT_IN: "is none of",
-    RuleOp.BETWEEN: "is from",
-    RuleOp.IS_NULL: "is not known",
-    RuleOp.NOT_NULL: "is known",
-}
-_WORDS_OF_LISTS: Final[Mapping[RuleOp, str]] = {
-    RuleOp.EQ: "is only",
-    RuleOp.NEQ: "is not only",
-    RuleOp.IN: "has one of",
-    RuleOp.NOT_IN: "has none of",
-}
 
 
 def sentence_of(rule: Rule) -> str:
@@ -176,8 +169,8 @@ def shown_conditions(rule: Rule) -> tuple[str, int]:
 
 def _words_of(condition: RuleCondition) -> str:
     kind = kind_of(RULE_FIELD_OF[condition.field])
-    of_list = kind is FieldKind.COUNTRIES and condition.op in _WORDS_OF_LISTS
-    words = (_WORDS_OF_LISTS if of_list else _WORDS)[condition.op]
+    forms = _FORMS[condition.op]
+    words = (kind is FieldKind.COUNTRIES and forms.words_of_list) or forms.words
     values = [_written(kind, operand) for operand in operands_of(condition)]
     if not values:
         return f"{condition.field} {words}"
@@ -197,20 +190,6 @@ def _written(kind: FieldKind, operand: Operand) -> str:
     return f"{operand:,}" if kind is FieldKind.INTEGER else str(operand)
 
 
-_SQL_COMPARISONS: Final[Mapping[RuleOp, str]] = {
-    RuleOp.GT: "> ?",
-    RuleOp.GTE: ">= ?",
-    RuleOp.LT: "< ?",
-    RuleOp.LTE: "<= ?",
-    RuleOp.EQ: "= ?",
-    RuleOp.NEQ: "<> ?",
-    RuleOp.BETWEEN: "BETWEEN ? AND ?",
-    RuleOp.IS_NULL: "IS NULL",
-    RuleOp.NOT_NULL: "IS NOT NULL",
-}
-_SQL_WORDS: Final[Mapping[RuleOp, str]] = {RuleOp.IN: "IN", RuleOp.NOT_IN: "NOT IN"}
-
-
 def sql_of(rule: Rule) -> tuple[str, list[Any]]:
     """A boolean expression of DuckDB and its parameters. The rule has no faults."""
     if rule.scope is not RuleScope.TRANSFER:
@@ -222,13 +201,14 @@ def sql_of(rule: Rule) -> tuple[str, list[Any]]:
 def _sql_condition(condition: RuleCondition) -> str:
     feature = RULE_FIELD_OF[condition.field]
     op, operands, column = condition.op, operands_of(condition), f'"{feature.column}"'
+    compared, is_of_set = _FORMS[op].sql, op in {RuleOp.IN, RuleOp.NOT_IN}
     if not operands:
-        return f"{column} {_SQL_COMPARISONS[op]}"
-    if op in _SQL_WORDS and kind_of(feature) is FieldKind.COUNTRIES:
+        return f"{column} {compared}"
+    if is_of_set and kind_of(feature) is FieldKind.COUNTRIES:
         any_of_them = f"list_has_any(string_split({column}, ','), [{_marks(operands)}])"
         return any_of_them if op is RuleOp.IN else f"NOT {any_of_them}"
-    compared = f"{_SQL_WORDS[op]} ({_marks(operands)})" if op in _SQL_WORDS else _SQL_COMPARISONS[op]
-    return f"({column} IS NOT NULL AND {column} {compared})"
+    marks = f" ({_marks(operands)})" if is_of_set else ""
+    return f"({column} IS NOT NULL AND {column} {compared}{marks})"
 
 
 def _marks(operands: tuple[Operand, ...]) -> str:
