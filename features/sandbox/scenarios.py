@@ -4,9 +4,8 @@ and the listing in the API are made from this table.
 Amounts are small where they must not matter, and far over any other where they must.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
-from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -46,6 +45,9 @@ class ScenarioName(StrEnum):
     CHECK_DEPOSIT_RETURNED = "check_deposit_returned"
 
 
+Play = Callable[[Feed], None]
+
+
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """``expects`` are the names of the detectors whose alerts it must open; empty where it must open none."""
 
@@ -53,7 +55,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     rails: tuple[Rail, ...]
     expects: tuple[str, ...] = ()
-    play: Callable[[Feed], None]
+    play: Play
+
+
+SCENARIOS: Final[dict[ScenarioName, Scenario]] = {}
+"""In the order in which they stand below."""
 
 
 def compose(scenario: Scenario, program: Program, *, seed: int, run: str, at: int, count: int = 1) -> ComposedEvents:
@@ -87,6 +93,17 @@ _FOREIGN: Final = ("PT", "NL", "NZ", "DK", "IE")  # on no regulator's list
 _NO_FOREIGN: Final = f"needs a program that declares countries, and not all of {', '.join(_FOREIGN)}"
 
 
+def _scenario(name: ScenarioName, *rails: Rail, expects: tuple[str, ...] = ()) -> Callable[[Play], Play]:
+    """Lists the function that plays a scenario; its docstring is the description."""
+
+    def listed(play: Play) -> Play:
+        description = " ".join((play.__doc__ or "").split())
+        SCENARIOS[name] = Scenario(name=name, description=description, rails=rails, expects=expects, play=play)
+        return play
+
+    return listed
+
+
 def _usual(
     feed: Feed, family: EventFamily, *, party: Party | None = None, other: Other | None = None
 ) -> PlannedTransfer:
@@ -100,11 +117,13 @@ def _usual(
     )
 
 
+@_scenario(ScenarioName.ACH_CREDIT_CLEAN, Rail.ACH)
 def _clean_credit(feed: Feed) -> None:
+    """An ordinary ACH credit of a verified customer, from its initiation to its completion."""
     feed.concluded(replace(_usual(feed, EventFamily.ACH), note="salary"))
 
 
-def _returned_debits(code: str, count: int, feed: Feed) -> None:
+def _returned_debits(feed: Feed, code: str, count: int) -> None:
     """All of one customer."""
     party = feed.customer()
     for _ in range(count):
@@ -112,17 +131,49 @@ def _returned_debits(code: str, count: int, feed: Feed) -> None:
         feed.concluded(replace(debit, ending=Ending.RETURNED, code=code))
 
 
+@_scenario(ScenarioName.ACH_DEBIT_RETURNED_R01, Rail.ACH)
+def _not_sufficient_funds(feed: Feed) -> None:
+    """An ACH debit that settles and comes back two days later: not sufficient funds."""
+    _returned_debits(feed, "R01", 1)
+
+
+@_scenario(ScenarioName.ACH_DEBIT_RETURNED_R02, Rail.ACH)
+def _account_closed(feed: Feed) -> None:
+    """An ACH debit that settles and comes back two days later: account closed."""
+    _returned_debits(feed, "R02", 1)
+
+
+@_scenario(ScenarioName.ACH_DEBIT_RETURNED_R08, Rail.ACH)
+def _payment_stopped(feed: Feed) -> None:
+    """An ACH debit that settles and comes back two days later: payment stopped."""
+    _returned_debits(feed, "R08", 1)
+
+
+@_scenario(ScenarioName.ACH_DEBITS_RETURNED_R10, Rail.ACH, expects=("unauthorized_return",))
+def _not_authorized(feed: Feed) -> None:
+    """Two ACH debits of one customer that come back as not authorized. The second return opens the alert; one alone
+    opens none.
+    """
+    _returned_debits(feed, "R10", 2)
+
+
+@_scenario(ScenarioName.ACH_INCOMING_DEBIT_NSF, Rail.ACH)
 def _unfunded_debit(feed: Feed) -> None:
+    """Another party's ACH debit over the customer's balance, which the bank then returns."""
     debit = replace(_usual(feed, EventFamily.ACH, other=feed.casting.shop()), incoming=True, debit=True, note="utility")
     feed.concluded(replace(debit, ending=Ending.UNFUNDED, code="R01"))
 
 
+@_scenario(ScenarioName.WIRE_NEW_COUNTERPARTY, Rail.WIRE, expects=("amount_spike", "first_time_counterparty_large"))
 def _large_wire(feed: Feed) -> None:
+    """A wire of nearly half a million dollars to a payee that the program never paid."""
     wire = _usual(feed, EventFamily.WIRE, party=feed.customer(large_payments=1))
     feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LARGE_CENTS), note="purchase"))
 
 
+@_scenario(ScenarioName.INTL_WIRE_UNDECLARED_COUNTRY, Rail.INTL_WIRE, expects=("country_outside_declared",))
 def _undeclared_country(feed: Feed) -> None:
+    """A small international wire to a country that the program did not declare, on no regulator's list."""
     declared = feed.program.declared_countries
     country = next((each for each in _FOREIGN if each not in declared), None)
     if country is None or not declared:
@@ -130,11 +181,19 @@ def _undeclared_country(feed: Feed) -> None:
     feed.concluded(replace(_usual(feed, EventFamily.SWIFT, other=feed.casting.person(country=country)), note="family"))
 
 
+@_scenario(ScenarioName.REALTIME_REJECTED_AC04, Rail.REALTIME)
 def _rejected_realtime(feed: Feed) -> None:
+    """A realtime payment that the receiving bank rejects: account closed."""
     feed.concluded(replace(_usual(feed, EventFamily.REALTIME), ending=Ending.REJECTED, code="AC04"))
 
 
+@_scenario(
+    ScenarioName.STRUCTURING_BELOW_THRESHOLD,
+    Rail.WIRE,
+    expects=("amount_spike", "first_time_counterparty_large", "structuring_pattern", "velocity_spike"),
+)
 def _structuring(feed: Feed) -> None:
+    """Four wires to one payee within a week, each just under $10,000."""
     days = (6, 4, 2, 0)
     party, payee = feed.customer(large_payments=len(days)), feed.casting.shop()
     for ago in days:
@@ -144,7 +203,9 @@ def _structuring(feed: Feed) -> None:
         feed.concluded(replace(wire, cents=feed.casting.draw.between(*_LINE_CENTS)))
 
 
+@_scenario(ScenarioName.ENTITY_MANUAL_REVIEW, Rail.REALTIME, expects=("kyc_unverified_moving",))
 def _manual_review(feed: Feed) -> None:
+    """A customer whose verification goes back to manual review, and who then moves over $1,000 in four days."""
     party, payee = feed.customer(), feed.casting.person()
     feed.identity(party, "MANUAL_REVIEW", feed.at - 6 * DAY_US, created_at=feed.at - KNOWN_FOR_US)
     for number in range(12):
@@ -152,13 +213,17 @@ def _manual_review(feed: Feed) -> None:
         feed.concluded(replace(payment, at=feed.at - (11 - number) * 8 * HOUR_US, note="rent"))
 
 
+@_scenario(ScenarioName.ENTITY_DENIED, Rail.REALTIME, expects=("kyc_denied_moving",))
 def _denied(feed: Feed) -> None:
+    """A customer that the bank denied moves money."""
     party = feed.customer()
     feed.identity(party, "DENIED", feed.at - DAY_US, created_at=feed.at - KNOWN_FOR_US)
     feed.concluded(_usual(feed, EventFamily.REALTIME, party=party))
 
 
+@_scenario(ScenarioName.OVERDRAFT_RELEASED, Rail.ACH)
 def _overdraft(feed: Feed) -> None:
+    """An account that a debit overdraws, and whose reserve is released hours later."""
     spent_at = feed.at - 3 * HOUR_US
     spent = replace(_usual(feed, EventFamily.ACH, other=feed.casting.shop()), at=spent_at, incoming=True, debit=True)
     feed.concluded(spent)
@@ -169,12 +234,16 @@ def _overdraft(feed: Feed) -> None:
     feed.add("account.overdraft_released", objects.released(overdraft), feed.at)
 
 
+@_scenario(ScenarioName.ACCOUNT_FROZEN)
 def _frozen(feed: Feed) -> None:
+    """The bank freezes the account of a customer."""
     party = feed.customer()
     feed.add("account.frozen", objects.account(party, at=feed.at, status="frozen"), feed.at)
 
 
+@_scenario(ScenarioName.CARD_DECLINES, Rail.CARD, expects=("card_testing",))
 def _declined_cards(feed: Feed) -> None:
+    """A card that is approved once and then declined four times within half an hour, each time for another reason."""
     party, shop = feed.customer(), feed.casting.shop()
     feed.transfer(replace(_usual(feed, EventFamily.CARD, party=party, other=shop), at=feed.at - 25 * MINUTE_US))
     reasons = ("INSUFFICIENT_FUNDS", "USER_TRANSACTION_LIMIT", "INCORRECT_PIN", "CARD_PAUSED")
@@ -183,110 +252,7 @@ def _declined_cards(feed: Feed) -> None:
         feed.transfer(replace(tried, at=feed.at - (len(reasons) - number) * 5 * MINUTE_US))
 
 
+@_scenario(ScenarioName.CHECK_DEPOSIT_RETURNED, Rail.CHECK)
 def _returned_check(feed: Feed) -> None:
+    """A check that the customer deposited comes back four days later: not sufficient funds."""
     feed.concluded(replace(_usual(feed, EventFamily.CHECK), incoming=True, ending=Ending.RETURNED, code="A"))
-
-
-def _returned_debit(name: ScenarioName, code: str, meaning: str) -> Scenario:
-    return Scenario(
-        name=name,
-        description=f"An ACH debit that settles and comes back two days later: {meaning}.",
-        rails=(Rail.ACH,),
-        play=partial(_returned_debits, code, 1),
-    )
-
-
-_TABLE: Final = (
-    Scenario(
-        name=ScenarioName.ACH_CREDIT_CLEAN,
-        description="An ordinary ACH credit of a verified customer, from its initiation to its completion.",
-        rails=(Rail.ACH,),
-        play=_clean_credit,
-    ),
-    _returned_debit(ScenarioName.ACH_DEBIT_RETURNED_R01, "R01", "not sufficient funds"),
-    _returned_debit(ScenarioName.ACH_DEBIT_RETURNED_R02, "R02", "account closed"),
-    _returned_debit(ScenarioName.ACH_DEBIT_RETURNED_R08, "R08", "payment stopped"),
-    Scenario(
-        name=ScenarioName.ACH_DEBITS_RETURNED_R10,
-        description="Two ACH debits of one customer that come back as not authorized. The second return opens the "
-        "alert; one alone opens none.",
-        rails=(Rail.ACH,),
-        expects=("unauthorized_return",),
-        play=partial(_returned_debits, "R10", 2),
-    ),
-    Scenario(
-        name=ScenarioName.ACH_INCOMING_DEBIT_NSF,
-        description="Another party's ACH debit over the customer's balance, which the bank then returns.",
-        rails=(Rail.ACH,),
-        play=_unfunded_debit,
-    ),
-    Scenario(
-        name=ScenarioName.WIRE_NEW_COUNTERPARTY,
-        description="A wire of nearly half a million dollars to a payee that the program never paid.",
-        rails=(Rail.WIRE,),
-        expects=("amount_spike", "first_time_counterparty_large"),
-        play=_large_wire,
-    ),
-    Scenario(
-        name=ScenarioName.INTL_WIRE_UNDECLARED_COUNTRY,
-        description="A small international wire to a country that the program did not declare, on no regulator's list.",
-        rails=(Rail.INTL_WIRE,),
-        expects=("country_outside_declared",),
-        play=_undeclared_country,
-    ),
-    Scenario(
-        name=ScenarioName.REALTIME_REJECTED_AC04,
-        description="A realtime payment that the receiving bank rejects: account closed.",
-        rails=(Rail.REALTIME,),
-        play=_rejected_realtime,
-    ),
-    Scenario(
-        name=ScenarioName.STRUCTURING_BELOW_THRESHOLD,
-        description="Four wires to one payee within a week, each just under $10,000.",
-        rails=(Rail.WIRE,),
-        expects=("amount_spike", "first_time_counterparty_large", "structuring_pattern", "velocity_spike"),
-        play=_structuring,
-    ),
-    Scenario(
-        name=ScenarioName.ENTITY_MANUAL_REVIEW,
-        description="A customer whose verification goes back to manual review, and who then moves over $1,000 in "
-        "four days.",
-        rails=(Rail.REALTIME,),
-        expects=("kyc_unverified_moving",),
-        play=_manual_review,
-    ),
-    Scenario(
-        name=ScenarioName.ENTITY_DENIED,
-        description="A customer that the bank denied moves money.",
-        rails=(Rail.REALTIME,),
-        expects=("kyc_denied_moving",),
-        play=_denied,
-    ),
-    Scenario(
-        name=ScenarioName.OVERDRAFT_RELEASED,
-        description="An account that a debit overdraws, and whose reserve is released hours later.",
-        rails=(Rail.ACH,),
-        play=_overdraft,
-    ),
-    Scenario(
-        name=ScenarioName.ACCOUNT_FROZEN,
-        description="The bank freezes the account of a customer.",
-        rails=(),
-        play=_frozen,
-    ),
-    Scenario(
-        name=ScenarioName.CARD_DECLINES,
-        description="A card that is approved once and then declined four times within half an hour, each time for "
-        "another reason.",
-        rails=(Rail.CARD,),
-        expects=("card_testing",),
-        play=_declined_cards,
-    ),
-    Scenario(
-        name=ScenarioName.CHECK_DEPOSIT_RETURNED,
-        description="A check that the customer deposited comes back four days later: not sufficient funds.",
-        rails=(Rail.CHECK,),
-        play=_returned_check,
-    ),
-)
-SCENARIOS: Final[Mapping[ScenarioName, Scenario]] = {scenario.name: scenario for scenario in _TABLE}
