@@ -7,7 +7,7 @@ import msgspec
 from clearhold.features.core.canonical import Chain, canonical, derived_id, digest_of
 from clearhold.features.core.entries.actions import PLATFORM, ActionStatus
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import ChainFactRow, EntryPosition
+from clearhold.features.core.log_entry import ChainFactRow, EntryPosition, copied
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import ActionRow
 from clearhold.features.policy.in_force import policy_in_force
@@ -72,24 +72,18 @@ def action_row(
     response = None if step is None else step.bank_response
     released = () if step is None else step.released_alert_ids
     is_executed = step is not None and step.status is ActionStatus.EXECUTED
-    return ActionRow(
+    return copied(
+        ActionRow,
+        action,
         *position.first_columns(program.tenant_id, program.id, action.id),
-        alert_id=action.alert_id,
         type=action.type.value,
-        target_type=action.target_type,
-        target_id=action.target_id,
-        requested_by=action.requested_by,
-        approved_by=action.approved_by,
         status=action.status.value,
         change=None if action.change is None else canonical(action.change).decode(),
         bank_response=None if response is None else canonical(response).decode(),
         error=None if step is None else step.error,
         executed_at=step.at if step is not None and is_executed else None,
-        created_at=action.created_at,
         updated_at=position.appended_at,
         released_alert_ids=canonical(released).decode() if released else None,
-        requested_identity=action.requested_identity,
-        approved_identity=action.approved_identity,
     )
 
 
@@ -100,7 +94,9 @@ def link_of_transition(
     link_id = action.id if step.status is ActionStatus.REQUESTED else derived_id(action.id, step.status.value)
     alert = None if action.alert_id is None else program.alerts.get(action.alert_id)
     response = step.bank_response
-    body = ActionLinkBody(
+    body = copied(
+        ActionLinkBody,
+        step,
         id=link_id,
         action_id=action.id,
         tenant_id=program.tenant_id,
@@ -110,19 +106,12 @@ def link_of_transition(
         transition=step.status,
         target_type=action.target_type,
         target_id=action.target_id,
-        actor=step.actor,
-        sent_by=step.sent_by,
-        principal_id=step.principal_id,
-        identity=step.identity,
         change=action.change,
         bank_response_sha256=None if response is None else digest_of(canonical(response)),
-        error=step.error,
         created_at=format_instant(step.at),
         disposition_id=None if alert is None else alert.newest_disposition_id,
         alert_sha256=action.alert_sha256,
         policy_sha256=policy_in_force(program, position.appended_at).sha256,
-        released_alert_ids=step.released_alert_ids,
-        body_sha256=step.body_sha256,
     )
     return ChainFactRow(
         tenant_id=program.tenant_id,

@@ -27,7 +27,7 @@ from clearhold.features.core.entries.actions import (
     same_person,
 )
 from clearhold.features.core.entries.commands import DecisionEntry, EntryResult, ResultKind
-from clearhold.features.core.log_entry import Emit, EntryPosition
+from clearhold.features.core.log_entry import Emit, EntryPosition, copied
 from clearhold.features.policy.in_force import policy_in_force
 from clearhold.features.state.action_book import ActionState
 from clearhold.features.state.program import ProgramState
@@ -44,16 +44,13 @@ def request(program: ProgramState, entry: ActionEntry, position: EntryPosition, 
     objection = _objection(program, entry, position)
     if objection is None:
         at, change = min(entry.at, position.appended_at), CHANGES.get(entry.type)
-        action = ActionState(
-            id=entry.id,
-            alert_id=entry.alert_id,
-            alert_sha256=entry.alert_sha256,
-            type=entry.type,
-            target_type=entry.target_type,
-            target_id=entry.target_id,
+        action = copied(
+            ActionState,
+            entry,
             requested_by=entry.operator,
             requested_identity=entry.identity,
             approved_by=None,
+            approved_identity=None,
             status=ActionStatus.REQUESTED,
             change=entry.change if change is None else change.recorded(program, entry, position),
             created_at=at,
@@ -171,19 +168,15 @@ def decide_or_request(program: ProgramState, entry: DecisionEntry, position: Ent
         decide(program, entry, position, emit)
         return
     change: dict[str, Any] = msgspec.to_builtins(DecisionChange(decision=entry.decision, narrative=entry.narrative))
-    action = ActionEntry(
-        id=entry.id,
+    action = copied(
+        ActionEntry,
+        entry,
         tenant_id=program.tenant_id,
         alert_id=alert.id,
         alert_sha256=alert.alert_sha256,
         type=ActionType.DECIDE_ALERT,
         target_type="alert",
         target_id=alert.id,
-        operator=entry.operator,
-        operator_kind=entry.operator_kind,
-        principal_id=entry.principal_id,
         change=change,
-        at=entry.at,
-        identity=entry.identity,
     )
     request(program, action, position, emit)

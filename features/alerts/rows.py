@@ -9,7 +9,7 @@ from clearhold.features.alerts.evidence_bodies import Draft
 from clearhold.features.core.canonical import ALERT_IDS, Chain, canonical, digest_of
 from clearhold.features.core.entries.commands import DecisionWarning, EntryResult, ResultKind
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import ChainFactRow, EntryPosition
+from clearhold.features.core.log_entry import ChainFactRow, EntryPosition, copied
 from clearhold.features.core.principal import OperatorIdentity
 from clearhold.features.core.rows.alerts import AlertBodyRow, AlertRow, AlertTransferRow, DispositionRow, EntryResultRow
 from clearhold.features.core.vocabulary import AlertDecision
@@ -93,33 +93,17 @@ def derived_from(source_id: str, cause: str) -> str:
 def alert_row(program: ProgramState, alert: AlertState, position: EntryPosition) -> AlertRow:
     """The alert after this entry."""
     summary, evidence, draft = program.alerts.texts(alert)
-    return AlertRow(
+    return copied(
+        AlertRow,
+        alert,
         *position.first_columns(program.tenant_id, program.id, alert.id),
-        detector=alert.detector,
-        severity=alert.severity,
-        subject_type=alert.subject_type,
-        subject_id=alert.subject_id,
-        transfer_id=alert.transfer_id,
         summary=summary,
         evidence=evidence,
         score_at_alert=alert.score,
         band_at_alert=alert.band,
         hard_signal=alert.hard,
-        status=alert.status,
-        route=alert.route,
-        policy_version=alert.policy_version,
-        opened_at=alert.opened_at,
-        closed_at=alert.closed_at,
-        dedupe_key=alert.dedupe_key,
-        due_at=alert.due_at,
-        escalated_at=alert.escalated_at,
-        sla_tier=alert.sla_tier,
-        appeal_of=alert.appeal_of,
         draft=draft,
-        alert_sha256=alert.alert_sha256,
         updated_at=position.appended_at,
-        from_history=alert.from_history,
-        queue_rank=alert.queue_rank,
     )
 
 
@@ -127,33 +111,21 @@ def alert_body_row(
     program: ProgramState, alert: AlertState, evidence: object, draft: Draft | None, position: EntryPosition
 ) -> AlertBodyRow:
     """The body of an alert that is being opened; the alert keeps its digest."""
-    body = canonical(
-        AlertBody(
-            id=alert.id,
-            tenant_id=program.tenant_id,
-            program_id=program.id,
-            detector=alert.detector,
-            severity=alert.severity,
-            subject_type=alert.subject_type,
-            subject_id=alert.subject_id,
-            transfer_id=alert.transfer_id,
-            summary=program.alerts.texts(alert)[0],
-            evidence=evidence,
-            score_at_alert=alert.score,
-            band_at_alert=alert.band,
-            hard_signal=alert.hard,
-            status=alert.status,
-            route=alert.route,
-            policy_version=alert.policy_version,
-            opened_at=format_instant(alert.opened_at),
-            dedupe_key=alert.dedupe_key,
-            due_at=None if alert.due_at is None else format_instant(alert.due_at),
-            sla_tier=alert.sla_tier,
-            from_history=alert.from_history,
-            appeal_of=alert.appeal_of,
-            draft=draft,
-        )
+    opened = copied(
+        AlertBody,
+        alert,
+        tenant_id=program.tenant_id,
+        program_id=program.id,
+        summary=program.alerts.texts(alert)[0],
+        evidence=evidence,
+        score_at_alert=alert.score,
+        band_at_alert=alert.band,
+        hard_signal=alert.hard,
+        opened_at=format_instant(alert.opened_at),
+        due_at=None if alert.due_at is None else format_instant(alert.due_at),
+        draft=draft,
     )
+    body = canonical(opened)
     alert.alert_sha256 = digest_of(body)
     return AlertBodyRow(
         tenant_id=program.tenant_id,
@@ -198,24 +170,21 @@ def disposition_rows(
     program: ProgramState, alert: AlertState, signed: SignedDecision, position: EntryPosition
 ) -> tuple[DispositionRow, ChainFactRow]:
     """A disposition, and the fact that the record chains."""
-    disposition = DispositionRow(
+    disposition = copied(
+        DispositionRow,
+        signed,
         *position.first_columns(program.tenant_id, program.id, signed.id),
         alert_id=alert.id,
-        decided_by=signed.decided_by,
         decision=signed.decision.value,
-        narrative=signed.narrative,
         narrative_model=None,
         recommendation=alert.recommendation,
         confidence=None,
-        policy_version=signed.policy_version,
-        overturns_draft=signed.overturns_draft,
         alert_sha256=alert.alert_sha256,
-        policy_sha256=signed.policy_sha256,
         created_at=signed.at,
-        action_id=signed.action_id,
         warnings=canonical(signed.warnings).decode() if signed.warnings else None,
-        identity=signed.identity,
     )
+    created_at = format_instant(signed.at)
+    body = copied(DispositionBody, disposition, created_at=created_at, warnings=signed.warnings)
     fact = ChainFactRow(
         tenant_id=program.tenant_id,
         program_id=program.id,
@@ -223,34 +192,10 @@ def disposition_rows(
         id=signed.id,
         shard=position.shard,
         offset=position.offset,
-        body=_disposition_body(program, alert, signed).decode(),
+        body=canonical(body).decode(),
         created_at=signed.at,
     )
     return disposition, fact
-
-
-def _disposition_body(program: ProgramState, alert: AlertState, signed: SignedDecision) -> bytes:
-    return canonical(
-        DispositionBody(
-            id=signed.id,
-            tenant_id=program.tenant_id,
-            alert_id=alert.id,
-            decided_by=signed.decided_by,
-            decision=signed.decision,
-            narrative=signed.narrative,
-            narrative_model=None,
-            recommendation=alert.recommendation,
-            confidence=None,
-            policy_version=signed.policy_version,
-            overturns_draft=signed.overturns_draft,
-            identity=signed.identity,
-            created_at=format_instant(signed.at),
-            alert_sha256=alert.alert_sha256,
-            policy_sha256=signed.policy_sha256,
-            action_id=signed.action_id,
-            warnings=signed.warnings,
-        )
-    )
 
 
 def result_row(

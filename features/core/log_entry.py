@@ -14,7 +14,7 @@ tables from them. Field order is column order. Instants are microseconds since t
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -167,6 +167,9 @@ class EventOutcome(msgspec.Struct, frozen=True, gc=False):
     fault: EventFault | None = None
 
 
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+
+
 class EntryRow(msgspec.Struct, frozen=True, gc=False):
     """A row of one program that a log entry gives; a row without an id is known by its place in the log."""
 
@@ -184,6 +187,12 @@ class ObjectRow(msgspec.Struct, frozen=True, gc=False):
     id: str
     shard: int
     offset: int
+
+
+def copied(kind: type[Kind], source: object, /, *first: Any, **others: Any) -> Kind:
+    """A Struct with its first fields and those by name as given, and the rest as ``source`` has them."""
+    rest = kind.__struct_fields__[len(first) :]
+    return kind(*first, **{name: getattr(source, name) for name in rest if name not in others}, **others)
 
 
 class ChainFactRow(msgspec.Struct, frozen=True, gc=False):

@@ -136,6 +136,15 @@ class Trigger(NamedTuple):
     said_before: SaidBefore | None = None
 
 
+class IndicatorLine(NamedTuple):
+    """An indicator of a program that is compared with the policy's line for it, without further conditions."""
+
+    kri: KriName
+    is_over: Callable[[float, float], bool]
+    grade: Grade
+    sentence: Callable[[float, int, float], str]  # of value, n and line
+
+
 class Detector(NamedTuple):
     """One row of ``docs/detectors.md``; ``features`` are the columns of the vector that its evidence shows.
 
@@ -158,6 +167,7 @@ class Detector(NamedTuple):
     window: str = ""
     subjects: tuple[str, ...] = ()
     kris: tuple[KriName, ...] = ()
+    line: IndicatorLine | None = None
 
 
 LOW: Final = Grade(Severity.LOW, hard=False)
@@ -246,6 +256,12 @@ class SupportingTransfers(NamedTuple):
 
     rows: tuple[int, ...]
     total: int
+
+
+def supporting(places: Places, total: int) -> SupportingTransfers:
+    """The newest of these transfers, of ``total`` or more."""
+    newest = sorted(places)[-NAMED:]
+    return SupportingTransfers(tuple([row for _, row in newest]), max(len(places), total))
 
 
 def newest_of_program(

@@ -9,7 +9,6 @@ Source  named at each detector; [P] is proposed here, to be tuned on labels
 
 from collections.abc import Callable, Mapping
 from itertools import islice
-from operator import ge, gt, lt
 from typing import Final, NamedTuple
 
 from clearhold.features.bank.statuses import ADMINISTRATIVE_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
@@ -17,35 +16,35 @@ from clearhold.features.catalogue.kris import KriName, KriStatus, KriValue
 from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_60, HOURS_24, HOURS_48, month_of_day
 from clearhold.features.core.money import money
 from clearhold.features.detectors.detector import (
-    HARD,
     HIGH,
     MEDIUM,
     NAMED,
     READ,
     Figures,
     Grade,
+    IndicatorLine,
     Places,
     SupportingTransfers,
     newest_of_program,
+    supporting,
+)
+from clearhold.features.detectors.table import (
+    FREEZES,
+    OVERDRAFT,
+    PROGRAM_DETECTORS,
+    RUN_RATE_FROM_DAYS,
+    VELOCITY,
+    VELOCITY_FLOOR_CENTS,
+    VELOCITY_FLOOR_DAYS,
+    VOLUME,
+    VOLUME_HIGH_PERCENT,
 )
 from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.state.kri_windows import RCK
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import TransferBrief
 
-VOLUME_HIGH_PERCENT: Final = 150
-RUN_RATE_FROM_DAYS: Final = 7
-# Below $10,000 a day (31 CFR 1010.311, the line of currency reports) a multiple of the usual means little; and a
-# program that moves money on fewer than 10 of 30 days, less than twice a week, has no usual day to compare with.
-VELOCITY_FLOOR_CENTS: Final = 1_000_000
-VELOCITY_FLOOR_DAYS: Final = 10
 _VELOCITY_DAYS: Final = 30
-FREEZES: Final = 1
-UNAUTHORIZED: Final = "unauthorized_return_rate"
-VELOCITY: Final = "program_velocity"
-VOLUME: Final = "volume_vs_declared"
-OVERDRAFT: Final = "overdraft_or_freeze"
-_DEBITS: Final = "ACH debits originated in 60 days"
 
 
 class ProgramSnapshot(NamedTuple):
@@ -68,89 +67,14 @@ class ProgramFinding(NamedTuple):
     until: int
 
 
-class _Line(NamedTuple):
-    """A detector that compares one indicator with its line, without further conditions."""
-
-    detector: str
-    kri: KriName
-    is_over: Callable[[float, float], bool]
-    grade: Grade
-    sentence: Callable[[float, int, float], str]  # of value, n and line
-
-
-def _rate(counted: str, out_of: str, crossed: str = "over") -> Callable[[float, int, float], str]:
-    return lambda value, n, line: (
-        f"{round(value * n)} {counted} of {n} {out_of}: {_percent(value)}, {crossed} the limit of {_percent(line)}."
-    )
-
-
-def _aging(which: str) -> Callable[[float, int, float], str]:
-    return lambda value, n, line: (
-        f"The slowest tenth of {n} alerts {which} waited {value:.4g} hours or more, over the limit of {line:.6g} hours."
-    )
-
-
-_LINES: Final = (
-    _Line(
-        UNAUTHORIZED,
-        KriName.ACH_UNAUTHORIZED_RETURN_RATE,
-        gt,
-        HARD,
-        _rate("unauthorized returns", _DEBITS),
-    ),
-    _Line(
-        "administrative_return_rate",
-        KriName.ACH_ADMINISTRATIVE_RETURN_RATE,
-        gt,
-        MEDIUM,
-        _rate("administrative returns", _DEBITS),
-    ),
-    _Line(
-        "overall_return_rate",
-        KriName.ACH_OVERALL_RETURN_RATE,
-        gt,
-        MEDIUM,
-        _rate("returns", f"{_DEBITS} (without RCK)"),
-    ),
-    _Line(
-        "reserve_shortfall",
-        KriName.RESERVE_COVERAGE,
-        lt,
-        HARD,
-        lambda value, n, line: (
-            f"The reserve covers {value:.4g} times the exposure of {n} ACH debits, below the minimum of {line:.6g}."
-        ),
-    ),
-    _Line(
-        "concentration",
-        KriName.COUNTERPARTY_CONCENTRATION,
-        ge,
-        MEDIUM,
-        lambda value, n, line: (
-            f"{_percent(value)} of the money paid in 30 days went to one of {n} counterparties; the limit is "
-            f"{_percent(line)}."
-        ),
-    ),
-    _Line("review_aging", KriName.REVIEW_AGING_HOURS, gt, MEDIUM, _aging("that wait in the review band")),
-    _Line("hold_aging", KriName.HOLD_AGING_HOURS, gt, MEDIUM, _aging("that are held")),
-    _Line(
-        "verification_denial",
-        KriName.VERIFICATION_DENIAL_RATE,
-        gt,
-        MEDIUM,
-        _rate("denials", "entities decided in 30 days"),
-    ),
-)
-
-
 def program_findings(snapshot: ProgramSnapshot) -> list[ProgramFinding]:
     """The indicators over their lines in a snapshot; usually none."""
-    findings = [_over(snapshot, line) for line in _LINES]
+    findings = [_over(snapshot, each.id, each.line) for each in PROGRAM_DETECTORS if each.line is not None]
     findings += (_daily_volume(snapshot), _monthly_volume(snapshot), _account_events(snapshot))
     return [finding for finding in findings if finding is not None]
 
 
-def _over(snapshot: ProgramSnapshot, line: _Line) -> ProgramFinding | None:
+def _over(snapshot: ProgramSnapshot, detector: str, line: IndicatorLine) -> ProgramFinding | None:
     reading = snapshot.kris.get(line.kri)
     if reading is None or reading.value is None or reading.threshold is None or reading.status is KriStatus.UNMEASURED:
         return None
@@ -159,7 +83,7 @@ def _over(snapshot: ProgramSnapshot, line: _Line) -> ProgramFinding | None:
     sentence = line.sentence(reading.value, reading.n, reading.threshold)
     if isinstance(reading.note, str):
         sentence = f"{sentence} {reading.note}"
-    return ProgramFinding(line.detector, line.kri, sentence, {}, line.grade, snapshot.at + DAYS_30)
+    return ProgramFinding(detector, line.kri, sentence, {}, line.grade, snapshot.at + DAYS_30)
 
 
 def _daily_volume(snapshot: ProgramSnapshot) -> ProgramFinding | None:
@@ -240,10 +164,6 @@ def _account_events(snapshot: ProgramSnapshot) -> ProgramFinding | None:
     )
 
 
-def _percent(ratio: float) -> str:
-    return f"{100 * ratio:.4g} %"
-
-
 class Parts(NamedTuple):
     """``actor_ids`` are entities or accounts, the newest ``NAMED`` of them."""
 
@@ -256,11 +176,6 @@ def parts_of(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
     """The support of the finding."""
     parts = _PARTS.get(finding.detector)
     return Parts() if parts is None else parts(snapshot, finding)
-
-
-def _named(places: Places, total: int) -> SupportingTransfers:
-    newest = sorted(places)[-NAMED:]
-    return SupportingTransfers(tuple(row for _, row in newest), max(total, len(places)))
 
 
 def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[ProgramSnapshot, ProgramFinding], Parts]:
@@ -276,7 +191,7 @@ def _returned(keep: Callable[[str | None, str | None], bool]) -> Callable[[Progr
                 if transfer.is_originated() and transfer.record.moved and keep(state.code, sec_code):
                     places.add((transfer.record.at, row))
         reading = snapshot.kris[finding.kri]
-        return Parts(_named(places, round((reading.value or 0) * reading.n)))
+        return Parts(supporting(places, round((reading.value or 0) * reading.n)))
 
     return parts
 
@@ -287,13 +202,13 @@ def _moved(_program: ProgramState, record: TransferBrief) -> bool:
 
 def _of_a_day(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
     places = newest_of_program(snapshot.program, snapshot.at - HOURS_24, snapshot.at, _moved)
-    return Parts(_named(places, int(finding.figures["program.count24h"])))
+    return Parts(supporting(places, int(finding.figures["program.count24h"])))
 
 
 def _of_the_month(snapshot: ProgramSnapshot, finding: ProgramFinding) -> Parts:
     start, _ = month_of_day(snapshot.at // DAY_US)
     places = newest_of_program(snapshot.program, start - 1, snapshot.at, _moved)
-    return Parts(_named(places, int(finding.figures["program.countMonth"])))
+    return Parts(supporting(places, int(finding.figures["program.countMonth"])))
 
 
 def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:
@@ -303,7 +218,7 @@ def _to_the_most_paid(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Pa
     edges = program.graph.into.get(party.node)
     places = Places() if edges is None else set(edges.newest_places(snapshot.at - DAYS_30, snapshot.at, NAMED))
     total = 0 if edges is None else edges.count_between(snapshot.at - DAYS_30, snapshot.at, as_of=snapshot.at)
-    return Parts(_named(places, total), counterparty_id=None if party.unlisted else party.id)
+    return Parts(supporting(places, total), counterparty_id=None if party.unlisted else party.id)
 
 
 def _accounts(snapshot: ProgramSnapshot, _finding: ProgramFinding) -> Parts:

@@ -9,11 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from clearhold.features.bank.statuses import (
-    FROZEN_RETURN_CODE,
-    STOP_RETURN_CODES,
-    UNAUTHORIZED_RETURN_CODES,
-)
+from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, STOP_RETURN_CODES, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.thresholds import SCATTER_GATHER_MIDDLES, SMALL_CARD_BELOW_CENTS
 from clearhold.features.core.entries.actions import CapKind
 from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60, HOUR_US, HOURS_24, HOURS_48
@@ -38,6 +34,7 @@ from clearhold.features.detectors.detector import (
     micro,
     newest_of_program,
     originated,
+    supporting,
 )
 from clearhold.features.limits.caps import period_of
 from clearhold.features.state.program import ProgramState
@@ -76,8 +73,7 @@ def rests_on(context: DetectionContext, finding: Finding) -> SupportingTransfers
     own = (context.at, context.landed.row_index)
     if rest is None or own in places or finding.at == context.at:
         places.add(own)
-    newest = sorted(places)[-NAMED:]
-    return SupportingTransfers(tuple([row for _, row in newest]), max(len(places), *counted))
+    return supporting(places, max(counted))
 
 
 def _counted(context: DetectionContext, finding: Finding) -> Iterator[int]:

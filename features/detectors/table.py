@@ -4,24 +4,14 @@ A program's indicators, its caps and the bands open alerts without a trigger; th
 the bands: a person looks at every transfer in review or hold.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import ge, gt, lt
 from typing import Final
 
 from clearhold.features.catalogue.kris import KriName
 from clearhold.features.core.vocabulary import Band, Severity
 from clearhold.features.detectors import amount, flow, parties
-from clearhold.features.detectors.detector import HIGH, LOW, Detector, Grade, Trigger
-from clearhold.features.detectors.program import (
-    FREEZES,
-    OVERDRAFT,
-    RUN_RATE_FROM_DAYS,
-    UNAUTHORIZED,
-    VELOCITY,
-    VELOCITY_FLOOR_CENTS,
-    VELOCITY_FLOOR_DAYS,
-    VOLUME,
-    VOLUME_HIGH_PERCENT,
-)
+from clearhold.features.detectors.detector import HARD, HIGH, LOW, MEDIUM, Detector, Grade, IndicatorLine, Trigger
 from clearhold.features.scorers.trs_v1 import amount as amount_rules
 from clearhold.features.scorers.trs_v1 import habits
 from clearhold.features.scorers.trs_v1 import identity as identity_rules
@@ -33,32 +23,69 @@ BAND_HOLD: Final = "band_hold"
 DETECTOR_OF_BAND: Final[Mapping[Band, str]] = {Band.REVIEW: BAND_REVIEW, Band.HOLD: BAND_HOLD}
 GRADE_OF_BAND: Final[Mapping[Band, Grade]] = {Band.REVIEW: LOW, Band.HOLD: HIGH}
 
-PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
-    Detector(
-        id=UNAUTHORIZED,
-        opens_when="Unauthorized returns delivered in 60 days are over 0.5 % of the ACH debits originated (Nacha).",
-        kris=(KriName.ACH_UNAUTHORIZED_RETURN_RATE,),
-        severities=(Severity.HIGH,),
-        hard_when="hard",
+VOLUME_HIGH_PERCENT: Final = 150
+RUN_RATE_FROM_DAYS: Final = 7
+# Below $10,000 a day (31 CFR 1010.311, the line of currency reports) a multiple of the usual means little; and a
+# program that moves money on fewer than 10 of 30 days, less than twice a week, has no usual day to compare with.
+VELOCITY_FLOOR_CENTS: Final = 1_000_000
+VELOCITY_FLOOR_DAYS: Final = 10
+FREEZES: Final = 1
+VELOCITY: Final = "program_velocity"
+VOLUME: Final = "volume_vs_declared"
+OVERDRAFT: Final = "overdraft_or_freeze"
+_DEBITS: Final = "ACH debits originated in 60 days"
+
+
+def _over_line(id_: str, line: IndicatorLine, *, opens_when: str, unexplained: str, next_step: str) -> Detector:
+    """A detector of one indicator of a program."""
+    return Detector(
+        id=id_,
+        opens_when=opens_when,
+        kris=(line.kri,),
+        line=line,
+        severities=(line.grade.severity,),
+        hard_when="hard" if line.grade.hard else "",
         window="30 d",
+        unexplained=unexplained,
+        next_step=next_step,
+    )
+
+
+def _rate(counted: str, out_of: str) -> Callable[[float, int, float], str]:
+    return lambda value, n, line: (
+        f"{round(value * n)} {counted} of {n} {out_of}: {_percent(value)}, over the limit of {_percent(line)}."
+    )
+
+
+def _aging(which: str) -> Callable[[float, int, float], str]:
+    return lambda value, n, line: (
+        f"The slowest tenth of {n} alerts {which} waited {value:.4g} hours or more, over the limit of {line:.6g} hours."
+    )
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * ratio:.4g} %"
+
+
+PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
+    _over_line(
+        "unauthorized_return_rate",
+        IndicatorLine(KriName.ACH_UNAUTHORIZED_RETURN_RATE, gt, HARD, _rate("unauthorized returns", _DEBITS)),
+        opens_when="Unauthorized returns delivered in 60 days are over 0.5 % of the ACH debits originated (Nacha).",
         unexplained="the cause of the rate over the network's limit, and its beginning",
         next_step="ask the program for a plan to come below the line and watch the rate until it is",
     ),
-    Detector(
-        id="administrative_return_rate",
+    _over_line(
+        "administrative_return_rate",
+        IndicatorLine(KriName.ACH_ADMINISTRATIVE_RETURN_RATE, gt, MEDIUM, _rate("administrative returns", _DEBITS)),
         opens_when="Returns R02, R03 and R04 of 60 days are over 3 % of the ACH debits originated (Nacha's inquiry).",
-        kris=(KriName.ACH_ADMINISTRATIVE_RETURN_RATE,),
-        severities=(Severity.MEDIUM,),
-        window="30 d",
         unexplained="where the program's account numbers come from, and why a large share of them is wrong",
         next_step="ask the program how it verifies accounts before the first debit",
     ),
-    Detector(
-        id="overall_return_rate",
+    _over_line(
+        "overall_return_rate",
+        IndicatorLine(KriName.ACH_OVERALL_RETURN_RATE, gt, MEDIUM, _rate("returns", f"{_DEBITS} (without RCK)")),
         opens_when="Returns of 60 days, RCK left out, are over 15 % of the ACH debits originated (Nacha's inquiry).",
-        kris=(KriName.ACH_OVERALL_RETURN_RATE,),
-        severities=(Severity.MEDIUM,),
-        window="30 d",
         unexplained="why a large share of the program's debits comes back, and whether few originators cause it",
         next_step="ask the program for its returns by originator and for its corrective steps",
     ),
@@ -85,40 +112,46 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         unexplained="whether the program's business has outgrown its declaration",
         next_step="ask the program for a new declaration and for the customers behind the growth",
     ),
-    Detector(
-        id="reserve_shortfall",
+    _over_line(
+        "reserve_shortfall",
+        IndicatorLine(
+            KriName.RESERVE_COVERAGE,
+            lt,
+            HARD,
+            lambda value, n, line: (
+                f"The reserve covers {value:.4g} times the exposure of {n} ACH debits, below the minimum of {line:.6g}."
+            ),
+        ),
         opens_when="The reserve account holds less than the possible returns of the program's ACH debits.",
-        kris=(KriName.RESERVE_COVERAGE,),
-        severities=(Severity.HIGH,),
-        hard_when="hard",
-        window="30 d",
         unexplained="why the reserve fell behind the exposure, and who bears a loss meanwhile",
         next_step="ask the program to fund its reserve account and consider a lower cap on debits until it has",
     ),
-    Detector(
-        id="concentration",
+    _over_line(
+        "concentration",
+        IndicatorLine(
+            KriName.COUNTERPARTY_CONCENTRATION,
+            ge,
+            MEDIUM,
+            lambda value, n, line: (
+                f"{_percent(value)} of the money paid in 30 days went to one of {n} counterparties; the limit is "
+                f"{_percent(line)}."
+            ),
+        ),
         opens_when="At least 40 % of the outgoing money of 30 days went to one counterparty.",
-        kris=(KriName.COUNTERPARTY_CONCENTRATION,),
-        severities=(Severity.MEDIUM,),
-        window="30 d",
         unexplained="the purpose of the program's payments to that one counterparty",
         next_step="ask the program for the contract behind it and look at who pays it",
     ),
-    Detector(
-        id="review_aging",
+    _over_line(
+        "review_aging",
+        IndicatorLine(KriName.REVIEW_AGING_HOURS, gt, MEDIUM, _aging("that wait in the review band")),
         opens_when="The 90th percentile of the ages of alerts that wait in the review band is over their clock.",
-        kris=(KriName.REVIEW_AGING_HOURS,),
-        severities=(Severity.MEDIUM,),
-        window="30 d",
         unexplained="why the alerts of the program wait longer than their clock allows",
         next_step="assign the oldest of them, or record why they cannot be decided",
     ),
-    Detector(
-        id="hold_aging",
+    _over_line(
+        "hold_aging",
+        IndicatorLine(KriName.HOLD_AGING_HOURS, gt, MEDIUM, _aging("that are held")),
         opens_when="The 90th percentile of the ages of alerts that are held, or wait in hold, is over their clock.",
-        kris=(KriName.HOLD_AGING_HOURS,),
-        severities=(Severity.MEDIUM,),
-        window="30 d",
         unexplained="why money of the program is held for longer than the clock allows",
         next_step="decide the oldest holds, or ask the program for the missing information",
     ),
@@ -132,12 +165,10 @@ PROGRAM_DETECTORS: Final[tuple[Detector, ...]] = (
         unexplained="the cause of the freezes and overdrafts, and whether the accounts belong together",
         next_step="look at the accounts and their owners and ask the program for its response",
     ),
-    Detector(
-        id="verification_denial",
+    _over_line(
+        "verification_denial",
+        IndicatorLine(KriName.VERIFICATION_DENIAL_RATE, gt, MEDIUM, _rate("denials", "entities decided in 30 days")),
         opens_when="Over 10 % of the entities with a decision in 30 days were denied.",
-        kris=(KriName.VERIFICATION_DENIAL_RATE,),
-        severities=(Severity.MEDIUM,),
-        window="30 d",
         unexplained="why a large share of the program's customers fails verification, and their origin",
         next_step="ask the program how these customers were found and look at the denied entities",
     ),

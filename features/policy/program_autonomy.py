@@ -7,6 +7,7 @@ import msgspec
 
 from clearhold.features.core.entries.actions import AutonomyBody, AutonomyTier, DetectorTally
 from clearhold.features.core.instants import format_instant
+from clearhold.features.core.log_entry import copied
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.vocabulary import about
 from clearhold.features.policy.autonomy import (
@@ -148,17 +149,14 @@ def _warnings(autonomy: AutonomyBook, policy: PolicyBody) -> Iterator[str]:
 def _eligibility(detector: str, tally: DetectorTally, policy: PolicyBody, *, is_closable: bool) -> DetectorEligibility:
     standing = objections(detector, tally, policy)
     bound = bad_rate_bound(tally.bad, tally.labelled)
-    return DetectorEligibility(
+    return copied(
+        DetectorEligibility,
+        tally,
         detector=detector,
         closable=is_closable,
         eligible=not standing,
         objections=standing,
-        alerts=tally.alerts,
-        labelled=tally.labelled,
-        bad=tally.bad,
         bad_rate_bound=None if bound is None else float(bound),
-        reviewed=tally.reviewed,
-        overturned=tally.overturned,
         overturn_rate=round(tally.overturned / tally.reviewed, 4) if tally.reviewed else None,
         recently_reviewed=tally.recent_reviewed,
         recently_overturned=tally.recent_overturned,

@@ -1,6 +1,6 @@
 """Makes the event for endpoints from a committed row, one function a type of row; its ids follow from the cause."""
 
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -9,7 +9,7 @@ from clearhold.features.core.canonical import WEBHOOK_DELIVERY_IDS, WEBHOOK_EVEN
 from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.instants import format_instant
-from clearhold.features.core.log_entry import ObjectRow
+from clearhold.features.core.log_entry import ObjectRow, copied
 from clearhold.features.core.principal import Simulated
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow, DispositionRow, LabelRow
 from clearhold.features.core.rows.events import PreflightRow, TransferRow
@@ -30,8 +30,6 @@ from clearhold.features.webhooks.payloads import (
     WebhookEvent,
 )
 
-Kind = TypeVar("Kind", bound=Data)
-
 _ENCODE: Final = msgspec.json.Encoder().encode
 _PREFLIGHT: Final = msgspec.json.Decoder(PreflightRecord)
 _KINDS: Final = {"key:": "key", "policy:": "policy"}
@@ -46,15 +44,15 @@ def simulated(is_simulated: bool) -> Simulated:  # noqa: FBT001 - the subject of
 def alert_opened(row: AlertRow, mark: Simulated) -> WebhookEvent:
     due_at = None if row.due_at is None else format_instant(row.due_at)
     opened_at = format_instant(row.opened_at)
-    data = _copied(AlertOpened, row, mark, alert_id=row.id, opened_at=opened_at, due_at=due_at)
+    data = copied(AlertOpened, row, simulated=mark, alert_id=row.id, opened_at=opened_at, due_at=due_at)
     return _of_row(EventType.ALERT_OPENED, row, data, row.opened_at)
 
 
 def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
-    data = _copied(
+    data = copied(
         DispositionSigned,
         row,
-        mark,
+        simulated=mark,
         disposition_id=row.id,
         warnings=msgspec.json.decode(row.warnings or "[]", type=tuple[DecisionWarning, ...]),
         decided_by_kind=next((kind for prefix, kind in _KINDS.items() if row.decided_by.startswith(prefix)), _PERSON),
@@ -64,23 +62,23 @@ def disposition_signed(row: DispositionRow, mark: Simulated) -> WebhookEvent:
 
 
 def action_created(row: ActionRow, mark: Simulated) -> WebhookEvent:
-    data = _copied(ActionCreated, row, mark, action_id=row.id, created_at=format_instant(row.created_at))
+    data = copied(ActionCreated, row, simulated=mark, action_id=row.id, created_at=format_instant(row.created_at))
     return _of_row(EventType.ACTION_CREATED, row, data, row.created_at)
 
 
 def action_approved(row: ActionRow, approved_at: int, mark: Simulated) -> WebhookEvent:
     instants = {"created_at": format_instant(row.created_at), "approved_at": format_instant(approved_at)}
-    data = _copied(ActionApproved, row, mark, action_id=row.id, **instants)
+    data = copied(ActionApproved, row, simulated=mark, action_id=row.id, **instants)
     return _of_row(EventType.ACTION_APPROVED, row, data, approved_at)
 
 
 def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
     record = _PREFLIGHT.decode(row.body)
     answer, proposed = record.answer, record.transfer
-    data = _copied(
+    data = copied(
         PreflightScored,
         row,
-        mark,
+        simulated=mark,
         preflight_id=row.id,
         version=answer.version,
         n=answer.n,
@@ -100,10 +98,10 @@ def preflight_scored(row: PreflightRow, mark: Simulated) -> WebhookEvent:
 
 def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
     scored_at = row.updated_at if row.scored_at is None else row.scored_at
-    data = _copied(
+    data = copied(
         TransferScored,
         row,
-        mark,
+        simulated=mark,
         transfer_id=row.id,
         amount_cents=str(row.amount_cents),
         band=row.score_band,
@@ -118,14 +116,16 @@ def transfer_scored(row: TransferRow, mark: Simulated) -> WebhookEvent:
 
 
 def label_recorded(row: LabelRow, mark: Simulated) -> WebhookEvent:
-    data = _copied(LabelRecorded, row, mark, label_id=row.id, created_at=format_instant(row.created_at))
+    data = copied(LabelRecorded, row, simulated=mark, label_id=row.id, created_at=format_instant(row.created_at))
     return _of_row(EventType.LABEL_RECORDED, row, data, row.created_at)
 
 
 def kri_snapshot(row: KriSnapshotRow, mark: Simulated) -> WebhookEvent:
     """The indicators without their notes."""
     kris = {name: msgspec.structs.replace(kri, note=msgspec.UNSET) for name, kri in read_kris(row.kris).items()}
-    data = _copied(KriSnapshotTaken, row, mark, snapshot_id=row.id, as_of=format_instant(row.as_of_at), kris=kris)
+    data = copied(
+        KriSnapshotTaken, row, simulated=mark, snapshot_id=row.id, as_of=format_instant(row.as_of_at), kris=kris
+    )
     return _of_row(EventType.KRI_SNAPSHOT, row, data, row.created_at)
 
 
@@ -152,13 +152,6 @@ def body_of(event: WebhookEvent, tenant_slug: str) -> str:
 
 def delivery_id_of(event_id: str, endpoint_id: str) -> str:
     return WEBHOOK_DELIVERY_IDS.id_of(f"{event_id}/{endpoint_id}")
-
-
-def _copied(kind: type[Kind], row: ObjectRow, mark: Simulated, **others: Any) -> Kind:
-    """The data of an event: the fields of its row under the same names, the mark, and the others."""
-    others["simulated"] = mark
-    same = {name: getattr(row, name) for name in kind.__struct_fields__ if name not in others}
-    return kind(**same, **others)
 
 
 def _of_row(type_: EventType, row: ObjectRow, data: Data, at: int) -> WebhookEvent:
