@@ -13,69 +13,55 @@ from clearhold.features.catalogue.feature import ALL_HISTORY, THE_TRANSFER, Grou
 class Flow(Group, frozen=True):
     """The shape of the graph around the transfer: fans, middlemen, new and shared counterparties."""
 
-    fan_in_count_24h: Annotated[
-        int, feature("fanIn24hCount", "count", "24 hours"), "Distinct payers of the receiving side, with this one."
-    ]
-    fan_in_count_7d: Annotated[
-        int, feature("fanIn7dCount", "count", "7 days"), "Distinct payers of the receiving side, with this one."
-    ]
+    fan_in_count_24h: Annotated[int, feature("fanIn24hCount"), "Distinct payers of the receiving side, with this one."]
+    fan_in_count_7d: Annotated[int, feature("fanIn7dCount"), "Distinct payers of the receiving side, with this one."]
     fan_in_usual_week: Annotated[
         int | None,
-        feature("fanInUsualWeek", "count", "12 weeks"),
+        feature("fanInUsualWeek", "12 weeks"),
         "Median of the receiving side's distinct payers in the completed weeks (from Monday, UTC) since its first; "
         "null before one is completed.",
     ]
-    fan_out_count_8h: Annotated[
-        int, feature("fanOut8hCount", "count", "8 hours"), "Distinct payees of the paying side, with this one."
-    ]
-    fan_out_count_24h: Annotated[
-        int, feature("fanOut24hCount", "count", "24 hours"), "Distinct payees of the paying side, with this one."
-    ]
-    fan_out_count_7d: Annotated[
-        int, feature("fanOut7dCount", "count", "7 days"), "Distinct payees of the paying side, with this one."
-    ]
+    fan_out_count_8h: Annotated[int, feature("fanOut8hCount"), "Distinct payees of the paying side, with this one."]
+    fan_out_count_24h: Annotated[int, feature("fanOut24hCount"), "Distinct payees of the paying side, with this one."]
+    fan_out_count_7d: Annotated[int, feature("fanOut7dCount"), "Distinct payees of the paying side, with this one."]
     fan_out_usual_week: Annotated[
         int | None,
-        feature("fanOutUsualWeek", "count", "12 weeks"),
+        feature("fanOutUsualWeek", "12 weeks"),
         "Median of the paying side's distinct payees in the completed weeks (from Monday, UTC) since its first; "
         "null before one is completed.",
     ]
     fan_out_new_count_24h: Annotated[
         int | None,
-        feature("fanOutNew24hCount", "count", "24 hours"),
+        feature("fanOutNew24hCount"),
         "Of the paying side's newest 64 payments with this one, payees first paid less than 14 days ago; null below "
         "5 payees in 24 hours or 3 times the usual week.",
     ]
-    gathered_count_24h: Annotated[
-        int, feature("gathered24hCount", "count", "24 hours"), "Distinct payers of the paying side."
-    ]
-    gathered_count_7d: Annotated[
-        int, feature("gathered7dCount", "count", "7 days"), "Distinct payers of the paying side."
-    ]
+    gathered_count_24h: Annotated[int, feature("gathered24hCount"), "Distinct payers of the paying side."]
+    gathered_count_7d: Annotated[int, feature("gathered7dCount"), "Distinct payers of the paying side."]
     gathered_usual_week: Annotated[
         int | None,
-        feature("gatheredUsualWeek", "count", "12 weeks"),
+        feature("gatheredUsualWeek", "12 weeks"),
         "Median of the paying side's distinct payers in the completed weeks (from Monday, UTC) since its first; "
         "null before one is completed.",
     ]
     scatter_gather_middles: Annotated[
         int,
-        feature("typology.scatterGatherMiddles", "count", "7 days"),
+        feature("typology.scatterGatherMiddles", "7 days"),
         "Payers of the receiving side that one common third party had paid before.",
     ]
     layering_least_cents: Annotated[
         int | None,
-        feature("typology.layeringLeastCents", "cents", "72 hours a hop"),
+        feature("typology.layeringLeastCents", "72 hours a hop"),
         "Smallest amount of the chain of typology.layeringHops; null without one.",
     ]
     entity_new_counterparties_24h: Annotated[
         int,
-        feature("entity.newCounterparties24h", "count", "24 hours"),
+        feature("entity.newCounterparties24h"),
         "Counterparties new to the program in the entity's newest 64 transfers of that time, with this one.",
     ]
     counterparty_shared_entities_30d: Annotated[
         int,
-        feature("counterparty.sharedEntities30d", "count", "30 days"),
+        feature("counterparty.sharedEntities30d"),
         "Entities that dealt with the same routing number and last four, with this one.",
     ]
 
@@ -85,12 +71,12 @@ class Returns(Group, frozen=True):
 
     entity_probing_returns_30d: Annotated[
         int,
-        feature("entity.probingReturns30d", "count", "30 days"),
+        feature("entity.probingReturns30d"),
         "Counterparties on whose outgoing ACH entries R02, R03, R04 or R20 was delivered.",
     ]
     counterparty_stop_return_days: Annotated[
         int | None,
-        feature("counterparty.stopReturnDays", "days", ALL_HISTORY),
+        feature("counterparty.stopReturnDays", ALL_HISTORY),
         "Whole days since the newest R07, R10, R11 or R29 on a debit to the counterparty; null without one.",
     ]
 
@@ -98,27 +84,23 @@ class Returns(Group, frozen=True):
 class AchEntries(Group, frozen=True):
     """ACH debits of the actor, its fast payments beside them, and micro-entries."""
 
-    entity_ach_debits_all: Annotated[int, feature("entity.achDebits", "count", ALL_HISTORY), "Its earlier ACH debits."]
+    entity_ach_debits_all: Annotated[int, feature("entity.achDebits", ALL_HISTORY), "Its earlier ACH debits."]
     entity_pulled_cents_2bd: Annotated[
-        int, feature("entity.pulled2bdCents", "cents", "2 banking days"), "Cents of the entity's originated ACH debits."
+        int, feature("entity.pulled2bdCents"), "Cents of the entity's originated ACH debits."
     ]
     entity_fast_out_cents_2bd: Annotated[
         int,
-        feature("entity.fastOut2bdCents", "cents", "2 banking days"),
+        feature("entity.fastOut2bdCents"),
         "Cents that the entity sent by realtime, wire and card, with this transfer.",
     ]
     entity_micro_entries_24h: Annotated[
-        int, feature("entity.microEntries24h", "count", "24 hours"), "The entity's ACH entries under $1, with this one."
+        int, feature("entity.microEntries24h"), "The entity's ACH entries under $1, with this one."
     ]
     program_micro_entries_24h: Annotated[
-        int,
-        feature("program.microEntries24h", "count", "24 hours"),
-        "The program's ACH entries under $1, with this one.",
+        int, feature("program.microEntries24h"), "The program's ACH entries under $1, with this one."
     ]
     entity_forward_debits_24h: Annotated[
-        int,
-        feature("entity.forwardDebits24h", "count", "24 hours"),
-        "The entity's other originated ACH debits of $1 and more.",
+        int, feature("entity.forwardDebits24h"), "The entity's other originated ACH debits of $1 and more."
     ]
 
 
@@ -127,34 +109,34 @@ class Cards(Group, frozen=True):
 
     card_declines_1h: Annotated[
         int | None,
-        feature("card.declines1h", "count", "1 hour"),
+        feature("card.declines1h"),
         "Declined attempts on the card (else its account, else its entity), with this one; null when none of them "
         "is known, and before landing when the entity has several cards; 0 on other rails.",
     ]
     card_small_count_1h: Annotated[
         int | None,
-        feature("card.smallAuthorizations1h", "count", "1 hour"),
+        feature("card.smallAuthorizations1h"),
         "Attempts under $5 on the same card, with this one; null as above; 0 on other rails.",
     ]
     program_card_attempts_1h: Annotated[
-        int, feature("program.cardAttempts1h", "count", "1 hour"), "Card attempts, with this one; 0 on other rails."
+        int, feature("program.cardAttempts1h"), "Card attempts, with this one; 0 on other rails."
     ]
-    program_card_declines_1h: Annotated[int, feature("program.cardDeclines1h", "count", "1 hour"), "Declined attempts."]
-    program_card_small_count_1h: Annotated[int, feature("program.cardSmall1h", "count", "1 hour"), "Attempts up to $5."]
+    program_card_declines_1h: Annotated[int, feature("program.cardDeclines1h"), "Declined attempts."]
+    program_card_small_count_1h: Annotated[int, feature("program.cardSmall1h"), "Attempts up to $5."]
     program_card_attempts_24h: Annotated[
-        int, feature("program.cardAttempts24h", "count", "24 hours"), "Card attempts, with this one; 0 on other rails."
+        int, feature("program.cardAttempts24h"), "Card attempts, with this one; 0 on other rails."
     ]
     program_card_fraud_declines_24h: Annotated[
         int,
-        feature("program.cardFraudDeclines24h", "count", "24 hours"),
+        feature("program.cardFraudDeclines24h"),
         "Card attempts declined for suspected fraud or failed authentication.",
     ]
     program_card_attempts_30d: Annotated[
-        int, feature("program.cardAttempts30d", "count", "30 days"), "Card attempts, with this one; 0 on other rails."
+        int, feature("program.cardAttempts30d"), "Card attempts, with this one; 0 on other rails."
     ]
     program_card_fraud_declines_30d: Annotated[
         int,
-        feature("program.cardFraudDeclines30d", "count", "30 days"),
+        feature("program.cardFraudDeclines30d"),
         "Card attempts declined for suspected fraud or failed authentication.",
     ]
 
@@ -164,37 +146,35 @@ class Novelties(Group, frozen=True):
 
     entity_fraud_risk: Annotated[
         bool | None,
-        feature("entity.fraudRisk", "", "as known then"),
+        feature("entity.fraudRisk", "as known then"),
         "The bank's review reasons name a fraud risk or a list of sanctions; null without a report on the entity.",
     ]
     entity_rescreen_days: Annotated[
         int | None,
-        feature("entity.rescreenDays", "days", "as known then"),
+        feature("entity.rescreenDays", "as known then"),
         "Days between screenings of the entity's band by policy; null without a stated duty to screen.",
     ]
     pair_first_time: Annotated[
         bool | None,
-        feature("pair.firstTime", "", ALL_HISTORY),
+        feature("pair.firstTime", ALL_HISTORY),
         "Payer and payee have had no transfer with each other; null when one is unknown.",
     ]
     payer_new_payees_90d: Annotated[
         int | None,
-        feature("payer.newPayees90d", "count", "90 days"),
+        feature("payer.newPayees90d"),
         "Payees new to the payer, with this one; null in the program's first 90 days.",
     ]
     payee_new_payers_90d: Annotated[
         int | None,
-        feature("payee.newPayers90d", "count", "90 days"),
+        feature("payee.newPayers90d"),
         "Payers new to the payee, with this one; null in the program's first 90 days.",
     ]
     program_rare_pairs_90d: Annotated[
         int,
-        feature("program.rarePairs90d", "count", "90 days"),
+        feature("program.rarePairs90d"),
         "Other first transfers between two sides with at most 3 new acquaintances each.",
     ]
-    program_transfers_90d: Annotated[
-        int, feature("program.transfers90d", "count", "90 days"), "The program's other transfers."
-    ]
+    program_transfers_90d: Annotated[int, feature("program.transfers90d"), "The program's other transfers."]
 
 
 class Standing(Group, frozen=True):
@@ -202,29 +182,27 @@ class Standing(Group, frozen=True):
 
     moved: Annotated[
         bool | None,
-        feature("moved", "", THE_TRANSFER),
+        feature("moved", THE_TRANSFER),
         "False for an attempt (declined, rejected, canceled), which counts itself in no window but those of card "
         "attempts; null in vectors kept before this was measured.",
     ]
     counterparty_unauthorized_returns_60d: Annotated[
-        int,
-        feature("counterparty.unauthorizedReturns60d", "count", "60 days"),
-        "As counterparty.priorUnauthorizedReturns.",
+        int, feature("counterparty.unauthorizedReturns60d"), "As counterparty.priorUnauthorizedReturns."
     ]
     counterparty_frozen_returns: Annotated[
         int,
-        feature("counterparty.frozenReturns", "count", ALL_HISTORY),
+        feature("counterparty.frozenReturns", ALL_HISTORY),
         "R16 (account frozen, or returned by instruction of OFAC) on ACH entries sent to the counterparty.",
     ]
     pair_regular: Annotated[
         bool | None,
-        feature("pair.regular", "", "90 days"),
+        feature("pair.regular", "90 days"),
         "The payer paid this payee within 10 % of this from 90 to 14 days ago and nothing in 5 days (of the payee's "
         "newest 64 in each); null below 3 under one threshold in 24 hours, 4 in 7 days and 5 alike.",
     ]
     program_paired_count_90d: Annotated[
         int | None,
-        feature("program.pairedCount90d", "count", "90 days"),
+        feature("program.pairedCount90d"),
         "As program.transfers90d, counted from the program's 90th day on, when rare pairs are first recognised.",
     ]
 
@@ -234,21 +212,21 @@ class MeasuredInForce(Group, frozen=True):
 
     counterparty_country_lists: Annotated[
         str | None,
-        feature("counterparty.countryLists", "names of lists", "in force then"),
+        feature("counterparty.countryLists", "in force then", unit="names of lists"),
         "The lists of policy that its country is on, comma-separated: call_for_action, comprehensively_sanctioned, "
         "increased_monitoring; empty on none, null without a country.",
     ]
     structuring_thresholds: Annotated[
         str,
-        feature("policy.structuringThresholds", "cents list", "in force then"),
+        feature("policy.structuringThresholds", "in force then", unit="cents list"),
         "The reporting thresholds that amounts are compared with, comma-separated.",
     ]
     thresholds_version: Annotated[
-        str, feature("policy.thresholdsVersion", "", "in force then"), "Version of the thresholds."
+        str, feature("policy.thresholdsVersion", "in force then", unit=""), "Version of the thresholds."
     ]
     ladder_version: Annotated[
         str,
-        feature("policy.ladderVersion", "", "in force then"),
+        feature("policy.ladderVersion", "in force then", unit=""),
         "The version of the limit ladder behind entity.rescreenDays.",
     ]
 
@@ -257,49 +235,47 @@ class Rhythm(Group, frozen=True):
     """The actor's pace, hours and usual amounts, and money that goes on or back within hours; None without an actor."""
 
     entity_p90_cents_90d: Annotated[
-        int | None,
-        feature("entity.p90Cents90d", "cents", "90 days"),
-        "90th percentile of the transfers of entity.medianCents90d.",
+        int | None, feature("entity.p90Cents90d"), "90th percentile of the transfers of entity.medianCents90d."
     ]
     velocity_count_1h: Annotated[
-        int | None, feature("velocity1hCount", "count", "1 hour"), "The entity's earlier transfers, with this one."
+        int | None, feature("velocity1hCount"), "The entity's earlier transfers, with this one."
     ]
     velocity_count_6h: Annotated[
-        int | None, feature("velocity6hCount", "count", "6 hours"), "The entity's earlier transfers, with this one."
+        int | None, feature("velocity6hCount"), "The entity's earlier transfers, with this one."
     ]
     entity_received_count_6h: Annotated[
         int | None,
-        feature("entity.received6hCount", "count", "6 hours"),
+        feature("entity.received6hCount"),
         "Earlier payments to the entity from known payers, with cards; the newest 64 and this transfer.",
     ]
     entity_paid_count_6h: Annotated[
         int | None,
-        feature("entity.paid6hCount", "count", "6 hours"),
+        feature("entity.paid6hCount"),
         "Earlier payments by the entity to known payees, with cards; the newest 64 and this transfer.",
     ]
     entity_received_cents_2h: Annotated[
         int | None,
-        feature("entity.received2hCents", "cents", "2 hours"),
+        feature("entity.received2hCents"),
         "Cents of the payments of entity.received6hCount, without this transfer.",
     ]
     entity_new_parties_6h: Annotated[
         int | None,
-        feature("entity.newParties6h", "count", "6 hours"),
+        feature("entity.newParties6h"),
         "Earlier payers and payees that were new to the entity, with this transfer.",
     ]
     entity_usual_hour_percent: Annotated[
         int | None,
-        feature("entity.usualHourPercent", "percent", "90 days"),
+        feature("entity.usualHourPercent", "90 days"),
         "Share of the entity's newest 64 other transfers within 90 minutes of this time of day, UTC; null below 20.",
     ]
     pair_other_way_cents_24h: Annotated[
         int | None,
-        feature("pair.otherWay24hCents", "cents", "24 hours"),
+        feature("pair.otherWay24hCents"),
         "Cents of the newest payment the other way between the two, in the entity's newest 64; null without one.",
     ]
     quick_hops_2h: Annotated[
         int | None,
-        feature("typology.quickHops", "hops", "2 hours a hop"),
+        feature("typology.quickHops", "2 hours a hop"),
         "Most payments in a row, whatever their amounts, that ended at the payer; at most 3, and none beyond a side "
         "with over 8 in those 2 hours.",
     ]
