@@ -3,8 +3,9 @@
 An unauthorized return, or a dispute that the holder won, labels its transfer bad.
 
 A return counts until it is dishonoured. A dishonoured return, and a dispute that the holder lost, label the transfer ok
-unless a person has labelled it. An open dispute labels nothing; a dispute that is decided before its transfer is known
-waits for it.
+unless a person has labelled it, and so does a correction to another return code. An open dispute labels nothing; a
+dispute that is decided before its transfer is known waits for it. Of several decisions the newest counts, in any order
+of arrival.
 """
 
 from typing import Any, Final
@@ -28,6 +29,7 @@ from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.vocabulary import LabelSource, LabelValue, Rail
 from clearhold.features.landing.stored_transfer import LandingResult
 from clearhold.features.parties.actor_scores import settle_clearings
+from clearhold.features.state.alert_book import DecidedAt
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 
@@ -72,7 +74,7 @@ def label_by_return(program: ProgramState, landed: LandingResult) -> LabelValue 
         labelled.add(landed.row_index)
         program.clearings.contradict(landed.row_index)
         return LabelValue.BAD
-    if returned is None or returned.counts:
+    if returned is None or stands_unauthorized(returned):
         return None
     labelled.remove(landed.row_index)
     program.clearings.withdraw(landed.row_index)
@@ -83,8 +85,9 @@ def return_label_row(
     program: ProgramState, landed: LandingResult, label: LabelValue, position: EntryPosition
 ) -> LabelRow:
     """The label as a row, with the return code that gave or lifted it."""
-    code = program.returned[landed.row_index].code
-    reason = f"Returned as {code}." if label is LabelValue.BAD else f"The return as {code} was dishonoured."
+    returned = program.returned[landed.row_index]
+    lifted = "The return as {} was dishonoured." if returned.undone else "The return was corrected to {}."
+    reason = ("Returned as {}." if label is LabelValue.BAD else lifted).format(returned.code)
     row_id = derived_from(landed.transfer_id, f"{program.id}/{position.offset}")
     return _label_row(program, landed.transfer_id, label, position, row_id, (LabelSource.RETURN, reason, _BANK))
 
@@ -97,11 +100,16 @@ def apply_dispute_event(
     if dispute is None:
         return EventOutcome(EventResult.STORED)
     subject = SubjectOfEvent(EventSubjectType.TRANSFER, dispute.transfer_id)
+    decided, alerts = DecidedAt(position.event_at, dispute.outcome is DisputeOutcome.WON), program.alerts
     row_index = program.transfers.row_of(dispute.transfer_id)
+    waiting = alerts.disputes_waiting.get(dispute.transfer_id, decided)
+    known = waiting if row_index is None else alerts.disputes.get(row_index, decided)
+    if decided.at < known.at:
+        return EventOutcome(EventResult.STALE, subject)
     if row_index is None:
-        program.alerts.disputes_waiting[dispute.transfer_id] = dispute.outcome is DisputeOutcome.WON
+        alerts.disputes_waiting[dispute.transfer_id] = decided
         return EventOutcome(EventResult.WAITING, subject)
-    _label_by_dispute(program, row_index, dispute.transfer_id, dispute.outcome, position, emit)
+    _label_by_dispute(program, row_index, dispute.transfer_id, decided, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
 
 
@@ -112,10 +120,9 @@ def label_by_earlier_dispute(
     alerts, row_index = program.alerts, landed.row_index
     if not alerts.disputes_waiting or not landed.is_new:
         return
-    is_won = alerts.disputes_waiting.pop(landed.transfer_id, None)
-    if is_won is not None and row_index not in alerts.disputes_won and row_index not in alerts.disputes_lost:
-        outcome = DisputeOutcome.WON if is_won else DisputeOutcome.LOST
-        _label_by_dispute(program, row_index, landed.transfer_id, outcome, position, emit)
+    decided = alerts.disputes_waiting.pop(landed.transfer_id, None)
+    if decided is not None and row_index not in alerts.disputes:
+        _label_by_dispute(program, row_index, landed.transfer_id, decided, position, emit)
 
 
 def label_disputed_check(
@@ -126,30 +133,28 @@ def label_disputed_check(
         return
     outcome = OUTCOME_OF_CHECK_STATUS.get(snapshot.status or "")
     if outcome is not None:
-        _label_by_dispute(program, landed.row_index, snapshot.id, outcome, position, emit)
+        decided = DecidedAt(position.event_at, outcome is DisputeOutcome.WON)
+        _label_by_dispute(program, landed.row_index, snapshot.id, decided, position, emit)
 
 
 def _label_by_dispute(
     program: ProgramState,
     row_index: int,
     transfer_id: str,
-    outcome: DisputeOutcome,
+    decided: DecidedAt,
     position: EntryPosition,
     emit: Emit,
 ) -> None:
     """Label the transfer, once for each turn that its disputes take."""
-    won, lost = program.alerts.disputes_won, program.alerts.disputes_lost
-    is_won = outcome is DisputeOutcome.WON
-    same, other = (won, lost) if is_won else (lost, won)
-    if row_index in same:
+    known, is_won = program.alerts.disputes.get(row_index), decided.is_won
+    program.alerts.disputes[row_index] = decided
+    if known is not None and known.is_won == is_won:
         return
-    same.add(row_index)
-    other.discard(row_index)
     (program.clearings.contradict if is_won else program.clearings.withdraw)(row_index)
     if not is_won and row_index in program.alerts.labelled_by_person:
         return
     label = LabelValue.BAD if is_won else LabelValue.OK
-    reason = f"The holder {outcome.value} the dispute of it."
+    reason = f"The holder {DisputeOutcome.WON if is_won else DisputeOutcome.LOST} the dispute of it."
     note_label(program, row_index, label, position)
     row_id = derived_from(transfer_id, f"{program.id}/{position.offset}/{LabelSource.DISPUTE.value}")
     emit(_label_row(program, transfer_id, label, position, row_id, (LabelSource.DISPUTE, reason, _BANK)))

@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,13 @@ _ALERTED, _IN_HOLD = 1, 2  # in an alert that a person decides; in such an alert
 _DECODER: Final = msgspec.msgpack.Decoder(AlertState)
 _TEXTS_DECODER: Final = msgspec.msgpack.Decoder(Texts)
 _ENCODE: Final = msgspec.msgpack.Encoder().encode
+
+
+class DecidedAt(NamedTuple):
+    """The newest decision on a dispute of a transfer, and whether the holder won."""
+
+    at: int
+    is_won: bool
 
 
 class AlertBook:
@@ -49,9 +56,8 @@ class AlertBook:
         self._rows: dict[str, array[int]] = {}  # by alert: its transfers, where one can be found twice
         self._labels = IdIndex()  # ids of the labels that people recorded
         self.labelled_by_return: set[int] = set()  # rows of transfers labelled by a return that is not dishonoured
-        self.disputes_won: set[int] = set()  # rows of transfers whose newest decided dispute the holder won
-        self.disputes_lost: set[int] = set()
-        self.disputes_waiting: dict[str, bool] = {}  # by id of an unknown transfer: whether it was won
+        self.disputes: dict[int, DecidedAt] = {}  # by row of a transfer
+        self.disputes_waiting: dict[str, DecidedAt] = {}  # by id of an unknown transfer
         self.labelled_by_person: set[int] = set()  # rows of transfers labelled by a person
 
     def __len__(self) -> int:
@@ -203,8 +209,7 @@ class AlertBook:
         yield from in_slices("tallies", self._tallies.items())
         yield from in_slices("rows", ((alert_id, rows.tobytes()) for alert_id, rows in self._rows.items()))
         yield from in_slices("labelled_by_return", sorted(self.labelled_by_return))
-        yield from in_slices("disputes_won", sorted(self.disputes_won))
-        yield from in_slices("disputes_lost", sorted(self.disputes_lost))
+        yield from in_slices("disputes", self.disputes.items())
         yield from in_slices("disputes_waiting", self.disputes_waiting.items())
         yield from in_slices("labelled_by_person", sorted(self.labelled_by_person))
         yield "labels", self._labels.dump()
@@ -224,9 +229,8 @@ class AlertBook:
             "tallies": self._load_tallies,
             "rows": self._load_rows,
             "labelled_by_return": self.labelled_by_return.update,
-            "disputes_won": self.disputes_won.update,
-            "disputes_lost": self.disputes_lost.update,
-            "disputes_waiting": self.disputes_waiting.update,
+            "disputes": lambda slice_: _load_decided(self.disputes, slice_),
+            "disputes_waiting": lambda slice_: _load_decided(self.disputes_waiting, slice_),
             "labelled_by_person": self.labelled_by_person.update,
             "labels": self._labels.load,
         }
@@ -250,6 +254,10 @@ class AlertBook:
         self.waiting.note(alert)
         if alert.waits and alert.due_at is not None and alert.escalated_at is None:
             heappush(self._due, (alert.due_at, alert.id))
+
+
+def _load_decided(disputes: "dict[Any, DecidedAt]", dumped: Any) -> None:
+    disputes.update((key, DecidedAt(*decided)) for key, decided in dumped)
 
 
 def _kind_of(alert: AlertState) -> str:

@@ -260,3 +260,30 @@ def test_given_a_person_who_has_labelled_when_the_return_is_dishonoured_then_it_
     disputed(story, debit)
 
     assert [row.label for row in story.all(LabelRow)] == ["bad", "bad", "bad"]
+
+
+@pytest.mark.parametrize("code", ["R01", "R03", "R16"])
+def test_given_an_unauthorized_return_when_the_bank_corrects_its_code_then_the_label_is_lifted(code: str) -> None:
+    story = detector_story()
+    debit = story.debit("enti_1", "cpty_1", 10_00, 0)
+    story.return_debit(debit, "R10", DAY)
+
+    story.return_debit(debit, code, DAY + 1)
+    story.return_debit(debit, code, DAY + 2)
+
+    labels = story.all(LabelRow)
+    assert [(row.label, row.reason) for row in labels] == [
+        ("bad", "Returned as R10."),
+        ("ok", f"The return was corrected to {code}."),
+    ]
+
+
+def test_given_a_person_who_has_labelled_when_the_code_of_the_return_is_corrected_then_the_label_stays() -> None:
+    story = detector_story()
+    debit = story.debit("enti_1", "cpty_1", 10_00, 0)
+    story.return_debit(debit, "R10", DAY)
+    story.submit(a_label(str(debit["id"]), "bad", DAY + HOUR))
+
+    story.return_debit(debit, "R01", 2 * DAY)
+
+    assert [row.label for row in story.all(LabelRow)] == ["bad", "bad"]

@@ -154,3 +154,20 @@ def test_given_an_older_state_of_a_check_when_it_comes_late_then_it_labels_nothi
     check_becomes(story, "user_initiated_returned", 2)
 
     assert labels(story) == [("ok", "dispute", "bank")]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(("newer", "older", "label"), [("won", "lost", "bad"), ("lost", "won", "ok")])
+def test_given_decisions_that_come_in_the_wrong_order_then_the_newest_one_labels_the_payment(
+    newer: str, older: str, label: str, *, is_known: bool
+) -> None:
+    story = paid_by_card() if is_known else detector_story()
+
+    decided(story, 5, outcome=newer)
+    decided(story, 3, outcome=older)
+    assert story.all(EventRow)[-1].result == "stale"
+    story.state = ShardState.loaded(iter(list(story.state.dump())))
+    decided(story, 4, outcome=older)
+    story.deliver("card.authorization.approved", CARD | {"updated_at": None}, at=T0 + 6 * DAY)
+
+    assert labels(story) == [(label, "dispute", "bank")]
