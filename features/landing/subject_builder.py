@@ -38,8 +38,8 @@ def counterparty_of(
 ) -> tuple[KnownCounterparty | None, bool]:
     """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed.
 
-    A later state of a transfer repeats the details that its payee had when it was made. They do not replace later
-    statements on the payee, unless the bank's object of it is embedded.
+    A later state of a transfer repeats the details that its payee had when it was made, and an embedded object may be
+    older than the newest one. They do not replace later statements on the payee.
     """
     book, country = program.counterparties, snapshot.country
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
@@ -54,9 +54,12 @@ def counterparty_of(
         counterparty = on_file or book.unlisted(name, routing, last4)
     else:
         return None, False
-    if stored is not None and counterparty is stored.counterparty and snapshot.embedded is None:
+    embedded_at = None if snapshot.embedded is None else snapshot.embedded.updated_at
+    is_older = embedded_at is not None and embedded_at < counterparty.order.updated_at
+    if is_older or (stored is not None and counterparty is stored.counterparty and snapshot.embedded is None):
         name = None if counterparty.name else name
-        country = None if country == program.strings.text(stored.record.country) else country
+        known = counterparty.country if stored is None or is_older else program.strings.text(stored.record.country)
+        country = None if country == known or (is_older and known is not None) else country
         if counterparty.keeps(routing, last4):
             routing = last4 = None
     is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=country)

@@ -112,3 +112,38 @@ def test_given_the_same_object_in_every_transfer_then_it_is_written_once_also_af
         story.state = ShardState.loaded(story.state.dump())
         pay(story, 6, embedded)
         assert len([row for row in story.all(CounterpartyRow) if row.raw]) == 1
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_given_an_older_embedded_object_then_name_account_and_country_stay_those_of_the_newest(
+    kind: str, *, is_own: bool
+) -> None:
+    story, german = ShardStory(), {"address": {"country_code": "DE"}}
+    pay(story, 1, told_at(1) | german, kind)
+    newest = told_at(5, name="Muster AG", account_number="FR7630006000011234567890189") | {
+        "address": {"country_code": "FR"}
+    }
+    if is_own:
+        story.deliver("counterparty.updated", newest, at=T0 + 5 * DAY)
+    else:
+        pay(story, 5, newest, kind)
+
+    pay(story, 6, told_at(1) | german, kind)
+
+    party = story.program.counterparties.get("cpty_1")
+    assert party is not None
+    assert (party.name, party.last4, party.country) == ("Muster AG", "0189", "FR")
+    row = story.all(CounterpartyRow)[-1]
+    assert (row.name, row.account_last4, row.country_code) == ("Muster AG", "0189", "FR")
+
+
+def test_given_an_older_embedded_object_then_it_fills_in_what_no_newer_one_states() -> None:
+    story = ShardStory()
+    story.deliver("counterparty.updated", told_at(5, name=None, account_number=None), at=T0 + 5 * DAY)
+
+    pay(story, 6, told_at(1) | {"address": {"country_code": "DE"}}, "ach.outgoing_transfer.initiated")
+
+    party = story.program.counterparties.get("cpty_1")
+    assert party is not None
+    assert (party.name, party.last4, party.country) == ("Muster GmbH", "3000", "DE")
