@@ -228,3 +228,52 @@ def test_given_nothing_but_thin_facts_when_asked_then_the_confidence_is_that_of_
     assert (answer.score.value, answer.score.confidence) == (row.score, row.confidence)
     assert not row.degraded
     assert msgspec.json.encode(answer.score.reasons).decode() == row.reasons
+
+
+LATER = {"id": "swft_1", "created_at": bank.rfc3339(T0 + NOW)}
+
+
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        {"settled_amount": None, "settled_currency_code": None},
+        {"settled_amount": None},
+        {"amount": None, "settled_amount": None, "settled_currency_code": None},
+        {"currency_code": None, "settled_amount": None, "settled_currency_code": None},
+    ],
+)
+def test_given_a_later_state_that_leaves_out_the_dollars_then_they_stay_while_the_amount_is_the_same(
+    left_out: dict[str, Any],
+) -> None:
+    story = a_story()
+    dollars = {"settled_amount": 6_500, "settled_currency_code": "USD"}
+    foreign(story, NOW, **LATER | dollars)
+
+    data = bank.an_international_wire(counterparty_id="cpty_jp", **YEN | LATER | dollars | left_out)
+    story.deliver("swift.outgoing_transfer.completed", data | {"updated_at": None}, at=T0 + NOW + HOUR_US)
+
+    assert story.program.transfers.read(len(story.program.transfers) - 1).cents == 6_500
+
+
+@pytest.mark.parametrize(
+    "change", [{"amount": 950_001}, {"currency_code": "KRW"}, {"amount": None, "currency_code": "KRW"}]
+)
+def test_given_a_later_state_with_another_amount_or_currency_then_the_dollars_of_before_do_not_count(
+    change: dict[str, Any],
+) -> None:
+    story = a_story()
+    foreign(story, NOW, **LATER, settled_amount=6_500, settled_currency_code="USD")
+
+    row = foreign(story, NOW + HOUR_US, **LATER | {"settled_amount": None, "settled_currency_code": None} | change)
+
+    assert (row.transfer_id, row.vector.amount_cents, row.score) == ("swft_1", None, None)
+
+
+def test_given_dollars_that_were_euros_after_all_then_they_are_not_counted_as_dollars() -> None:
+    story = a_story()
+    none = {"amount": 100_00, "settled_amount": None, "settled_currency_code": None}
+    foreign(story, NOW, **LATER | none, currency_code="USD")
+
+    row = foreign(story, NOW + HOUR_US, **LATER | none, currency_code="EUR")
+
+    assert row.vector.amount_cents is None
