@@ -75,7 +75,7 @@ def record_preflight(program: ProgramState, record: PreflightRecord, entry: LogE
     program.preflights.add(
         answer.preflight_id,
         counterparty_to_match(program, record),
-        int(record.transfer.amount_cents),
+        f"{record.transfer.currency} {record.transfer.amount_cents}",
         record.asked_at,
     )
     emit(

@@ -46,6 +46,7 @@ from clearhold.features.core.log_entry import (
     event_time,
     no_rows,
 )
+from clearhold.features.core.money import USD
 from clearhold.features.core.rows.events import EventRow, PreflightMatchRow, QuarantineRow
 from clearhold.features.landing.landing import land
 from clearhold.features.landing.stored_transfer import LandingResult, emit_shadow_score
@@ -255,7 +256,7 @@ def detect_and_route(
 def match_preflight(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """Match-back: a new transfer closes the oldest open pre-flight on its counterparty and amount."""
+    """Match-back: a new transfer closes the oldest open pre-flight on its counterparty, amount and currency."""
     if not landed.is_new or not len(program.preflights):
         return
     named = snapshot.counterparty_id
@@ -266,7 +267,8 @@ def match_preflight(
         last4=snapshot.counterparty_last4 or (known.last4 if known is not None else None),
         name=snapshot.counterparty_name or (known.name if known is not None else None),
     )
-    preflight_id = program.preflights.match(details, snapshot.amount_cents or 0, landed.taken_at)
+    amount = f"{snapshot.currency or USD} {snapshot.amount_cents}"
+    preflight_id = program.preflights.match(details, amount, landed.taken_at)
     if preflight_id is not None:
         emit(
             PreflightMatchRow(

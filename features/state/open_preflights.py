@@ -1,8 +1,8 @@
 """Pre-flights that no landed transfer has matched yet, for match-back.
 
 Window  a landed transfer matches when its bank creation time lies in [asked - 5 s, asked + 24 h], with the same
-        counterparty and amount; the oldest open pre-flight first, one each. Both times count in whole milliseconds,
-        as answers show them
+        counterparty, amount and currency; the oldest open pre-flight first, one each. Both times count in whole
+        milliseconds, as answers show them
 How     both sides are looked up under every detail of their counterparty: its id, its account, its name. Two
         counterparties of one name are the same unless both carry account details that differ
 """
@@ -18,7 +18,7 @@ MATCH_WINDOW_US: Final = 24 * HOUR_US
 MATCH_WINDOW_MS: Final = MATCH_WINDOW_US // MILLISECOND_US
 EARLY_MS: Final = 5_000
 
-Key = tuple[str, int]
+Key = tuple[str, str]
 _NAME: Final = "name:"
 
 
@@ -30,16 +30,16 @@ class CounterpartyDetails(NamedTuple):
     last4: str | None
     name: str | None
 
-    def keys(self, cents: int) -> list[Key]:
-        """The keys of the counterparty, each with the amount."""
+    def keys(self, amount: str) -> list[Key]:
+        """The keys of the counterparty, each with the amount, such as ``USD 12500``."""
         keys: list[Key] = []
         if self.id:
-            keys.append((f"id:{self.id}", cents))
+            keys.append((f"id:{self.id}", amount))
         if self.routing and self.last4:
-            keys.append((f"account:{self.routing}:{self.last4}", cents))
+            keys.append((f"account:{self.routing}:{self.last4}", amount))
         if self.name:
-            keys.append((f"{_NAME}{name_key(self.name)}", cents))
-        return keys or [("none", cents)]
+            keys.append((f"{_NAME}{name_key(self.name)}", amount))
+        return keys or [("none", amount)]
 
     def differs(self, other: "CounterpartyDetails") -> bool:
         return accounts_differ(self.routing, self.last4, other.routing, other.last4)
@@ -49,7 +49,7 @@ class _OpenPreflight(NamedTuple):
     asked_at: int
     preflight_id: str
     counterparty: CounterpartyDetails
-    cents: int
+    amount: str
 
 
 class OpenPreflights:
@@ -63,17 +63,17 @@ class OpenPreflights:
     def __len__(self) -> int:
         return len(self._open)
 
-    def add(self, preflight_id: str, counterparty: CounterpartyDetails, cents: int, asked_at: int) -> None:
+    def add(self, preflight_id: str, counterparty: CounterpartyDetails, amount: str, asked_at: int) -> None:
         if preflight_id in self._open:
             return
         self._by_age.append((asked_at, preflight_id))
-        self._insert(_OpenPreflight(asked_at, preflight_id, counterparty, cents))
+        self._insert(_OpenPreflight(asked_at, preflight_id, counterparty, amount))
 
-    def match(self, landed: CounterpartyDetails, cents: int, landed_at: int) -> str | None:
+    def match(self, landed: CounterpartyDetails, amount: str, landed_at: int) -> str | None:
         """Remove the oldest pre-flight on this counterparty and amount in the window, and return its id."""
         best: _OpenPreflight | None = None
         landed_ms = landed_at // MILLISECOND_US
-        for key in landed.keys(cents):
+        for key in landed.keys(amount):
             by_name = key[0].startswith(_NAME)
             for preflight in self._of_key.get(key, ()):
                 asked_ms = preflight.asked_at // MILLISECOND_US
@@ -102,18 +102,18 @@ class OpenPreflights:
     def load(self, dumped: Any) -> None:
         opened, by_age = dumped
         self._open, self._of_key = {}, {}
-        for asked_at, preflight_id, counterparty, cents in opened:
-            self._insert(_OpenPreflight(asked_at, preflight_id, CounterpartyDetails(*counterparty), cents))
+        for asked_at, preflight_id, counterparty, amount in opened:
+            self._insert(_OpenPreflight(asked_at, preflight_id, CounterpartyDetails(*counterparty), amount))
         self._by_age = deque((asked_at, preflight_id) for asked_at, preflight_id in by_age)
 
     def _insert(self, preflight: _OpenPreflight) -> None:
         self._open[preflight.preflight_id] = preflight
-        for key in preflight.counterparty.keys(preflight.cents):
+        for key in preflight.counterparty.keys(preflight.amount):
             self._of_key.setdefault(key, deque()).append(preflight)
 
     def _remove(self, preflight: _OpenPreflight) -> None:
         del self._open[preflight.preflight_id]
-        for key in preflight.counterparty.keys(preflight.cents):
+        for key in preflight.counterparty.keys(preflight.amount):
             of_key = self._of_key[key]
             of_key.remove(preflight)
             if not of_key:

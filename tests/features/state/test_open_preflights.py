@@ -21,7 +21,13 @@ COUNTERPARTY: Final = "counterparty.created"
 
 
 def record_preflight(
-    story: ShardStory, preflight_id: str, *, at: int = T0, counterparty_id: str | None = None, **other: Any
+    story: ShardStory,
+    preflight_id: str,
+    *,
+    at: int = T0,
+    counterparty_id: str | None = None,
+    currency: str = "USD",
+    **other: Any,
 ) -> None:
     """Ask about a wire of 100.00 and let the log record the answer."""
     proposed = ProposedCounterparty(**other) if other else None
@@ -29,6 +35,7 @@ def record_preflight(
         rail=Rail.WIRE,
         direction=Direction.OUTGOING,
         amount_cents="10000",
+        currency=currency,
         counterparty_id=counterparty_id,
         counterparty=proposed,
     )
@@ -165,3 +172,18 @@ def test_given_questions_that_nothing_can_match_any_more_when_time_passes_then_t
     record_preflight(story, "pf_2", at=T0 + 49 * HOUR_US, name="Other")
 
     assert [row[1] for row in story.program.preflights.dump()[0]] == ["pf_2"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "landed", "is_match"),
+    [("EUR", "EUR", True), ("EUR", "USD", False), ("USD", "EUR", False), ("USD", None, True)],
+)
+def test_given_the_same_figure_in_another_currency_then_it_is_another_amount(
+    asked: str, landed: str | None, *, is_match: bool
+) -> None:
+    story = ShardStory()
+    record_preflight(story, "pre_1", counterparty_id="cpty_1", currency=asked)
+
+    matched = land_wire(story, "wire_1", counterparty_id="cpty_1", currency_code=landed)
+
+    assert matched == ("pre_1" if is_match else None)

@@ -77,7 +77,7 @@ def test_given_questions_in_order_when_transfers_land_then_each_takes_the_oldest
     for number, step in enumerate(steps):
         now += step.gap
         if step.what == "ask":
-            preflights.add(f"pre_{number}", step.side, step.cents, now)
+            preflights.add(f"pre_{number}", step.side, f"USD {step.cents}", now)
             waiting.append(Asked(now, f"pre_{number}", step.side, step.cents))
         elif step.what == "forget":
             preflights.expire(now)
@@ -97,5 +97,7 @@ def test_given_questions_in_order_when_transfers_land_then_each_takes_the_oldest
                 ),
                 None,
             )
-            assert preflights.match(step.side, step.cents, at) == (expected.id if expected is not None else None)
+            assert preflights.match(step.side, f"USD {step.cents}", at) == (
+                expected.id if expected is not None else None
+            )
             waiting = [asked for asked in waiting if asked is not expected]
