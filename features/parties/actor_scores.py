@@ -30,6 +30,7 @@ from clearhold.features.measurement.actor_evaluation import (
     evaluate_counterparty,
     shared_entities,
 )
+from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.next_change import is_behind, next_change_of_actor, next_change_of_counterparty
 from clearhold.features.policy.in_force import thresholds_of
 from clearhold.features.scorers import crs_v1, ers_v1
@@ -61,6 +62,7 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
             scores.transfers.drop(former.index, landed.row_index)
             emit_entity_score(program, former, position, emit)
         else:
+            scores.drop_account_change(former.index, landed.row_index)
             emit_counterparty_score(program, former, position, emit)
     shared = False
     if assessment is not None:
@@ -76,9 +78,8 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
             ):
                 emit_entity_score(program, actor, position, emit)
         shared = assessment.vector.counterparty_shared_entities_30d >= crs_v1.SHARED_FLOOR
-        if party is not None and assessment.vector.counterparty_account_changed:
-            scores.set_account_changed(party.index, landed.taken_at, landed.row_index)
-            party.has_new_account = False
+        if party is not None:
+            note_account_change(program, party, assessment, (landed.row_index, landed.taken_at))
     if party is not None and (
         landed.updated_counterparty is not None
         or not landed.is_new
@@ -87,6 +88,18 @@ def score_parties(program: ProgramState, landed: LandingResult, position: EntryP
         or scores.counterparties.is_due(party.index, position.event_at)
     ):
         emit_counterparty_score(program, party, position, emit)
+
+
+def note_account_change(
+    program: ProgramState, party: KnownCounterparty, assessment: Assessment, transfer: tuple[int, int]
+) -> None:
+    """Store whether a scored transfer, given by its row and its own time, came with other account details."""
+    row, at = transfer
+    if assessment.vector.counterparty_account_changed:
+        program.scores.set_account_changed(party.index, at, row)
+        party.has_new_account = False
+    else:
+        program.scores.drop_account_change(party.index, row)
 
 
 def add_transfer_score(

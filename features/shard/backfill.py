@@ -56,6 +56,7 @@ from clearhold.features.parties.actor_scores import (
     add_transfer_score,
     emit_counterparty_score,
     emit_entity_score,
+    note_account_change,
     settle_clearings,
 )
 from clearhold.features.parties.party_rows import features_row
@@ -112,6 +113,9 @@ def _replace_score(
     if actor is not None:
         add_transfer_score(program, actor, (transfer.row_index, transfer.record.at), rescored.score, again=True)
         program.scores.look_again(actor)
+    if transfer.counterparty is not None:
+        place = (transfer.row_index, transfer.record.at)
+        note_account_change(program, transfer.counterparty, assessment, place)
     row = transfer.row(rescored.transfer_id, position)
     features = features_row(program, rescored.transfer_id, assessment, rescored.taken_at, position, rescored=True)
     # Later versions of the scorer and of the features read this log back too, so the versions are those of the step.

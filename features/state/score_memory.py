@@ -319,6 +319,12 @@ class ScoreMemory:
             changes.pop(NOBODY, None)
         changes[row] = max(at, changes.get(row, at))
 
+    def drop_account_change(self, counterparty: int, row: int) -> None:
+        """Forget a transfer that is not a first one to another account any more, or has another counterparty."""
+        changes = self._account_changes.get(counterparty)
+        if changes is not None:
+            changes.pop(row, None)
+
     def account_changed_at(self, counterparty: int, clearings: Clearings) -> int | None:
         """When it last came with other account details, apart from transfers that a person has cleared."""
         changes = self._account_changes.get(counterparty)

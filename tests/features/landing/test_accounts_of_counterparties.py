@@ -154,3 +154,24 @@ def test_given_a_payment_by_name_to_an_earlier_account_then_it_is_the_known_coun
 
     assert pay(story, 2, OLD, counterparty_id=None) is False
     assert story.vector.counterparty_n == 2
+
+
+def change_of(story: ShardStory) -> int | None:
+    party = story.program.counterparties.get("cpty_s")
+    assert party is not None
+    return story.program.scores.account_changed_at(party.index, story.program.clearings)
+
+
+@pytest.mark.parametrize("other", [{"counterparty_id": "cpty_other"}, {"counterparty_id": "cpty_third", "amount": 5}])
+def test_given_a_payment_to_a_changed_account_that_was_another_partys_then_the_counterparty_has_no_change(
+    other: dict[str, object],
+) -> None:
+    story, changed = paid(OLD, OLD, NEW)
+    assert changed[-1]
+    assert change_of(story) == T0 + 2 * DAY_US
+
+    pay(story, 2, NEW, updated_at=bank.rfc3339(T0 + 3 * DAY_US), beneficiary_name="Other", **other)
+
+    assert change_of(story) is None
+    pay(story, 4, ("031201360", "7777"))
+    assert change_of(story) == T0 + 4 * DAY_US
