@@ -1,13 +1,14 @@
 """The inputs of an actor's score: the bank's report on an entity; an agent's payers, the scan index's statements on it,
 and the agents among its payers.
 
-Window  the newest 64 settlements of 90 days for payers, of 30 days for round trips, as known at ``at``. Statements of
-        the index count as of now
+Window  the newest 64 settlements of 90 days for payers, of 30 days for round trips, as known at ``at``, apart from
+        those that a person has cleared. Statements of the index count as of now
 Errors  none: None for an unknown actor, for one without a report, and for an input that the index did not deliver
 """
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -81,7 +82,7 @@ def agent_inputs(program: ProgramState, actor: Actor, at: int) -> AgentInputs:
     settlements, cents = actor.amounts.measure(ALWAYS, at)
     facts = program.agents.facts.get(actor.index)
     node, month = node_of_actor(actor.index), at - DAYS_30
-    payers = Counter(near_of(program.graph.into.get(node), at - DAYS_90, at).others)
+    payers = Counter(_payers(program, node, at - DAYS_90, at))
     known = UNKNOWN_AGENT if facts is None else facts
     profile = actor.profile_at(at)
     registered_at = profile.created_at if known.registered_at is None else known.registered_at
@@ -135,10 +136,18 @@ def _paid_by_owner(program: ProgramState, facts: AgentFacts, payers: "Counter[in
     return total
 
 
+def _payers(program: ProgramState, node: int, after: int, upto: int) -> Iterable[int]:
+    """The payers of the newest settlements of an agent that no person has cleared."""
+    near, is_cleared = near_of(program.graph.into.get(node), after, upto), program.clearings.is_cleared
+    if not any(map(is_cleared, near.rows)):
+        return near.others
+    return [payer for row, payer in zip(near.rows, near.others, strict=True) if not is_cleared(row)]
+
+
 def _round_trips(program: ProgramState, actor: Actor, after: int, upto: int) -> int:
     """Payers that the agent paid too, from any of its wallets."""
     graph, own = program.graph, node_of_actor(actor.index)
-    payers = {_agent_node(program, node) for node in near_of(graph.into.get(own), after, upto).others} - {own}
+    payers = {_agent_node(program, node) for node in _payers(program, own, after, upto)} - {own}
     if not payers:
         return 0
     wallets = [node_of_counterparty(index) for index in program.agents.own_parties(actor.index)]

@@ -7,11 +7,22 @@ import pytest
 
 from clearhold.features.core.instants import DAY_US, HOUR_US, format_instant
 from clearhold.features.core.rows.parties import ScoreRow
+from clearhold.features.core.vocabulary import LabelValue
 from clearhold.features.scorers import ars_v1
 from clearhold.features.shard.shard import ShardState
+from tests.features.parties.test_clearings import label
 from tests.support.clock import T0
 from tests.support.daily_payments import reason_ids
-from tests.support.scan_items import AgentStory, Item, a_profile, a_settlement, address, an_agent, wallet_of
+from tests.support.scan_items import (
+    AgentStory,
+    Item,
+    a_profile,
+    a_settlement,
+    address,
+    an_agent,
+    transfer_of,
+    wallet_of,
+)
 
 ENOUGH: Final = 12
 Play = Callable[[AgentStory], object]
@@ -188,3 +199,23 @@ def test_given_a_state_that_is_dumped_and_loaded_when_it_goes_on_then_it_is_the_
     rows: list[Any] = []
     loaded.apply(story.entries[-1], rows.append)
     assert rows == story.last_rows
+
+
+@pytest.mark.parametrize("name", ["listed payer", "payer listed later"])
+def test_given_a_payment_from_a_listed_wallet_when_a_person_labels_it_then_its_points_end_or_come_back(
+    name: str,
+) -> None:
+    reason_id, play = PLAYS[name]
+    story = AgentStory()
+    play(story)
+    at = story.entries[-1].appended_at - T0
+    transfer_id = transfer_of(a_settlement(5, T0))
+
+    for number, (word, expected) in enumerate(
+        ((LabelValue.OK, False), (LabelValue.BAD, True), (LabelValue.OK, False)), 1
+    ):
+        label(story, transfer_id, word, at + number)
+        assert (reason_id in fired(story)) is expected
+        (row,) = [row for row in story.last(ScoreRow) if row.subject_type == "agent"]
+        assert (reason_id in reason_ids(row)) is expected
+    assert story.inputs(story.entries[-1].appended_at).recent_settlements == ENOUGH - 1
