@@ -51,6 +51,8 @@ OnTick = Callable[[ProgramState, EntryPosition, Emit], None]
 
 def snapshot_on_tick(program: ProgramState, position: EntryPosition, emit: Emit) -> None:
     """Take the snapshot of this quarter of an hour, from the program's minute on, unless it is taken."""
+    if not program.declarations:
+        return
     quarter, within = divmod(position.appended_at, QUARTER_US)
     if quarter <= program.kri_memory.quarter or within < crc32(program.id.encode()) % _START_MINUTES * MINUTE_US:
         return

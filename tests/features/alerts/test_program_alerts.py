@@ -16,6 +16,7 @@ from clearhold.features.shard.shard import ShardState
 from clearhold.features.state.kri_facts import KriMemory
 from tests.support import bank_events as bank
 from tests.support.alert_rows import a_decision, evidence_of
+from tests.support.builders import a_program
 from tests.support.clock import T0
 from tests.support.stories import PROGRAM, ShardStory, detector_story
 
@@ -218,7 +219,7 @@ def test_given_ticks_of_an_hour_then_each_quarter_has_one_snapshot_and_programs_
 
     minutes = set()
     for number in range(60):
-        other = ShardStory()
+        other = ShardStory(a_program())
         other.state.program(PROGRAM).id = f"prg_{number}"
         minutes |= {
             minute

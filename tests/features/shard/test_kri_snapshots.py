@@ -119,3 +119,16 @@ def test_given_a_random_stream_and_a_restart_then_snapshots_and_their_alerts_are
     assert list(straight.dump()) == list(broken.dump())
     assert any(isinstance(row, AlertRow) and row.transfer_id is None for row in rows)
     assert not [row for row in rows if isinstance(row, QuarantineRow)]
+
+
+def test_given_a_state_that_no_program_declared_then_ticks_take_no_snapshot_of_it() -> None:
+    """The actions and the policies of a whole tenant are in such a state."""
+    story = ShardStory()
+    for minute in range(31):
+        story.tick(minute * HOUR // 60)
+    assert not story.all(KriSnapshotRow)
+
+    story.declare(a_program())
+    for minute in range(31, 62):
+        story.tick(minute * HOUR // 60)
+    assert len(story.all(KriSnapshotRow)) in {2, 3}
