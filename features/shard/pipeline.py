@@ -95,7 +95,8 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
         follow_history(program, position, emit)
         outcome = _applied_or_failed(program, event, entry, position, emit)
-        program.events.put(key, entry_of(checksum, outcome.result))
+        keep = program.events.enter if stored is None else program.events.put
+        keep(key, entry_of(checksum, outcome.result))
         program.arrivals.is_late |= is_tied and outcome.result is _STALE
     family = event_type(event.type).family
     program.day_tallies.count_event(event_at, family, outcome.result)

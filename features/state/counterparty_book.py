@@ -14,18 +14,23 @@ from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.id_index import IdIndex, key_of
 
 _SEVERAL: Final = -1
-_LOOKS_LIKE: Final = "\x00"  # starts the key of a name that looks like another
 
 
 class PartyLookup:
-    """Indexes of counterparties by text, in order of arrival. Nearly every text has one.
+    """Indexes of counterparties by text, in order of arrival, at most ``LIMIT``. Nearly every text has one.
 
     >>> lookup = PartyLookup()
-    >>> lookup.put("acme supplies", [7])
-    >>> lookup.put("harbor goods", [3, 9])
+    >>> lookup.add("acme supplies", 7)
+    >>> lookup.add("harbor goods", 3)
+    >>> lookup.add("harbor goods", 9)
     >>> list(lookup.get("acme supplies")), list(lookup.get("harbor goods")), list(lookup.get("unknown"))
     ([7], [3, 9], [])
+    >>> lookup.remove("harbor goods", 3)
+    >>> list(lookup.get("harbor goods"))
+    [9]
     """
+
+    LIMIT: Final = 64
 
     __slots__ = ("_numbers", "_only", "_several")
 
@@ -35,20 +40,30 @@ class PartyLookup:
         self._several: dict[int, list[int]] = {}
 
     def get(self, text: str) -> Sequence[int]:
-        number = self._numbers.get(key_of(text))
-        if number is None:
-            return ()
-        only = self._only[number]
-        return self._several[number] if only == _SEVERAL else (only,)
+        number = self._numbers.get(key_of(text)) if self._only else None  # there may be no text at all
+        return () if number is None else self._indexes(number)
 
-    def put(self, text: str, indexes: list[int]) -> None:
-        """Replace the indexes of a text."""
+    def add(self, text: str, index: int) -> None:
         key = key_of(text)
         number = self._numbers.get(key)
         if number is None:
-            number = len(self._only)
-            self._numbers.put(key, number)
-            self._only.append(_SEVERAL)
+            self._numbers.enter(key, len(self._only))
+            self._only.append(index)
+            return
+        indexes = self._indexes(number)
+        if index not in indexes and len(indexes) < self.LIMIT:
+            self._put(number, [*indexes, index])
+
+    def remove(self, text: str, index: int) -> None:
+        number = self._numbers.get(key_of(text))
+        if number is not None:
+            self._put(number, [each for each in self._indexes(number) if each != index])
+
+    def _indexes(self, number: int) -> Sequence[int]:
+        only = self._only[number]
+        return self._several[number] if only == _SEVERAL else (only,)
+
+    def _put(self, number: int, indexes: list[int]) -> None:
         if len(indexes) == 1:
             self._only[number] = indexes[0]
             self._several.pop(number, None)
@@ -66,18 +81,14 @@ class PartyLookup:
 
 
 class CounterpartyBook:
-    """Counterparties of one program, found by id, by routing number and last four, or by name.
-
-    At most ``NAME_LIMIT`` counterparties are read for one name or one account.
-    """
-
-    NAME_LIMIT: Final = 64
+    """Counterparties of one program, found by id, by routing number and last four, or by name."""
 
     def __init__(self) -> None:
         self.all: list[KnownCounterparty] = []
         self._by_id: dict[str, KnownCounterparty] = {}
         self._by_account = PartyLookup()
         self._by_name = PartyLookup()
+        self._by_look = PartyLookup()  # those whose name looks otherwise than it is written
 
     def get(self, counterparty_id: str) -> KnownCounterparty | None:
         return self._by_id.get(counterparty_id)
@@ -102,7 +113,12 @@ class CounterpartyBook:
         self, party: KnownCounterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
     ) -> bool:
         """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
-        if not (routing or last4 or country) and name == party.name:
+        if (
+            (not name or name == party.name)
+            and (not country or country == party.country)
+            and (not routing or routing == party.routing)
+            and (not last4 or last4 == party.last4)
+        ):
             return False
         merged = (name or party.name, *party.account_after(routing, last4), country or party.country)
         if merged == (party.name, party.routing, party.last4, party.country):
@@ -136,7 +152,7 @@ class CounterpartyBook:
         parties = self._of_account(routing, last4)
         sharing = [party for party in parties if (party.routing, party.last4) == (routing, last4)]
         is_new = also is not None and (also.routing, also.last4) != (routing, last4)
-        if also is not None and is_new and (also in parties or len(parties) < self.NAME_LIMIT):
+        if also is not None and is_new and (also in parties or len(parties) < PartyLookup.LIMIT):
             sharing.append(also)
         return sharing
 
@@ -166,29 +182,24 @@ class CounterpartyBook:
     def _looking_like(self, name: str) -> list[KnownCounterparty]:
         """The counterparties of that name, and those with a name that differs only by letters that look alike."""
         key, look = name_key(name), look_key(name)
-        keys = (key, _LOOKS_LIKE + look) if look == key else (key, look, _LOOKS_LIKE + look)
-        return [self.all[index] for each in keys for index in self._by_name.get(each)]
+        written_so = () if look == key else self._by_name.get(look)
+        return [self.all[index] for index in (*self._by_name.get(key), *written_so, *self._by_look.get(look))]
 
     def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
         if party.routing and party.last4:
-            account = _account(party.routing, party.last4)
-            sharing = self._by_account.get(account)
-            if party.index not in sharing and len(sharing) < self.NAME_LIMIT:
-                self._by_account.put(account, [*sharing, party.index])
+            self._by_account.add(_account(party.routing, party.last4), party.index)
         if party.name == former_name:
             return
-        former, keys = _name_keys(former_name), _name_keys(party.name)
-        for key in former:
-            if key not in keys:
-                self._by_name.put(key, [index for index in self._by_name.get(key) if index != party.index])
-        for key in keys:
-            namesakes = self._by_name.get(key)
-            if key not in former and len(namesakes) < self.NAME_LIMIT:
-                self._by_name.put(key, [*namesakes, party.index])
+        lookups = (self._by_name, self._by_look)
+        for lookup, former, key in zip(lookups, _name_keys(former_name), _name_keys(party.name), strict=True):
+            if former is not None and former != key:
+                lookup.remove(former, party.index)
+            if key is not None and former != key:
+                lookup.add(key, party.index)
 
     def dump_lookups(self) -> tuple[Any, ...]:
-        """The lookups by account and name; dumped, because they depend on the order in which details arrived."""
-        return (self._by_account.dump(), self._by_name.dump())
+        """The lookups by account, name and look; dumped, because they depend on the order of the details' arrival."""
+        return (self._by_account.dump(), self._by_name.dump(), self._by_look.dump())
 
     def load_parties(self, dumped: Any) -> None:
         for each in dumped:
@@ -199,14 +210,15 @@ class CounterpartyBook:
     def load_lookups(self, dumped: Any) -> None:
         self._by_account.load(dumped[0])
         self._by_name.load(dumped[1])
+        self._by_look.load(dumped[2])
 
 
-def _name_keys(name: str | None) -> tuple[str, ...]:
+def _name_keys(name: str | None) -> tuple[str | None, str | None]:
     """The key of the name, and that of its look where it is a different one."""
     if not name:
-        return ()
+        return None, None
     key, look = name_key(name), look_key(name)
-    return (key,) if look == key else (key, _LOOKS_LIKE + look)
+    return key, None if look == key else look
 
 
 def _unlisted_id(name: str, routing: str | None, last4: str | None) -> str:

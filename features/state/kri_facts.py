@@ -49,7 +49,7 @@ class Balances:
         key = key_of(account_id)
         number = self._numbers.get(key)
         if number is None:
-            self._numbers.put(key, len(self._cents))
+            self._numbers.enter(key, len(self._cents))
             self._cents.append(cents)
             self._updates.append(order.updated_at)
             self._events.append(order.event_at)

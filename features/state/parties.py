@@ -156,7 +156,7 @@ class KnownCounterparty(InMemory):
 
     def keeps(self, routing: str | None, last4: str | None) -> bool:
         """Whether these details are of one of several accounts that are on file."""
-        return place_of(self.accounts, routing, last4) is not None
+        return bool(self.accounts) and place_of(self.accounts, routing, last4) is not None
 
     def has_account(self, routing: str | None, last4: str | None) -> bool:
         if (self.routing, self.last4) == (routing, last4):

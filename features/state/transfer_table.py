@@ -162,7 +162,7 @@ def _effective_at(day: int, at: int) -> int:
 class TransferTable:
     """Records by row, and the row of a transfer id."""
 
-    __slots__ = ("_hours", "_instants", "_kind_numbers", "_kinds", "_last_lookup", "_records", "_rows")
+    __slots__ = ("_hours", "_instants", "_kind_numbers", "_kinds", "_records", "_rows", "_unknown")
 
     def __init__(self) -> None:
         self._records = NarrowTable(_WIDTH, head=_AT_A_GLANCE)
@@ -171,14 +171,16 @@ class TransferTable:
         self._instants: dict[int, int] = {}  # by row, effective instants other than a day's beginning
         self._rows = IdIndex()
         self._hours: list[tuple[int, int]] = []  # the newest hours in which transfers landed, and the first row of each
-        self._last_lookup = ("", key_of(""))
+        self._unknown: tuple[str, bytes] | None = None  # the id that ``row_of`` did not find, with its key
 
     def __len__(self) -> int:
         return len(self._records)
 
     def row_of(self, transfer_id: str) -> int | None:
-        self._last_lookup = (transfer_id, key_of(transfer_id))
-        return self._rows.get(self._last_lookup[1])
+        key = key_of(transfer_id)
+        row = self._rows.get(key)
+        self._unknown = (transfer_id, key) if row is None else None
+        return row
 
     def add(self, transfer_id: str, record: TransferRecord) -> int:
         row, hour = len(self), record.scored_at // HOUR_US  # it is scored as it lands
@@ -186,12 +188,16 @@ class TransferTable:
             self._hours.append((hour, row))
             del self._hours[:-_HOURS_KEPT]
         self._records.add(self._numbers_of(row, record))
-        looked_up_id, key = self._last_lookup  # ``row_of`` was called before, so the key is hashed once
-        self._rows.put(key if looked_up_id == transfer_id else key_of(transfer_id), row)
+        if self._unknown is not None and self._unknown[0] == transfer_id:
+            self._rows.enter(self._unknown[1], row)
+            self._unknown = None
+        else:
+            self.rename(row, transfer_id)
         return row
 
     def rename(self, row: int, transfer_id: str) -> None:
         """Give a transfer an id; the one that it had is free for another transfer."""
+        self._unknown = None
         self._rows.put(key_of(transfer_id), row)
 
     def read(self, row: int) -> TransferRecord:

@@ -102,7 +102,7 @@ class Acquaintances:
         key = _key_of(payer, payee)
         number = self._numbers.get(key)
         if number is None:
-            self._numbers.put(key, len(self._at))
+            self._numbers.enter(key, len(self._at))
             self._at.append(first[0])
             self._rows.append(first[1])
         else:

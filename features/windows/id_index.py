@@ -76,7 +76,7 @@ class IdIndex:
         key = key_of(text)
         if self.get(key) is not None:
             return False
-        self.put(key, 1)
+        self.enter(key, 1)
         return True
 
     def put(self, key: bytes, value: int) -> None:
@@ -89,8 +89,16 @@ class IdIndex:
         if at >= 0 and (at := _whole(bucket, kept, at)) >= 0:
             end = at + len(kept)
             self._buckets[place] = bucket[:end] + _U32.pack(value) + bucket[end + _VALUE_BYTES :]
-            return
-        self._buckets[place] = bucket + kept + _U32.pack(value)
+        else:
+            self.enter(key, value)
+
+    def enter(self, key: bytes, value: int) -> None:
+        """Put a key that is not in the index."""
+        (leading,) = _U32.unpack_from(key)
+        depth, place = self._depth, leading & self._mask
+        if place < self._split:
+            depth, place = depth + 1, leading & (self._mask << 1 | 1)
+        self._buckets[place] += key[depth >> 3 :] + _U32.pack(value)
         self._count += 1
         if self._count > self._room:
             self._split_next()
