@@ -32,7 +32,7 @@ from clearhold.features.windows.series import ALWAYS
 
 _BACKFILL: Final = EntryKind.BACKFILL.value
 _DECODE: Final = msgspec.msgpack.Decoder(LogEntry).decode
-_DECISIONS: Final = frozenset({EntryKind.DECISION.value, EntryKind.ACTION.value})
+_OF_PEOPLE: Final = frozenset({EntryKind.DECISION.value, EntryKind.ACTION.value, EntryKind.LABEL.value})
 
 
 class OrderedLog:
@@ -44,7 +44,7 @@ class OrderedLog:
 
     def __init__(self, file: IO[bytes]) -> None:
         self.own_times = OwnTimes()
-        self.has_decisions = False  # of persons, on alerts or by actions
+        self.has_clearings = False  # decisions and labels, which end points until an alert or a return contradicts them
         self._file = file
         self._keys, self._ends, self._offsets = array("q"), array("q", [0]), array("q")
         self._order = np.zeros(0, np.int64)
@@ -60,7 +60,7 @@ class OrderedLog:
                 return
             if entry.kind == _BACKFILL:
                 continue
-            self.has_decisions |= entry.kind in _DECISIONS
+            self.has_clearings |= entry.kind in _OF_PEOPLE
             encoded = encode(entry)
             self._file.write(encoded)
             self._keys.append(self.own_times.of(entry))
@@ -132,10 +132,10 @@ class LogReplay:
     def __init__(
         self, shard: int, program_id: str, log: OrderedLog, scorings: IO[bytes], *, reads_scores: bool
     ) -> None:
-        """``reads_scores``: decisions on alerts end points of entities, and their bands count; so the alerts open."""
+        """``reads_scores``: decisions and labels end points of entities, and their bands count; so the alerts open."""
         self._state = ShardState(shard)
         self._program = self._state.program(program_id)
-        self._program.runs_detectors = reads_scores and log.has_decisions
+        self._program.runs_detectors = reads_scores and log.has_clearings
         self._program.to_scorings = self._store
         self._program.kri_history.is_over = True  # no snapshots of past days
         self._log, self._scorings = log, scorings

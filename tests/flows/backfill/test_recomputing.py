@@ -10,7 +10,8 @@ import pytest
 from clearhold.features.core.entries.commands import OwnerEntry, Rescored
 from clearhold.features.core.instants import DAY_US, HOUR_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry
-from tests.features.parties.test_clearings import ENTITY, decide_all, hot_wire
+from clearhold.features.core.vocabulary import LabelValue
+from tests.features.parties.test_clearings import ENTITY, decide_all, hot_wire, label
 from tests.oracle.random_streams import stream_of
 from tests.support import bank_events as bank
 from tests.support.builders import a_program
@@ -293,3 +294,27 @@ def test_given_a_release_that_ends_an_entitys_points_when_recomputed_in_full_the
 
     assert days == [30, 365]
     assert [each.changes() for each in (held, released)] == [{}, {}]
+
+
+def of_labelled(code: str | None) -> Streamed:
+    """The same with a debit that a person labels ok, before the bank returns it."""
+    story = ShardStory(a_program())
+    story.introduce(ENTITY, requires_screening=True, last_screened_at=bank.rfc3339(T0 - 50 * DAY_US))
+    for day in range(40, 4, -1):
+        story.wire(ENTITY, "cpty_usual", 10_000 + day, -day * DAY_US)
+    debit = story.debit(ENTITY, "cpty_new", 9_985_000, 0)
+    label(story, debit["id"], LabelValue.OK, HOUR_US)
+    if code is not None:
+        story.return_debit(debit, code, 2 * HOUR_US)
+    story.wire(ENTITY, "cpty_usual", 10_000, DAY_US)
+    return Streamed(story.entries, runs_detectors=True)
+
+
+@pytest.mark.parametrize(("code", "days"), [("R10", 30), ("R07", 30), ("R01", 365), (None, 365)])
+def test_given_a_label_ok_that_a_return_contradicts_when_recomputed_in_full_then_the_points_count_as_they_did(
+    code: str | None, days: int
+) -> None:
+    stream = of_labelled(code)
+
+    assert [*stream.rows.values()][-1].vector.entity_rescreen_days == days
+    assert stream.changes() == {}
