@@ -72,7 +72,7 @@ class WeeklyReports:
         self, principal: Principal, program: Program, week: IsoWeek, now: int, days: tuple[DayTotals, ...]
     ) -> WeekOfProgram:
         span = Span(week.start, week.end)
-        current = self._snapshots.newest(principal, program.id, upto=span.end)
+        current = self._snapshots.newest(principal, program.id, upto=span.end - 1)
         prior = self._snapshots.newest(principal, program.id, upto=span.start - 1)
         entered, entered_hold = self._entered_hold(principal, program.id, span)
         report = WeeklyReport(

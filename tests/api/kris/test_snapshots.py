@@ -8,6 +8,7 @@ import pytest
 from msgspec import json
 
 from clearhold.features.catalogue.kris import KriName
+from clearhold.features.core.instants import DAY_US, IsoWeek, format_instant, week_of
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.reports.scores import KriSnapshots
 from tests.support.alerting import alerts_of, appeal, decide, deliver, outgoing, read
@@ -210,3 +211,26 @@ def test_given_history_that_was_loaded_then_the_weekly_report_of_a_past_week_has
     instants = [each["asOf"] for each in program_report["history"]]
     assert (instants, len(instants)) == (sorted(instants), 19)
     assert program_report["snapshotId"] == taken
+
+
+@pytest.mark.parametrize(("before_us", "in_first", "in_second"), [(0, False, False), (1, True, True)])
+def test_given_a_snapshot_at_the_first_instant_of_a_week_then_it_belongs_to_that_week_alone(
+    api: RunningApp, tenant: dict[str, Any], program: dict[str, Any], before_us: int, *, in_first: bool, in_second: bool
+) -> None:
+    """As the current figures of the week before, and as the prior figures of the week itself."""
+    first = week_of(api.clock.at)
+    api.clock.at = first.end - DAY_US
+    deliver(api, program, outgoing("acht_1", at=format_instant(api.clock.at - DAY_US)))
+    api.clock.at = first.end - before_us
+    take(api, program["id"], tenant["operatorToken"])
+    api.clock.at = first.end + DAY_US
+    take(api, program["id"], tenant["operatorToken"])
+
+    def figures(week: IsoWeek, name: str) -> set[str]:
+        path = f"/api/reports/weekly/{program['id']}?week={week}"
+        kris = api.client.get(path, headers=api.operator(tenant)).json()["kris"]
+        return {each["name"] for each in kris if each[name] is not None}
+
+    assert ("counterparty_concentration" in figures(first, "value")) is in_first
+    assert ("counterparty_concentration" in figures(week_of(first.end), "prior")) is in_second
+    assert "counterparty_concentration" in figures(week_of(first.end), "value")
