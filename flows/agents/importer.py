@@ -4,8 +4,8 @@ begin ─▶ agents ─▶ committed ─▶ profiles ─▶ settlements ─▶ e
 
 Agents come first, so that profiles and settlements find them; both lists are read whole. Settlements are read from
 ``since_of`` on, or from the registration of an agent that is new here. Items are appended a few at a time, never far
-ahead of the commits; one that is equal to its last version, byte for byte, is not appended again. Appended items stay,
-however an import ends.
+ahead of the commits; one that is equal to its last version, byte for byte, is not appended again, except a settlement
+whose agent was not listed at that time and is now. Appended items stay, however an import ends.
 
 Unit    instants in microseconds, durations in seconds
 Errors  none: a failure ends the import, with its reason. ScanError of ``ItemLog`` when the log takes nothing for
@@ -200,6 +200,7 @@ class AgentImport:
         self._first_registered = first_registered
         self._since = None if last is None else since_of(last)
         self._newest_at = None if last is None else last.read_until_at
+        self._listed: set[bytes] = set()  # digests of the agents' ids and wallets
         self._logged_at = monotonic()
 
     async def run(self) -> None:
@@ -232,12 +233,13 @@ class AgentImport:
         news: list[tuple[bytes, bytes]] = []
         for item in items:
             self._count_read(kind)
-            item_id = self._id_of(kind, item)
-            if isinstance(item_id, SkipReason):
-                self.progress.skipped[item_id.value] += 1
-                self._counts.skipped[item_id.value] += 1
+            read = self._read(kind, item)
+            if isinstance(read, SkipReason):
+                self.progress.skipped[read.value] += 1
+                self._counts.skipped[read.value] += 1
                 continue
-            key, content = digest_of(item_id.encode()), digest_of(item)
+            item_id, is_listed = read
+            key, content = digest_of(item_id.encode()), digest_of(item + bytes(is_listed))
             if kind is not EntryKind.SETTLEMENT and key not in seen:
                 seen.add(key)
                 self._count_distinct(kind)
@@ -252,23 +254,27 @@ class AgentImport:
         if monotonic() - self._logged_at > LOG_EVERY_S:
             self._log_progress("agent_import_progress")
 
-    def _id_of(self, kind: EntryKind, item: bytes) -> str | SkipReason:
-        """The item's id, or why the item is skipped."""
+    def _read(self, kind: EntryKind, item: bytes) -> tuple[str, tuple[bool, ...]] | SkipReason:
+        """The item's id, and whether a settlement's agent and paid wallet are listed; or why the item is skipped."""
         if len(item) > MAX_ITEM_BYTES:
             return SkipReason.TOO_LARGE
         match kind:
             case EntryKind.AGENT:
                 agent = read_agent(item)
-                return agent if isinstance(agent, SkipReason) else agent.entity_id
+                if isinstance(agent, SkipReason):
+                    return agent
+                self._listed.update(digest_of(each.encode()) for each in (agent.entity_id, agent.wallet) if each)
+                return agent.entity_id, ()
             case EntryKind.PROFILE:
                 profile = read_profile(item)
-                return profile if isinstance(profile, SkipReason) else profile.wallet
+                return profile if isinstance(profile, SkipReason) else (profile.wallet, ())
             case _:
                 settlement = read_settlement(item)
                 if isinstance(settlement, SkipReason):
                     return settlement
                 self._newest_at = max(settlement.settled_at, self._newest_at or settlement.settled_at)
-                return settlement.transfer_id
+                paid = (settlement.agent or "", settlement.pay_to)
+                return settlement.transfer_id, tuple(digest_of(each.encode()) in self._listed for each in paid)
 
     def _count_read(self, kind: EntryKind) -> None:
         self._counts.read[kind.value] += 1

@@ -149,6 +149,23 @@ def test_given_a_new_agent_when_imported_then_its_settlements_are_read_from_its_
     assert agents.transfer(transfer_of(early))["entityId"] == entity_of(23)
 
 
+@pytest.mark.parametrize("named", [{}, {"agent": None}])
+def test_given_a_settlement_that_came_before_its_agent_when_the_agent_is_there_then_it_is_taken_once(
+    agents: Agents, named: dict[str, None]
+) -> None:
+    imported(agents)
+    early = a_settlement(7, AT, agent=23) | named
+    agents.index.put("settlements", early)
+    assert agents.counts() == (0, 0, 0)
+    agents.index.put("agents", an_agent(23, registeredAt="2026-01-01T00:00:00Z"))
+
+    assert agents.counts() == (1, 1, 0)
+    assert agents.transfer(transfer_of(early))["entityId"] == entity_of(23)
+    assert agents.counts() == (0, 0, 0)
+    bodies = [entry.body for entry in agents.api.entries() if entry.program_id == agents.program["id"]]
+    assert bodies.count(msgspec.json.encode(early)) == 2  # before its agent, and after it
+
+
 def test_given_a_settlement_that_waits_for_its_chain_then_it_is_read_again_until_it_is_final(agents: Agents) -> None:
     pending = a_settlement(1, T0 - 400 * HOUR_US, status="pending")
     agents.index.put("agents", an_agent())
