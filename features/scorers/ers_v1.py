@@ -1,6 +1,7 @@
 """Entity Risk Score, ers-v1: the entity's strongest recent transfer, and the facts known of the entity itself.
 
-Unit    points 0-100, integers; None below 5 transfers in 90 days n       the entity's transfers of 90 days
+Unit    points 0-100, integers; None below 5 transfers in 90 days
+n       the entity's transfers of 90 days
 Window  a transfer's score halves every 14 days; returns of 30 and 60 days; the profile as known at the instant
 Errors  none: all inputs have an answer
 Source  named with each reason; the maximum and not the mean, which would hide one bad transfer in a hundred

@@ -100,7 +100,7 @@ class ReportScores(CommittedRows):
         return [BandChange(*row) for row in reversed(rows)]
 
     def signals(self, principal: Principal, subject: ReportSubject, span: Span) -> list[SignalCount] | None:
-        """The signals in records of the span or of the span before, by name; None unless both have records."""
+        """The signals in records of the span or of the span before, by name; None when neither has a record."""
         predicate = _of_subject(principal, subject, span.before.start, span.end)
         with self._connection.cursor() as cursor:
             (counted,) = cursor.execute(_COUNTED.format(matching=predicate.sql), predicate.values).fetchall()
