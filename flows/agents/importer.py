@@ -182,7 +182,8 @@ def since_of(last: AgentImportRow) -> int | None:
 class AgentImport:
     """One import after the last finished one; without one it reads everything.
 
-    ``first_registered`` returns the earliest registration among the agents that are new in this import.
+    ``first_registered`` returns the earliest registration among the agents that came after an offset: that of the last
+    finished import, since one that failed may have brought agents without their settlements.
     """
 
     def __init__(
@@ -198,21 +199,21 @@ class AgentImport:
         self.progress = progress
         self._client, self._log, self._counts = client, item_log, counts
         self._first_registered = first_registered
-        self._since = None if last is None else since_of(last)
+        self._last = last
         self._newest_at = None if last is None else last.read_until_at
         self._listed: set[bytes] = set()  # digests of the agents' ids and wallets
         self._logged_at = monotonic()
 
     async def run(self) -> None:
         """Return when all its entries are committed."""
-        began = await self._log.append(EntryKind.AGENT_IMPORT, [self._entry(ImportStage.BEGUN)])
-        since = self._since
+        await self._log.append(EntryKind.AGENT_IMPORT, [self._entry(ImportStage.BEGUN)])
+        last, since = self._last, None if self._last is None else since_of(self._last)
         try:
             await self._take_list(EntryKind.AGENT, None)
             await self._log.settled()
             await self._take_list(EntryKind.PROFILE, None)
-            if since is not None:
-                registered_at = await asyncio.to_thread(self._first_registered, began)
+            if last is not None and since is not None:
+                registered_at = await asyncio.to_thread(self._first_registered, last.offset)
                 since = since if registered_at is None else min(since, registered_at)
             await self._take_list(EntryKind.SETTLEMENT, since)
         except ScanError as error:

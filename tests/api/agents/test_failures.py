@@ -166,6 +166,23 @@ def test_given_a_settlement_that_came_before_its_agent_when_the_agent_is_there_t
     assert bodies.count(msgspec.json.encode(early)) == 2  # before its agent, and after it
 
 
+@pytest.mark.parametrize("name", ["profiles", "settlements"])
+def test_given_an_import_that_failed_after_a_new_agent_then_the_next_reads_from_its_registration_on(
+    agents: Agents, name: str
+) -> None:
+    imported(agents)
+    early = a_settlement(7, T0 - 400 * HOUR_US, agent=23)
+    agents.index.put("settlements", early)
+    agents.index.put("agents", an_agent(23, registeredAt="2026-01-01T00:00:00Z"))
+    agents.index.answer_next(name, ScanAnswer(403))
+    assert_refused(agents.post(), 502, f"answered {name} with status 403")
+
+    assert agents.counts() == (1, 1, 0)
+    assert agents.transfer(transfer_of(early))["entityId"] == entity_of(23)
+    agents.run_import()
+    assert "since=2026-02-28T19" in agents.index.requests[-1], "and from then on the newest alone"
+
+
 def test_given_a_settlement_that_waits_for_its_chain_then_it_is_read_again_until_it_is_final(agents: Agents) -> None:
     pending = a_settlement(1, T0 - 400 * HOUR_US, status="pending")
     agents.index.put("agents", an_agent())
