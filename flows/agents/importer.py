@@ -8,8 +8,8 @@ ahead of the commits; one that is equal to its last version, byte for byte, is n
 whose agent was not listed at that time and is now. Appended items stay, however an import ends.
 
 Unit    instants in microseconds, durations in seconds
-Errors  none: a failure ends the import, with its reason. ScanError of ``ItemLog`` when the log takes nothing for
-        minutes
+Errors  none: a failure of the index ends the import, with its reason. UnavailableError when the log takes nothing for
+        minutes: then the end is not in the log either, and the service imports again
 """
 
 import asyncio
@@ -46,6 +46,7 @@ MOST_PER_S: Final = 1_000
 MAX_REMEMBERED: Final = 250_000
 MAX_TRIES: Final = 300
 _RETRY_S: Final = 0.2
+LOG_TAKES_NOTHING: Final = "The log did not take the items for too long. Appended items stay; try again."
 _DIGEST_BYTES: Final = 8
 
 log = structlog.get_logger()
@@ -101,7 +102,7 @@ class ItemLog:
             self._under_way.append(offsets[-1])
             self._last = offsets[-1]
             return offsets[-1]
-        raise ScanError("The log did not take the items for too long.")
+        raise UnavailableError(LOG_TAKES_NOTHING)
 
     async def _take_turn(self, items: int) -> None:
         """Wait while the rate of items is too high."""

@@ -6,7 +6,8 @@ changes nothing. An import continues when its caller disconnects, and ends with 
 and the next import reads the rest.
 
 Unit    instants in microseconds, durations in seconds
-Errors  GatewayError without an index, and when it cannot be read; UnavailableError when the service stops
+Errors  GatewayError without an index, and when it cannot be read; UnavailableError when the service stops, and when the
+        log takes nothing for minutes
 """
 
 import asyncio
@@ -103,7 +104,7 @@ class AgentImporter:
         await end(self._under_way.values())
 
     def _is_left(self, newest: AgentImportRow) -> bool:
-        """Whether the process ended before the newest import did."""
+        """Whether the newest import began, and neither ended nor is under way."""
         return newest.stage == ImportStage.BEGUN and self._task_of(newest.program_id, full=False) is None
 
     async def _refreshed(self, program: Program) -> None:

@@ -1,12 +1,15 @@
 """A scan index that is down, slow, wrong or lying: what was imported stays, and the answer says why."""
 
+from itertools import count
 from typing import Any, Final
 
 import msgspec
 import pytest
 
 from clearhold.demo.scan_index import ScanAnswer
+from clearhold.features.core.errors import UnavailableError
 from clearhold.features.core.instants import HOUR_US
+from clearhold.flows.agents import importer
 from tests.api.agents.conftest import Agents
 from tests.support.clock import T0
 from tests.support.running_app import assert_refused
@@ -181,6 +184,29 @@ def test_given_an_import_that_failed_after_a_new_agent_then_the_next_reads_from_
     assert agents.transfer(transfer_of(early))["entityId"] == entity_of(23)
     agents.run_import()
     assert "since=2026-02-28T19" in agents.index.requests[-1], "and from then on the newest alone"
+
+
+@pytest.mark.parametrize("taken", [0, 1])
+def test_given_a_log_that_takes_nothing_for_long_when_imported_then_it_is_503_and_the_next_import_takes_all(
+    agents: Agents, monkeypatch: pytest.MonkeyPatch, taken: int
+) -> None:
+    """From the beginning, or after the import has begun."""
+    agents.index.put("agents", an_agent())
+    agents.index.put("settlements", a_settlement(1, AT))
+    appender, appends = agents.api.stores.appender, count()
+    append_events = appender.append_events
+
+    async def refusing(*about: Any, **more: Any) -> list[int]:
+        if next(appends) >= taken:
+            raise UnavailableError("The log did not confirm this in time.")
+        return await append_events(*about, **more)
+
+    with monkeypatch.context() as down:
+        down.setattr(appender, "append_events", refusing)
+        down.setattr(importer, "MAX_TRIES", 2)
+        assert_refused(agents.post(), 503, "The log did not take the items for too long")
+
+    assert agents.counts() == (1, 1, 0)
 
 
 def test_given_a_settlement_that_waits_for_its_chain_then_it_is_read_again_until_it_is_final(agents: Agents) -> None:
