@@ -93,7 +93,7 @@ def read_transfer(kind: EventKind, data: BankObject, *, event_at: int, appended_
         kind.rail_word,
         _INCOMING_WORD if direction is _INCOMING else _OUTGOING_WORD,
         _ach_type(data.type) if is_ach else None,
-        _amount(rail, data),
+        data.amount if rail is not _CHECK else _amount_of_check(data),
         currency(data.currency_code),
         status,
         data.entity_id or None,
@@ -141,11 +141,9 @@ def _status(kind: EventKind, data: BankObject) -> str | None:
     return kind.suffix.upper()
 
 
-def _amount(rail: Rail, data: BankObject) -> int | None:
-    if rail is _CHECK:
-        amounts = (data.deposited_amount, data.positive_pay_amount, data.amount)
-        return next((amount for amount in amounts if amount is not None), None)
-    return data.amount
+def _amount_of_check(data: BankObject) -> int | None:
+    amounts = (data.deposited_amount, data.positive_pay_amount, data.amount)
+    return next((amount for amount in amounts if amount is not None), None)
 
 
 def _stated_usd_cents(data: BankObject) -> int | None:
@@ -194,7 +192,8 @@ def _other_side(
     else:
         inline_name, stated_routing = data.beneficiary_name, data.creditor_agent_routing_number
         number = data.beneficiary_account_number
-    inline_routing, last4 = routing(stated_routing), account_last4(number)
+    inline_routing = routing(stated_routing) if stated_routing else None
+    last4 = account_last4(number) if number else None
     if data.counterparty:
         embedded = mapping(data.counterparty)
         return (

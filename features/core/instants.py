@@ -45,18 +45,20 @@ _parsed: dict[str, int | None] = {}
 def parse_instant(text: str) -> int | None:
     """Read an RFC 3339 date-time, or a date as its UTC midnight; a leap second is the second after it."""
     known = _parsed.get(text, _UNREAD)  # One look, because another thread may empty the memory at any time.
-    if known != _UNREAD:
+    if known is not _UNREAD:
         return known
     if len(text) > _LONGEST:
         return None
     if len(_parsed) >= _REMEMBERED:
         _parsed.clear()
-    at = _parsed[text] = _read(text.upper())
+    at = _parsed[text] = _read(text)
     return at
 
 
 def _read(text: str) -> int | None:
-    if text[4::3] != "--T::Z" and not _has_milliseconds(text):  # the forms of nearly every time need no closer look
+    has_milliseconds = len(text) == _WITH_MILLISECONDS and text[4:20:3] == "--T::." and text[20:23].isdigit()
+    if not (has_milliseconds and text[23] == "Z") and text[4::3] != "--T::Z":  # the forms of nearly every time
+        text = text.upper()
         form = _RFC_3339.fullmatch(text)
         if form is None:
             return None
@@ -71,10 +73,6 @@ def _read(text: str) -> int | None:
         return instant_of(moment)
     except (ValueError, OverflowError):
         return None
-
-
-def _has_milliseconds(text: str) -> bool:
-    return len(text) == _WITH_MILLISECONDS and text[4:20:3] == "--T::." and text[20:23].isdigit() and text[23] == "Z"
 
 
 def _after_leap_second(before: str) -> int | None:

@@ -146,7 +146,7 @@ class KnownCounterparty(InMemory):
     @property
     def unlisted(self) -> bool:
         """True for one that the bank named without giving it an id."""
-        return self.id.startswith(UNLISTED)
+        return self.id[:1] == UNLISTED
 
     def differs(self, routing: str | None, last4: str | None) -> bool:
         """Whether these details differ from each of its accounts."""

@@ -143,6 +143,23 @@ def _whole(bucket: bytes, kept: bytes, at: int) -> int:
     return at
 
 
+class _Numbers(dict[str | None, int]):
+    """The numbers of short strings: a string that is looked up for the first time gets the next one."""
+
+    __slots__ = ("texts",)
+
+    def __init__(self, texts: list[str | None]) -> None:
+        super().__init__((text, number) for number, text in enumerate(texts))
+        self.texts = texts
+
+    def __missing__(self, text: str) -> int:
+        if len(self.texts) > StringTable.LIMIT:
+            return 0
+        number = self[text] = len(self.texts)
+        self.texts.append(text)
+        return number
+
+
 class StringTable:
     """Short strings by number, in the order in which they were first seen; 0 stands for None.
 
@@ -157,20 +174,10 @@ class StringTable:
 
     LIMIT: Final = 65_535
 
-    __slots__ = ("_numbers", "texts")
+    __slots__ = ("number", "texts")
 
     def __init__(self) -> None:
-        self.texts: list[str | None] = [None]
-        self._numbers: dict[str | None, int] = {None: 0}
-
-    def number(self, text: str | None) -> int:
-        number = self._numbers.get(text)
-        if number is None:
-            if len(self.texts) > self.LIMIT:
-                return 0
-            number = self._numbers[text] = len(self.texts)
-            self.texts.append(text)
-        return number
+        self.load([None])
 
     def text(self, number: int) -> str | None:
         return self.texts[number]
@@ -180,7 +187,7 @@ class StringTable:
 
     def load(self, dumped: list[str | None]) -> None:
         self.texts = dumped
-        self._numbers = {text: number for number, text in enumerate(dumped)}
+        self.number = _Numbers(dumped).__getitem__  # a method of C: it is called four times an event
 
 
 def sliced(items: Iterable[Any]) -> Iterator[list[Any]]:
