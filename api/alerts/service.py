@@ -54,7 +54,7 @@ class AlertService:
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
         self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
         self._clock = stores.clock
-        self._list = ListReader(read_page=self._read_page, items_of=self._to_alerts, place=_place, key=place_key)
+        self._list = ListReader(read_page=self._alerts.list_page, items_of=self._to_alerts, place=_place, key=place_key)
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
         """The worst first; a programId of another tenant is a 404."""
@@ -63,7 +63,7 @@ class AlertService:
     def export(self, principal: Principal, filters: AlertFilters) -> Generator[Sequence[Alert], None, None]:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
-        rows = self._alerts.export(principal, wanted, BATCH, now=self._clock.now())
+        rows = self._alerts.export(principal, wanted, BATCH)
         return batches_of(rows, partial(self._to_alerts, principal))
 
     async def read(self, principal: Principal, alert_id: str) -> AlertDetail:
@@ -154,11 +154,6 @@ class AlertService:
             return None
         return await self._transfers.read(principal, row.transfer_id, TransferQuery(program_id=row.program_id))
 
-    def _read_page(
-        self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
-    ) -> Sequence[AlertRow]:
-        return self._alerts.list_page(principal, wanted, after, limit, now=self._clock.now())
-
     def _store_filter(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
         return AlertFilter(
             program_ids=self._programs.filter_by(principal, filters.program_id),
@@ -171,6 +166,7 @@ class AlertService:
             subject_ids=filters.subject_id,
             transfer_ids=filters.transfer_id,
             overdue=filters.overdue,
+            now=self._clock.now(),
             from_history=filters.from_history,
             opened_from=instant_in(filters.from_),
             opened_to=instant_in(filters.to),

@@ -71,10 +71,9 @@ class ClockService:
         now = self._clock.now()
         clocks = clock_in_force(self._policies.of_tenant(principal.tenant_id), now)
         programs = self._programs.counted(principal, query.program_id)
-        wanted = AlertFilter(
-            program_ids=tuple(program.id for program in programs), overdue=True, from_history=query.from_history
-        )
-        count, rows = await to_thread.run_sync(lambda: self._alerts.overdue(principal, wanted, MOST_SHOWN, now=now))
+        ids = tuple(program.id for program in programs)
+        wanted = AlertFilter(program_ids=ids, overdue=True, now=now, from_history=query.from_history)
+        count, rows = await to_thread.run_sync(self._alerts.overdue, principal, wanted, MOST_SHOWN)
         alerts = tuple(self._programs.marked(to_answer(row, OverdueAlert), row.program_id) for row in rows)
         overdue = Overdue(as_of=format_instant(now), policy=clocks, count=count, alerts=alerts)
         return self._programs.marked_of(overdue, programs)

@@ -5,15 +5,13 @@ Labels are the verdicts of people, returns and imports; the last one of a transf
 Errors  none; an unknown row is None
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
-
-import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, EntryResultRow, LabelRow
 from clearhold.features.core.vocabulary import WAITING
-from clearhold.store.duck.committed_rows import Place, Timeline
+from clearhold.store.duck.committed_rows import RowFilter, Timeline
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -31,10 +29,9 @@ _RESTS_ON: Final = f"""(program_id, id) IN (
         SELECT program_id, number FROM transfers WHERE tenant_id = ? AND id IN {TEXTS}))"""
 
 
-class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any. Instants are half-open, microseconds."""
+class AlertFilter(RowFilter, frozen=True, kw_only=True):
+    """``now`` decides which alerts are overdue."""
 
-    program_ids: tuple[str, ...] | None = None
     statuses: tuple[str, ...] | None = None
     routes: tuple[str, ...] | None = None
     detectors: tuple[str, ...] | None = None
@@ -44,25 +41,37 @@ class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
     subject_ids: tuple[str, ...] | None = None
     transfer_ids: tuple[str, ...] | None = None
     overdue: bool | None = None
+    now: int = 0
     from_history: bool | None = None
     opened_from: int | None = None
     opened_to: int | None = None
 
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("status", self.statuses)
+        predicate.among("route", self.routes)
+        predicate.among("detector", self.detectors)
+        predicate.among("severity", self.severities)
+        predicate.among("sla_tier", self.sla_tiers)
+        predicate.among("subject_type", self.subject_types)
+        predicate.among("subject_id", self.subject_ids)
+        if self.transfer_ids is not None:
+            predicate.add(_RESTS_ON, principal.tenant_id, principal.tenant_id, listed(self.transfer_ids))
+        predicate.between("opened_at", self.opened_from, self.opened_to)
+        if self.from_history is not None:
+            predicate.add("from_history = ?", self.from_history)
+        if self.overdue is not None:
+            sql = "coalesce(status IN (?, ?, ?) AND due_at < make_timestamp(?), false) = ?"
+            predicate.add(sql, *WAITING, self.now, self.overdue)
+        return predicate
+
 
 class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, rank="queue_rank"):
-    def list_page(
-        self, principal: Principal, wanted: AlertFilter, after: Place | None, limit: int, *, now: int
-    ) -> list[AlertRow]:
-        """The worst first, and the newest of equal ones; ``now`` decides which are overdue."""
-        return self.page(principal, _predicate(principal, wanted, now), after, limit)
+    """The worst first, and the newest of equal ones."""
 
-    def export(self, principal: Principal, wanted: AlertFilter, batch: int, *, now: int) -> Iterator[list[AlertRow]]:
-        """All of them in the order of pages, in the state at the first batch."""
-        return self.all(principal, _predicate(principal, wanted, now), batch)
-
-    def overdue(self, principal: Principal, wanted: AlertFilter, limit: int, *, now: int) -> tuple[int, list[AlertRow]]:
+    def overdue(self, principal: Principal, wanted: AlertFilter, limit: int) -> tuple[int, list[AlertRow]]:
         """The number of alerts that match, and the worst ``limit`` of them: oldest due first, then the worst."""
-        within, matching = Predicate(principal), _predicate(principal, wanted, now)
+        within, matching = Predicate(principal), wanted.predicate(principal)
         sql = _OVERDUE.format(within=within.sql, matching=matching.sql)
         matches = self._read(sql, [*within.values, *matching.values, limit])
         rows = self._of_keys(principal, [key[:2] for key in matches])
@@ -80,45 +89,22 @@ class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, ra
         return {(program_id, offset): transfer_id for program_id, offset, transfer_id in matches}
 
 
-def _predicate(principal: Principal, wanted: AlertFilter, now: int) -> Predicate:
-    predicate = Predicate(principal)
-    predicate.among("program_id", wanted.program_ids)
-    predicate.among("status", wanted.statuses)
-    predicate.among("route", wanted.routes)
-    predicate.among("detector", wanted.detectors)
-    predicate.among("severity", wanted.severities)
-    predicate.among("sla_tier", wanted.sla_tiers)
-    predicate.among("subject_type", wanted.subject_types)
-    predicate.among("subject_id", wanted.subject_ids)
-    if wanted.transfer_ids is not None:
-        predicate.add(_RESTS_ON, principal.tenant_id, principal.tenant_id, listed(wanted.transfer_ids))
-    predicate.between("opened_at", wanted.opened_from, wanted.opened_to)
-    if wanted.from_history is not None:
-        predicate.add("from_history = ?", wanted.from_history)
-    if wanted.overdue is not None:
-        sql = "coalesce(status IN (?, ?, ?) AND due_at < make_timestamp(?), false) = ?"
-        predicate.add(sql, *WAITING, now, wanted.overdue)
-    return predicate
-
-
-class LabelFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any. Instants are half-open, microseconds."""
-
-    program_ids: tuple[str, ...] | None = None
+class LabelFilter(RowFilter, frozen=True, kw_only=True):
     transfer_ids: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     created_from: int | None = None
     created_to: int | None = None
 
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("transfer_id", self.transfer_ids)
+        predicate.among("label", self.labels)
+        predicate.between("created_at", self.created_from, self.created_to)
+        return predicate
+
 
 class Labels(Timeline[LabelRow, LabelRow], table="labels", row_type=LabelRow, at="created_at"):
-    def list_page(self, principal: Principal, wanted: LabelFilter, after: Place | None, limit: int) -> list[LabelRow]:
-        predicate = Predicate(principal)
-        predicate.among("program_id", wanted.program_ids)
-        predicate.among("transfer_id", wanted.transfer_ids)
-        predicate.among("label", wanted.labels)
-        predicate.between("created_at", wanted.created_from, wanted.created_to)
-        return self.page(principal, predicate, after, limit)
+    """All labels, newest first."""
 
 
 class EntryResults(

@@ -2,12 +2,13 @@
 
 How     A list has the highest of one column first, then by id; the newest version of each. A page asks for the newest
         raw versions that match, which DuckDB finds without reading old row groups, and then checks which of them are
-        still the newest of their id; if too few are, it asks for further ones. An export sorts keys without their rows,
-        which are then read by their log offsets
+        still the newest of their thing; if too few are, it asks for further ones. Only rows after their offsets are
+        checked, because a newer version always has a higher one
 Errors  none; an unknown row is None
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 import duckdb
@@ -15,7 +16,7 @@ import msgspec
 
 from clearhold.features.core.principal import Principal
 from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
+from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -36,48 +37,68 @@ class CommittedRows:
             return cursor.execute(sql, values).fetchone()
 
 
+class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The filters of a list. None is any; an empty tuple matches nothing. Instants are half-open, microseconds."""
+
+    program_ids: tuple[str, ...] | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        """The conditions of all filters, within the principal's reach."""
+        predicate = Predicate(principal)
+        predicate.among("program_id", self.program_ids)
+        return predicate
+
+
 LEAST_CANDIDATES: Final = 200
-_GROWTH: Final = 4  # Undecided rows may lie behind many decided ones: a few steps reach the whole table.
+MOST_CANDIDATES: Final = 20_000
+_GROWTH: Final = 4  # Undecided rows may lie behind many decided ones: a few steps reach the most candidates.
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 Stored = TypeVar("Stored")
 
-Place = tuple[int, str]
-"""Where a page ended: the instant, or the rank, and the id of its last row."""
+Place = tuple[int, *tuple[str, ...]]
+"""Where a page ended: the instant, or the rank, and the identity of its last row."""
 
-_Key = tuple[str, int]
+_Key = tuple[Any, ...]  # the identity of a thing, and the offset of its version
 
 _CANDIDATES: Final = """
-    SELECT {key}, id, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, id, "offset" DESC LIMIT ?"""
+    SELECT {key}, {by}, "offset" FROM {table} WHERE {matching} ORDER BY {at} DESC, {by}, "offset" DESC LIMIT ?"""
 _NEWEST: Final = f"""
-    SELECT id, max("offset") FROM {{table}} WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS} GROUP BY id"""
+    SELECT {{by}}, max("offset") FROM {{table}}
+    WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS} GROUP BY {{by}}"""
 _KEYS: Final = """
-    SELECT id, "offset" FROM {table} SEMI JOIN (
-        SELECT id, max("offset") AS "offset" FROM {table} WHERE {within} GROUP BY id
-    ) AS newest USING (id, "offset") WHERE {matching} ORDER BY {at} DESC, id"""
+    SELECT {by}, "offset" FROM {table} SEMI JOIN (
+        SELECT {by}, max("offset") AS "offset" FROM {table}
+        WHERE {within} AND "offset" >= (SELECT min("offset") FROM {table} WHERE {matching}) GROUP BY {by}
+    ) AS newest USING ({by}, "offset") WHERE {matching} ORDER BY {at} DESC, {by}"""
 _OF_KEYS: Final = f"""
     SELECT {{columns}} FROM {{table}} WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
     AND "offset" IN {NUMBERS} AND id IN {TEXTS}"""
 _FIND: Final = """
     SELECT {columns} FROM {table} WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
-_AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR id > ?)"
+_AFTER: Final = "{at} <= {bound} AND ({at} < {bound} OR ({by}) > {mark})"
 
 
 class Timeline(CommittedRows, Generic[Row, Stored]):
     """One table, whose rows have tenant_id, program_id, id and offset; ``Stored`` is a row with its parts.
 
-    ``at`` is an instant that never differs between versions, or a ``rank`` in its place, which only rises: a row whose
-    rank rises between two pages moves ahead of them.
+    ``at`` is an instant, or a ``rank`` in its place, which only rises: a row whose rank rises between two pages moves
+    ahead of them. ``by`` are the columns that identify a thing of a tenant, its id first; they order equal instants.
     """
 
     _words: ClassVar[dict[str, str]]
     _row: Callable[[Sequence[Any]], Row]
+    _key_of: Callable[[Row], _Key]
 
-    def __init_subclass__(cls, *, table: str, row_type: type[Row], at: str = "", rank: str = "") -> None:
+    def __init_subclass__(
+        cls, *, table: str, row_type: type[Row], at: str = "", rank: str = "", by: tuple[str, ...] = ("id",)
+    ) -> None:
         super().__init_subclass__()
         key, bound = (rank, "?") if rank else (f"epoch_us({at})", "make_timestamp(?)")
         cls._words = {"table": table, "at": rank or at, "key": key, "bound": bound, "columns": select_list(row_type)}
+        cls._words |= {"by": ", ".join(by), "mark": placeholders(by)}
         cls._row = staticmethod(row_builder(row_type))
+        cls._key_of = staticmethod(attrgetter(*by, "offset"))
 
     def find(self, principal: Principal, row_id: str) -> Stored | None:
         """ForbiddenError when the tenant has it on a program, or as a whole, out of the principal's reach."""
@@ -88,6 +109,23 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         principal.require_program(row.program_id)  # type: ignore[attr-defined]  # as the class says of its rows
         return self._stored(principal, [row])[0]
 
+    def list_page(self, principal: Principal, wanted: RowFilter, after: Place | None, limit: int) -> list[Stored]:
+        """At most ``limit`` rows after ``after``: the highest instant or rank first."""
+        return self.page(principal, wanted.predicate(principal), after, limit)
+
+    def export(self, principal: Principal, wanted: RowFilter, batch: int) -> Iterator[list[Stored]]:
+        """All rows in the order of pages, ``batch`` at a time, in the state at the first batch.
+
+        Only keys are sorted, from a cursor of the database; their rows, which never change, are read batch by batch. So
+        memory stays bounded, and a slow reader delays no writer.
+        """
+        within, matching = Predicate(principal), wanted.predicate(principal)
+        sql = _KEYS.format(matching=matching.sql, within=within.sql, **self._words)
+        with self._connection.cursor() as keys:
+            keys.execute(sql, [*within.values, *matching.values, *matching.values])
+            while tuples := keys.fetchmany(batch):
+                yield self._of_keys(principal, tuples)
+
     def page(self, principal: Principal, wanted: Predicate, after: Place | None, limit: int) -> list[Stored]:
         """At most ``limit`` rows after ``after``."""
         keys: list[_Key] = []
@@ -96,32 +134,23 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
             sql, values = wanted.sql, [*wanted.values, candidate_limit]
             if after is not None:
                 sql += f" AND {_AFTER.format(**self._words)}"
-                values[-1:] = [after[0], after[0], after[1], candidate_limit]
+                values[-1:] = [after[0], *after, candidate_limit]
             candidates = self._read(_CANDIDATES.format(matching=sql, **self._words), values)
             keys += self._still_newest(principal, [candidate[1:] for candidate in candidates])
             if len(candidates) < candidate_limit:
                 break
-            after = candidates[-1][:2]
-            candidate_limit *= _GROWTH
+            after = candidates[-1][:-1]
+            candidate_limit = min(_GROWTH * candidate_limit, MOST_CANDIDATES)
         return self._of_keys(principal, keys[:limit])
 
-    def all(self, principal: Principal, wanted: Predicate, batch: int) -> Iterator[list[Stored]]:
-        """All rows in the order of pages, ``batch`` at a time, in the state at the first batch."""
-        within = Predicate(principal)
-        sql = _KEYS.format(matching=wanted.sql, within=within.sql, **self._words)
-        with self._connection.cursor() as keys:
-            keys.execute(sql, [*within.values, *wanted.values])
-            while tuples := keys.fetchmany(batch):
-                yield self._of_keys(principal, tuples)
-
     def _of_keys(self, principal: Principal, keys: Sequence[_Key]) -> list[Stored]:
-        """The versions with these keys, ids and offsets, in the order of the keys."""
+        """The versions with these keys, in their order."""
         if not keys:
             return []
-        ids, offsets = [key[0] for key in keys], sorted({key[1] for key in keys})
+        ids, offsets = [key[0] for key in keys], sorted({key[-1] for key in keys})
         values = [principal.tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]
         rows = map(self._row, self._read(_OF_KEYS.format(**self._words), values))
-        of_key = {(row.id, row.offset): row for row in rows}  # type: ignore[attr-defined]
+        of_key = {self._key_of(row): row for row in rows}
         return self._stored(principal, [of_key[key] for key in keys])
 
     def _stored(self, _: Principal, rows: list[Row]) -> list[Stored]:
@@ -132,7 +161,7 @@ class Timeline(CommittedRows, Generic[Row, Stored]):
         """The candidates, in order, without superseded ones; only rows after their offsets can supersede them."""
         if not candidates:
             return []
-        ids = sorted({row_id for row_id, _ in candidates})
-        values = [principal.tenant_id, min(offset for _, offset in candidates), listed(ids)]
-        newest = dict(self._read(_NEWEST.format(**self._words), values))
-        return [(row_id, offset) for row_id, offset in candidates if newest[row_id] == offset]
+        ids = sorted({key[0] for key in candidates})
+        values = [principal.tenant_id, min(key[-1] for key in candidates), listed(ids)]
+        newest = set(self._read(_NEWEST.format(**self._words), values))
+        return [key for key in candidates if key in newest]

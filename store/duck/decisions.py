@@ -3,7 +3,6 @@
 Errors  none; an unknown disposition or action is None
 """
 
-from collections.abc import Iterator
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -12,7 +11,7 @@ from clearhold.features.core.canonical import Chain
 from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.alerts import ActionRow, DispositionRow
-from clearhold.store.duck.committed_rows import CommittedRows, Place, Timeline
+from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, Timeline
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed
 
@@ -45,16 +44,23 @@ class _LinkedRows(CommittedRows):
         return [LinkedRow(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]
 
 
-class DispositionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any. Instants are half-open, microseconds."""
-
-    program_ids: tuple[str, ...] | None = None
+class DispositionFilter(RowFilter, frozen=True, kw_only=True):
     alert_ids: tuple[str, ...] | None = None
     decisions: tuple[str, ...] | None = None
     decided_by: tuple[str, ...] | None = None
     overturned: bool | None = None
     created_from: int | None = None
     created_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("alert_id", self.alert_ids)
+        predicate.among("decision", self.decisions)
+        predicate.among("decided_by", self.decided_by)
+        if self.overturned is not None:
+            predicate.add("coalesce(overturns_draft, false) = ?", self.overturned)
+        predicate.between("created_at", self.created_from, self.created_to)
+        return predicate
 
 
 StoredDisposition = LinkedRow[DispositionRow]
@@ -72,30 +78,9 @@ class Dispositions(
         decisions = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(decisions, key=lambda stored: stored.row.offset)
 
-    def list_page(
-        self, principal: Principal, wanted: DispositionFilter, after: Place | None, limit: int
-    ) -> list[StoredDisposition]:
-        return self.page(principal, _predicate(principal, wanted), after, limit)
-
-    def export(self, principal: Principal, wanted: DispositionFilter, batch: int) -> Iterator[list[StoredDisposition]]:
-        """All of them in the order of pages, in the state at the first batch."""
-        return self.all(principal, _predicate(principal, wanted), batch)
-
     def _stored(self, principal: Principal, rows: list[DispositionRow]) -> list[StoredDisposition]:
         bounds = [row.offset for row in rows]
         return self._linked(principal, rows, Chain.DISPOSITIONS, '"offset" BETWEEN ? AND ?', bounds)
-
-
-def _predicate(principal: Principal, wanted: DispositionFilter) -> Predicate:
-    predicate = Predicate(principal)
-    predicate.among("program_id", wanted.program_ids)
-    predicate.among("alert_id", wanted.alert_ids)
-    predicate.among("decision", wanted.decisions)
-    predicate.among("decided_by", wanted.decided_by)
-    if wanted.overturned is not None:
-        predicate.add("coalesce(overturns_draft, false) = ?", wanted.overturned)
-    predicate.between("created_at", wanted.created_from, wanted.created_to)
-    return predicate
 
 
 _ROW: Final = row_builder(ActionRow)
@@ -111,15 +96,22 @@ _IN_STATUS: Final = """
     QUALIFY row_number() OVER (PARTITION BY tenant_id ORDER BY min(created_at), id) <= ?"""
 
 
-class ActionFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any. Instants are half-open, microseconds."""
-
-    program_ids: tuple[str, ...] | None = None
+class ActionFilter(RowFilter, frozen=True, kw_only=True):
     alert_ids: tuple[str, ...] | None = None
     statuses: tuple[str, ...] | None = None
     types: tuple[str, ...] | None = None
     created_from: int | None = None
     created_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        if self.alert_ids is not None:
+            ids = listed(self.alert_ids)
+            predicate.add(f"(alert_id IN {TEXTS} OR {_RELEASED})", ids, ids)
+        predicate.among("status", self.statuses)
+        predicate.among("type", self.types)
+        predicate.between("created_at", self.created_from, self.created_to)
+        return predicate
 
 
 StoredAction = LinkedRow[ActionRow]
@@ -130,11 +122,6 @@ class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", r
         """The actions that name one alert or released it, in the order of their requests."""
         actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
         return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
-
-    def list_page(
-        self, principal: Principal, wanted: ActionFilter, after: Place | None, limit: int
-    ) -> list[StoredAction]:
-        return self.page(principal, _predicate_of_actions(principal, wanted), after, limit)
 
     def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
         return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])
@@ -150,15 +137,3 @@ class ActionTable(CommittedRows):
     def approved(self, limit: int) -> list[tuple[str, str]]:
         """Tenant and id of approved actions without an outcome, the oldest of each tenant."""
         return self._read(_IN_STATUS, [ActionStatus.APPROVED.value, limit])
-
-
-def _predicate_of_actions(principal: Principal, wanted: ActionFilter) -> Predicate:
-    predicate = Predicate(principal)
-    predicate.among("program_id", wanted.program_ids)
-    if wanted.alert_ids is not None:
-        ids = listed(wanted.alert_ids)
-        predicate.add(f"(alert_id IN {TEXTS} OR {_RELEASED})", ids, ids)
-    predicate.among("status", wanted.statuses)
-    predicate.among("type", wanted.types)
-    predicate.between("created_at", wanted.created_from, wanted.created_to)
-    return predicate

@@ -17,7 +17,7 @@ from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.log_entry import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
-from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.committed_rows import CommittedRows, RowFilter
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, Predicate, listed, placeholders
@@ -54,13 +54,16 @@ _PREFLIGHT: Final = """
 _EVENT: Final = row_builder(EventRow)
 
 
-class EventFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any. Instants are half-open, microseconds."""
-
-    program_ids: tuple[str, ...] | None = None
+class EventFilter(RowFilter, frozen=True, kw_only=True):
     results: tuple[str, ...] | None = None
     received_from: int | None = None
     received_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("result", self.results)
+        predicate.between("appended_at", self.received_from, self.received_to)
+        return predicate
 
 
 class Consequences(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,10 +76,7 @@ class Consequences(msgspec.Struct, frozen=True, kw_only=True):
 class Events(CommittedRows):
     def list_page(self, principal: Principal, wanted: EventFilter, after: Place | None, limit: int) -> list[EventRow]:
         """At most ``limit`` deliveries after ``after``."""
-        predicate = Predicate(principal)
-        predicate.among("program_id", wanted.program_ids)
-        predicate.among("result", wanted.results)
-        predicate.between("appended_at", wanted.received_from, wanted.received_to)
+        predicate = wanted.predicate(principal)
         if after is not None:
             at, offset, program_id = after
             predicate.add(_AFTER, at, at, offset, offset, program_id)

@@ -1,15 +1,12 @@
 """Reads transfers: one by its id, or a page of the newest, the newest version of each; and first owners of accounts.
 
-How     A page asks for the newest raw versions that match, which DuckDB finds without reading old row groups, and then
-        checks which of them are still the newest of their transfer. Only rows after their offsets are checked, because
-        a newer version always has a higher offset
 Owner   A transfer that lands once its account's owner is known is stored with its entity, so an older one needs the
         account's first owner, not its newest. Accounts are few beside transfers, and their table has a row for each
         statement of an owner; stored rows do not change
 Errors  none; an unknown transfer is None, and an account without an owner is left out
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import duckdb
@@ -19,7 +16,7 @@ from msgspec import structs
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import TransferRow
-from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.committed_rows import RowFilter, Timeline
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
 
@@ -34,6 +31,8 @@ _OF_ACCOUNTS: Final = f"""
 
 def acting_for(entity_ids: Sequence[str]) -> tuple[str, list[str]]:
     """The condition for transfers of these entities, as stored or by the owner of the account."""
+    if not entity_ids:
+        return "false", []
     among = f"IN {placeholders(entity_ids)}"
     owners = FIRST_OWNERS.format(matching="true")
     accounts = f"SELECT tenant_id, program_id, account_id FROM ({owners}) WHERE owner_id {among}"
@@ -56,14 +55,11 @@ def with_owners(cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequenc
     ]
 
 
-LEAST_CANDIDATES: Final = 100
-MOST_CANDIDATES: Final = 4_000
-_CANDIDATES_PER_TRANSFER: Final = 4  # A transfer's life is a few versions: created, submitted, settled, returned.
+_TRANSFER: Final = 4  # A transfer's life is a few versions: created, submitted, settled, returned.
 
 Place = tuple[int, str, str]
 """Where a page ended: bank_created_at, id and program id of its last transfer."""
 
-_TRANSFER: Final = row_builder(TransferRow)
 _FEATURES: Final = row_builder(TransferFeaturesRow)
 
 _FIND: Final = f"""
@@ -73,23 +69,6 @@ _FIND_FEATURES: Final = f"""
     SELECT {select_list(TransferFeaturesRow)} FROM transfer_features
     WHERE tenant_id = ? AND "offset" IN {{offsets}} AND transfer_id IN {TEXTS}"""
 _PROGRAMS_OF: Final = "SELECT DISTINCT program_id FROM transfers WHERE {matching} ORDER BY program_id"
-_CANDIDATES: Final = """
-    SELECT epoch_us(bank_created_at), id, program_id, "offset" FROM transfers
-    WHERE {matching} ORDER BY bank_created_at DESC, id, program_id LIMIT ?"""
-_NEWEST: Final = f"""
-    SELECT {select_list(TransferRow)} FROM (
-        SELECT * FROM transfers WHERE tenant_id = ? AND "offset" >= ? AND id IN {TEXTS}
-        QUALIFY row_number() OVER (PARTITION BY program_id, id ORDER BY "offset" DESC) = 1
-    ) WHERE {{matching}}"""
-_KEYS: Final = """
-    SELECT program_id, id, "offset" FROM (SELECT * FROM transfers WHERE {matching}) SEMI JOIN (
-        SELECT program_id, id, max("offset") AS "offset" FROM transfers
-        WHERE tenant_id = ? AND "offset" >= (SELECT min("offset") FROM transfers WHERE {matching})
-        GROUP BY program_id, id
-    ) USING (program_id, id, "offset") ORDER BY bank_created_at DESC, id, program_id"""
-_OF_KEYS: Final = f"""
-    SELECT {select_list(TransferRow)} FROM transfers WHERE tenant_id = ? AND "offset" BETWEEN ? AND ?
-    AND "offset" IN {NUMBERS} AND id IN {TEXTS}"""
 _IDS_AT: Final = f"""
     SELECT "offset", id FROM transfers
     WHERE tenant_id = ? AND program_id = ? AND "offset" BETWEEN ? AND ? AND "offset" IN {NUMBERS}"""
@@ -97,19 +76,24 @@ _ALERTS_OF: Final = f"""
     SELECT program_id, transfer_number, alert_id FROM alert_transfers
     WHERE tenant_id = ? AND program_id IN {TEXTS} AND transfer_number IN {NUMBERS}
     GROUP BY ALL ORDER BY min("offset"), alert_id"""
-_AFTER: Final = """bank_created_at <= make_timestamp(?)
-    AND (bank_created_at < make_timestamp(?) OR (id, program_id) > (?, ?))"""
 
 
-class TransferFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any; an empty tuple matches nothing. Instants are half-open, microseconds."""
-
-    program_ids: tuple[str, ...] | None = None
+class TransferFilter(RowFilter, frozen=True, kw_only=True):
     bands: tuple[str, ...] | None = None
     entity_ids: tuple[str, ...] | None = None
     counterparty_ids: tuple[str, ...] | None = None
     created_from: int | None = None
     created_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("score_band", self.bands)
+        if self.entity_ids is not None:
+            sql, values = acting_for(self.entity_ids)
+            predicate.add(sql, *values)
+        predicate.among("counterparty_id", self.counterparty_ids)
+        predicate.between("bank_created_at", self.created_from, self.created_to)
+        return predicate
 
 
 class StoredTransferRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,9 +104,17 @@ class StoredTransferRow(msgspec.Struct, frozen=True, kw_only=True):
     alert_ids: tuple[str, ...]
 
 
-class Transfers(CommittedRows):
+class Transfers(
+    Timeline[TransferRow, StoredTransferRow],
+    table="transfers",
+    row_type=TransferRow,
+    at="bank_created_at",
+    by=("id", "program_id"),
+):
+    """An id is unique within a program."""
+
     def find(
-        self, principal: Principal, transfer_id: str, program_ids: Sequence[str] | None
+        self, principal: Principal, row_id: str, program_ids: Sequence[str] | None = None
     ) -> StoredTransferRow | None:
         """The transfer of that id, in any of the programs (None: of the tenant's).
 
@@ -133,14 +125,13 @@ class Transfers(CommittedRows):
         programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
         reach = sorted(principal.program_ids or ())
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
-        values = [principal.tenant_id, transfer_id, *(program_ids or ()), *reach]
-        with self._connection.cursor() as cursor:
-            tuples = cursor.execute(_FIND.format(programs=programs, first=first), values).fetchone()
-            if tuples is None:
-                return None
-            row = _TRANSFER(tuples)
-            principal.require_program(row.program_id)
-            return _with_features(cursor, principal.tenant_id, [row])[0]
+        values = [principal.tenant_id, row_id, *(program_ids or ()), *reach]
+        selected = self._first(_FIND.format(programs=programs, first=first), values)
+        if selected is None:
+            return None
+        row = self._row(selected)
+        principal.require_program(row.program_id)
+        return self._stored(principal, [row])[0]
 
     def programs_of(self, principal: Principal, transfer_id: str) -> list[str]:
         """The programs within the principal's reach that have a transfer of that id."""
@@ -158,116 +149,19 @@ class Transfers(CommittedRows):
             ids = dict(cursor.execute(_IDS_AT, values).fetchall())
         return {name: [ids[offset] for offset in path] for name, path in offsets.items()}
 
-    def list_page(
-        self, principal: Principal, wanted: TransferFilter, after: Place | None, limit: int
-    ) -> list[StoredTransferRow]:
-        """At most ``limit`` transfers after ``after``, by bank_created_at descending, then id, then program id."""
-        if _matches_nothing(principal, wanted):
-            return []
-        rows: list[TransferRow] = []
-        candidate_limit = max(LEAST_CANDIDATES, _CANDIDATES_PER_TRANSFER * limit)
+    def _stored(self, principal: Principal, rows: list[TransferRow]) -> list[StoredTransferRow]:
+        tenant_id = principal.tenant_id
         with self._connection.cursor() as cursor:
-            while len(rows) < limit:
-                candidates = _candidates(cursor, _predicate(principal, wanted, after), candidate_limit)
-                if not candidates:
-                    break
-                predicate = _predicate(principal, wanted, after)
-                rows += _still_newest(cursor, predicate, principal.tenant_id, candidates)
-                if len(candidates) < candidate_limit:
-                    break
-                after = candidates[-1][:3]
-                candidate_limit = min(2 * candidate_limit, MOST_CANDIDATES)
-            return _with_features(cursor, principal.tenant_id, rows[:limit])
-
-    def export(self, principal: Principal, wanted: TransferFilter, batch: int) -> Iterator[list[StoredTransferRow]]:
-        """All of them in the order of pages, ``batch`` at a time, in the state at the first batch.
-
-        Only keys are sorted, from a cursor of the database; their rows, which never change, are read batch by batch. So
-        memory stays bounded, and a slow reader delays no writer.
-        """
-        if _matches_nothing(principal, wanted):
-            return
-        matching = _predicate(principal, wanted, None)
-        values = [*matching.values, principal.tenant_id, *matching.values]
-        with self._connection.cursor() as keys, self._connection.cursor() as cursor:
-            keys.execute(_KEYS.format(matching=matching.sql), values)
-            while tuples := keys.fetchmany(batch):
-                yield _with_features(cursor, principal.tenant_id, _rows_of(cursor, principal.tenant_id, tuples))
-
-
-def _matches_nothing(principal: Principal, wanted: TransferFilter) -> bool:
-    return (
-        () in {wanted.program_ids, wanted.bands, wanted.entity_ids, wanted.counterparty_ids}
-        or principal.program_ids == frozenset()
-    )
-
-
-def _predicate(principal: Principal, wanted: TransferFilter, after: Place | None) -> Predicate:
-    predicate = Predicate(principal)
-    predicate.among("program_id", wanted.program_ids)
-    predicate.among("score_band", wanted.bands)
-    if wanted.entity_ids is not None:
-        sql, values = acting_for(wanted.entity_ids)
-        predicate.add(sql, *values)
-    predicate.among("counterparty_id", wanted.counterparty_ids)
-    predicate.between("bank_created_at", wanted.created_from, wanted.created_to)
-    if after is not None:
-        at, transfer_id, program_id = after
-        predicate.add(_AFTER, at, at, transfer_id, program_id)
-    return predicate
-
-
-def _candidates(
-    cursor: duckdb.DuckDBPyConnection, predicate: Predicate, candidate_limit: int
-) -> list[tuple[int, str, str, int]]:
-    """The newest raw versions that match, with several of one transfer and superseded ones among them."""
-    return cursor.execute(_CANDIDATES.format(matching=predicate.sql), [*predicate.values, candidate_limit]).fetchall()
-
-
-def _still_newest(
-    cursor: duckdb.DuckDBPyConnection,
-    predicate: Predicate,
-    tenant_id: str,
-    candidates: Sequence[tuple[int, str, str, int]],
-) -> list[TransferRow]:
-    """The candidates, once each and in order, whose transfer's newest version matches, at that same place.
-
-    A newest version that matches at another place is a candidate there.
-    """
-    places = {candidate[:3] for candidate in candidates}
-    lowest_offset = min(candidate[3] for candidate in candidates)
-    ids = sorted({transfer_id for _, transfer_id, _ in places})
-    tuples = cursor.execute(
-        _NEWEST.format(matching=predicate.sql), [tenant_id, lowest_offset, listed(ids), *predicate.values]
-    ).fetchall()
-    rows = [row for row in map(_TRANSFER, tuples) if (row.bank_created_at, row.id, row.program_id) in places]
-    return sorted(rows, key=lambda row: (-row.bank_created_at, row.id, row.program_id))
-
-
-def _rows_of(
-    cursor: duckdb.DuckDBPyConnection, tenant_id: str, keys: Sequence[tuple[str, str, int]]
-) -> list[TransferRow]:
-    """The versions of these keys, in the order of the keys."""
-    offsets = sorted({offset for _, _, offset in keys})
-    ids = sorted({transfer_id for _, transfer_id, _ in keys})
-    tuples = cursor.execute(_OF_KEYS, [tenant_id, offsets[0], offsets[-1], listed(offsets), listed(ids)]).fetchall()
-    of_key = {(row.program_id, row.id, row.offset): row for row in map(_TRANSFER, tuples)}
-    return [of_key[key] for key in keys]
-
-
-def _with_features(
-    cursor: duckdb.DuckDBPyConnection, tenant_id: str, rows: Sequence[TransferRow]
-) -> list[StoredTransferRow]:
-    rows = with_owners(cursor, tenant_id, rows)
-    features, alert_ids = _features_of(cursor, tenant_id, rows), _alert_ids_of(cursor, tenant_id, rows)
-    return [
-        StoredTransferRow(
-            row=row,
-            features=features.get((row.program_id, row.id, row.scored_offset or 0)),
-            alert_ids=tuple(alert_ids.get((row.program_id, row.number), ())),
-        )
-        for row in rows
-    ]
+            rows = with_owners(cursor, tenant_id, rows)
+            features, alert_ids = _features_of(cursor, tenant_id, rows), _alert_ids_of(cursor, tenant_id, rows)
+        return [
+            StoredTransferRow(
+                row=row,
+                features=features.get((row.program_id, row.id, row.scored_offset or 0)),
+                alert_ids=tuple(alert_ids.get((row.program_id, row.number), ())),
+            )
+            for row in rows
+        ]
 
 
 def _features_of(
@@ -288,8 +182,7 @@ def _alert_ids_of(
     """The alerts that are about these transfers or rest on them, oldest first."""
     programs, numbers = sorted({row.program_id for row in rows}), sorted({row.number for row in rows})
     alert_ids: dict[tuple[str, int], list[str]] = {}
-    if rows:
-        values = [tenant_id, listed(programs), listed(numbers)]
-        for program_id, number, alert_id in cursor.execute(_ALERTS_OF, values).fetchall():
-            alert_ids.setdefault((program_id, number), []).append(alert_id)
+    values = [tenant_id, listed(programs), listed(numbers)]
+    for program_id, number, alert_id in cursor.execute(_ALERTS_OF, values).fetchall():
+        alert_ids.setdefault((program_id, number), []).append(alert_id)
     return alert_ids

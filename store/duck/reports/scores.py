@@ -16,7 +16,7 @@ from clearhold.features.catalogue.kris import KriValue, read_kris
 from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
-from clearhold.store.duck.committed_rows import CommittedRows, Place, Timeline
+from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, Timeline
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, Predicate, Span, listed
 
@@ -186,34 +186,29 @@ class ReportSnapshots(CommittedRows):
 _NEWEST: Final = """SELECT arg_max(id, (as_of_at, "offset")) FROM kri_snapshots WHERE {matching}"""
 
 
-class SnapshotFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list. None is any. Instants are half-open, microseconds."""
-
-    program_ids: tuple[str, ...] | None = None
+class SnapshotFilter(RowFilter, frozen=True, kw_only=True):
     causes: tuple[str, ...] | None = None
     as_of_from: int | None = None
     as_of_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("cause", self.causes)
+        predicate.between("as_of_at", self.as_of_from, self.as_of_to)
+        return predicate
 
 
 class KriSnapshots(
     Timeline[KriSnapshotRow, KriSnapshotRow], table="kri_snapshots", row_type=KriSnapshotRow, at="as_of_at"
 ):
+    """By the instant of the figures."""
+
     def newest(self, principal: Principal, program_id: str, *, upto: int | None = None) -> KriSnapshotRow | None:
         """The newest snapshot of a program, or its newest at or before an instant (microseconds); None without one."""
         predicate = Predicate.of_program(principal, program_id)
         predicate.between("as_of_at", None, None if upto is None else upto + 1)
         ((snapshot_id,),) = self._read(_NEWEST.format(matching=predicate.sql), predicate.values)
         return None if snapshot_id is None else self.find(principal, snapshot_id)
-
-    def list_page(
-        self, principal: Principal, wanted: SnapshotFilter, after: Place | None, limit: int
-    ) -> list[KriSnapshotRow]:
-        """Newest first, by the instant of the figures."""
-        predicate = Predicate(principal)
-        predicate.among("program_id", wanted.program_ids)
-        predicate.among("cause", wanted.causes)
-        predicate.between("as_of_at", wanted.as_of_from, wanted.as_of_to)
-        return self.page(principal, predicate, after, limit)
 
 
 # Rows are only added, so rows since the last read have a higher rowid.

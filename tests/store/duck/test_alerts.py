@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, AlertTransferRow
@@ -34,7 +35,7 @@ def paged(database: duckdb.DuckDBPyConnection, wanted: AlertFilter, *, limit: in
     """All pages of a list, one behind the other."""
     found: list[AlertRow] = []
     after: Place | None = None
-    while page := Alerts(database).list_page(OPERATOR, wanted, after, limit, now=now):
+    while page := Alerts(database).list_page(OPERATOR, replace(wanted, now=now), after, limit):
         found += page
         after = (page[-1].queue_rank, page[-1].id)
     return [row.id for row in found]
@@ -101,7 +102,7 @@ def test_given_a_filter_when_listed_then_only_those_are_found_newest_first(
     )
 
     assert paged(database, AlertFilter(**wanted)) == found
-    exported = Alerts(database).export(OPERATOR, AlertFilter(**wanted), 2, now=AT)
+    exported = Alerts(database).export(OPERATOR, AlertFilter(**wanted, now=AT), 2)
     assert [row.id for batch in exported for row in batch] == found
 
 
@@ -114,7 +115,7 @@ def test_given_tenants_when_read_then_each_finds_and_lists_its_own_only(
     assert reader.find(OPERATOR, "alr_1") == an_alert()
     assert reader.find(other, "alr_1") is None
     assert reader.find(OPERATOR, "alr_3") is None
-    assert [row.id for row in reader.list_page(other, AlertFilter(), None, 9, now=AT)] == ["alr_2"]
+    assert [row.id for row in reader.list_page(other, AlertFilter(), None, 9)] == ["alr_2"]
 
 
 def test_given_a_key_when_it_reads_then_what_is_out_of_its_reach_is_refused_by_name_and_not_listed(
@@ -123,11 +124,11 @@ def test_given_a_key_when_it_reads_then_what_is_out_of_its_reach_is_refused_by_n
     commit(database, an_alert(), an_alert(id="alr_2", program_id="prg_2"))
     reader, key, nowhere = Alerts(database), a_key(TENANT, PROGRAM), a_key(TENANT)
 
-    assert [row.id for row in reader.list_page(key, AlertFilter(), None, 9, now=AT)] == ["alr_1"]
-    assert reader.list_page(nowhere, AlertFilter(), None, 9, now=AT) == []
-    assert reader.overdue(nowhere, OVERDUE, 9, now=AT + 1) == (0, [])
-    assert [len(batch) for batch in reader.export(key, AlertFilter(), 9, now=AT)] == [1]
-    assert reader.overdue(key, OVERDUE, 9, now=AT + 1)[0] == 1
+    assert [row.id for row in reader.list_page(key, AlertFilter(), None, 9)] == ["alr_1"]
+    assert reader.list_page(nowhere, AlertFilter(), None, 9) == []
+    assert reader.overdue(nowhere, replace(OVERDUE, now=AT + 1), 9) == (0, [])
+    assert [len(batch) for batch in reader.export(key, AlertFilter(), 9)] == [1]
+    assert reader.overdue(key, replace(OVERDUE, now=AT + 1), 9)[0] == 1
     with pytest.raises(ForbiddenError):
         reader.find(key, "alr_2")
 
@@ -137,12 +138,12 @@ def test_given_an_alert_that_becomes_worse_between_two_pages_then_it_moves_ahead
 ) -> None:
     rows = [an_alert(id=f"alr_{n}", offset=n, opened_at=AT + n, queue_rank=AT + n) for n in range(6)]
     commit(database, *rows)
-    first = Alerts(database).list_page(OPERATOR, AlertFilter(), None, 2, now=AT)
+    first = Alerts(database).list_page(OPERATOR, AlertFilter(), None, 2)
     worse = an_alert(
         id="alr_1", offset=9, opened_at=AT + 1, hard_signal=True, queue_rank=(6 << RANK_INSTANT_BITS) + AT + 1
     )
     commit(database, worse)
-    rest = Alerts(database).list_page(OPERATOR, AlertFilter(), (first[-1].queue_rank, first[-1].id), 9, now=AT)
+    rest = Alerts(database).list_page(OPERATOR, AlertFilter(), (first[-1].queue_rank, first[-1].id), 9)
 
     assert [row.id for row in (*first, *rest)] == ["alr_5", "alr_4", "alr_3", "alr_2", "alr_0"]
     assert paged(database, AlertFilter(), limit=2) == ["alr_1", "alr_5", "alr_4", "alr_3", "alr_2", "alr_0"]
@@ -163,7 +164,7 @@ def test_given_waiting_alerts_when_their_time_ran_out_then_they_come_oldest_due_
         an_alert(id="without a clock", due_at=None),
     )
 
-    count, rows = Alerts(database).overdue(OPERATOR, OVERDUE, 2, now=AT)
+    count, rows = Alerts(database).overdue(OPERATOR, replace(OVERDUE, now=AT), 2)
 
     assert (count, [row.id for row in rows]) == (3, ["escalated", "open"])
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.events import TransferRow
-from clearhold.store.duck import transfers as transfers_module
+from clearhold.store.duck import committed_rows
+from clearhold.store.duck.committed_rows import Place
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.duck.transfers import Place, TransferFilter, Transfers
+from clearhold.store.duck.transfers import TransferFilter, Transfers
 from clearhold.store.tables.columns import row_tables
 from tests.support.duck_rows import AT, TENANT, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
@@ -208,9 +209,8 @@ def test_given_any_history_when_paged_through_then_every_transfer_comes_once_in_
     found: list[TransferRow] = []
     after: Place | None = None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transfers_module, "LEAST_CANDIDATES", asked)
-        patch.setattr(transfers_module, "MOST_CANDIDATES", asked)
-        patch.setattr(transfers_module, "_CANDIDATES_PER_TRANSFER", 1)
+        patch.setattr(committed_rows, "LEAST_CANDIDATES", asked)
+        patch.setattr(committed_rows, "MOST_CANDIDATES", asked)
         while page := Transfers(database).list_page(an_operator(TENANT), wanted, after, limit):
             assert len(page) <= limit
             found += [each.row for each in page]
