@@ -162,7 +162,7 @@ def _started_engine(
 
     def on_commit(rows: RowTables) -> None:
         bank_work.offer(rows)
-        webhooks.dispatcher.on_commit(rows)
+        webhooks.dispatcher.rows.on_commit(rows)
 
     engine = Engine(
         scoring.scorers,

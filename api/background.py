@@ -106,7 +106,7 @@ async def in_background(stores: Stores, flows: BackgroundFlows, supervision: Sup
     """Run the supervised work beside the requests; it ends before the connections of the event loop are closed."""
     engine, backfills, bank_work, webhooks, importer = flows
     await stores.appender.connect()
-    webhooks.dispatcher.attach(engine.put_rows)
+    webhooks.dispatcher.rows.attach(engine.put_rows)
     supervision.begin()
     try:
         yield

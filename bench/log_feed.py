@@ -20,7 +20,7 @@ from hiredis import pack_command
 from bench.stream_events import Traffic
 from clearhold.features.core.log_entry import EntryKind, shard_of
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import FIELD_APPENDED_AT, FIELD_BODY, FIELD_KIND, FIELD_PROGRAM, shard_key
+from clearhold.store.redis_log.offsets import entry_fields, shard_key
 
 APPEND_AT_ONCE: Final = 500
 PACE_TICK_S: Final = 0.005
@@ -123,6 +123,6 @@ def _feed(pipe: Connection, socket: str, feeds: list[Feed], per_second: int) -> 
 
 
 def _packed(shard: int, kind: EntryKind, program_id: str, appended_at: int, body: bytes) -> bytes:
-    about = (FIELD_KIND, kind.value, FIELD_PROGRAM, program_id, FIELD_APPENDED_AT, appended_at, FIELD_BODY, body)
+    about = entry_fields(kind, program_id, appended_at, body)
     packed: bytes = pack_command(("XADD", shard_key(shard), "*", *about))  # type: ignore[arg-type]  # its stub: one word
     return packed

@@ -6,10 +6,10 @@ from typing import Final
 import duckdb
 from prometheus_client.registry import Collector
 
-from clearhold.flows.actions.executor import ActionCounts, ActionExecutor
+from clearhold.flows.actions.executor import ActionExecutor
 from clearhold.flows.actions.outcomes import BankActions
 from clearhold.flows.directory.bank_client import BankClient
-from clearhold.flows.directory.fetcher import DirectoryCounts, DirectoryFetcher
+from clearhold.flows.directory.fetcher import DirectoryFetcher
 from clearhold.flows.directory.waiting import FirstSeen
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
@@ -51,7 +51,6 @@ class BankWork:
             progress=progress,
             clock=clock,
             per_second=per_second,
-            counts=DirectoryCounts(),
         )
         self.executor = ActionExecutor(
             None if root is None else BankActions(root, self._http, clock),
@@ -61,7 +60,6 @@ class BankWork:
             progress=progress,
             clock=clock,
             new_id=new_id,
-            counts=ActionCounts(),
         )
         self.collectors: Sequence[Collector] = (self._fetcher.counts, self.executor.counts)
 

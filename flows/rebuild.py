@@ -142,11 +142,8 @@ def _keep_lost(
 
 def _entries(segments: LogSegments, reader: LogReader, shard: int) -> Iterator[LogEntry]:
     """A shard's whole log: its segments, then the tail in Redis."""
-    yield from segments.read(shard, 0)
-    after, tail = segments.last_offset(shard), reader.tail(shard)
-    while page := reader.range(shard, after, tail, count=PAGE_ENTRIES):
-        yield from page
-        after = page[-1].offset
+    yield from segments.shard(shard).read(0)
+    yield from reader.entries(shard, segments.shard(shard).last_offset, reader.tail(shard), page=PAGE_ENTRIES)
 
 
 def _check(data_dir: DataDir, database: duckdb.DuckDBPyConnection, verification: Verification) -> int:

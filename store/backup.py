@@ -12,7 +12,6 @@ Errors  ``StartupError`` when the place is taken, the log has a hole, or a backu
         master key; ``DamagedSegmentError``; built-in ``ConnectionError``
 """
 
-import hashlib
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +34,7 @@ from clearhold.store.data_dir import (
     read_master_key,
     write_layout,
 )
-from clearhold.store.durable_files import durable_file
+from clearhold.store.durable_files import durable_file, sha256_of
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.joining.losses import FILE as LOSSES
@@ -65,7 +64,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def digests_of(folder: Path) -> dict[str, str]:
     """SHA-256 of each file below ``folder``, by its path there."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != FILE)
-    return {str(path.relative_to(folder)): _sha256(path) for path in files}
+    return {str(path.relative_to(folder)): sha256_of(path) for path in files}
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -85,14 +84,9 @@ def checked_manifest(folder: Path) -> Manifest:
         raise StartupError(f"{folder} was made by another version of Clearhold.")
     for name, digest in manifest.files.items():
         path = folder / name
-        if not path.is_file() or _sha256(path) != digest:
+        if not path.is_file() or sha256_of(path) != digest:
             raise StartupError(f"{path} is missing from the backup, or was changed. Use another backup.")
     return manifest
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 PAGE_ENTRIES: Final = 5_000
@@ -120,7 +114,7 @@ class Backup:
         for shard in range(self._source.shards):
             on_progress(f"the log of shard {shard}")
             self._copy_shard(segments, shard)
-            until[shard_name(shard)] = segments.last_offset(shard)
+            until[shard_name(shard)] = segments.shard(shard).last_offset
         manifest = Manifest(
             version=VERSION,
             log_id=self._source.identity.log_id,
@@ -155,15 +149,15 @@ class Backup:
         names = [LAYOUT, "admin.token", "signing-keys.json", f"lake/{LOSSES}"]
         for name in names:
             if (self._source.path / name).exists():
-                self._copy(self._source.path / name, name)
+                _copy_file(self._source.path / name, self._folder / name)
         if with_master_key:
-            self._copy(self._source.master_key_path, MASTER_KEY)
+            _copy_file(self._source.master_key_path, self._folder / MASTER_KEY)
 
     def _copy_record(self, pattern: str) -> None:
         for path in sorted(self._source.record_dir.glob(f"*/{pattern}")):
             name = str(path.relative_to(self._source.path))
             if not (self._folder / name).exists():  # the checkpoints' files have the chains' ending
-                self._copy(path, name)
+                _copy_file(path, self._folder / name)
                 cut_torn_line(self._folder / name)
 
     def _copy_shard(self, segments: LogSegments, shard: int) -> None:
@@ -171,9 +165,9 @@ class Backup:
         tail = self._reader.tail(shard)
         source = SegmentFiles(self._source.lake_dir / "log" / shard_name(shard))
         for segment in source.segments:
-            self._copy(segment.path, str(segment.path.relative_to(self._source.path)))
-        while page := self._page(shard, segments.last_offset(shard), tail):
-            segments.write(shard, page)
+            _copy_file(segment.path, self._folder / str(segment.path.relative_to(self._source.path)))
+        while page := self._page(shard, segments.shard(shard).last_offset, tail):
+            segments.shard(shard).write(page)
 
     def _page(self, shard: int, after: int, upto: int) -> list[LogEntry]:
         """From Redis; or from segments, if the service has moved and trimmed the entries meanwhile."""
@@ -182,12 +176,6 @@ class Backup:
             return page
         newer = SegmentFiles(self._source.lake_dir / "log" / shard_name(shard))
         return list(islice(newer.read(after, None), PAGE_ENTRIES))
-
-    def _copy(self, source: Path, name: str) -> None:
-        target = self._folder / name
-        with source.open("rb") as bytes_of, durable_file(target) as file:
-            shutil.copyfileobj(bytes_of, file)
-        target.chmod(0o600)
 
 
 @contextmanager
@@ -209,9 +197,9 @@ def unpacked(backup: Path, data: Path, *, master_key: Path | None, is_elsewhere:
     try:
         for name in manifest.files:
             if name != LAYOUT:
-                _copied_file(backup / name, data / name)
+                _copy_file(backup / name, data / name)
         if master_key is not None and not (data / MASTER_KEY).exists():
-            _copied_file(master_key, data / MASTER_KEY)
+            _copy_file(master_key, data / MASTER_KEY)
         write_layout(data, msgspec.structs.replace(layout, log_id=new_id()))
         yield manifest
     except DataDirInUseError:
@@ -231,7 +219,7 @@ def require_empty(client: redis.Redis) -> None:
         )
 
 
-def _copied_file(source: Path, target: Path) -> None:
+def _copy_file(source: Path, target: Path) -> None:
     with source.open("rb") as bytes_of, durable_file(target) as file:
         shutil.copyfileobj(bytes_of, file)
     target.chmod(0o600)

@@ -1,5 +1,8 @@
-"""Files that are complete on disk or absent: written under another name, fsynced, renamed, folder fsynced."""
+"""Files that are complete on disk or absent: written under another name, fsynced, renamed, folder fsynced; and digests
+of whole files.
+"""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,3 +57,8 @@ def fsync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

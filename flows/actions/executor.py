@@ -103,7 +103,6 @@ class ActionExecutor:
         progress: LogProgress,
         clock: Clock,
         new_id: IdFactory,
-        counts: ActionCounts,
     ) -> None:
         self._bank, self._table, self._tenancy = bank, table, registry.tenancy
         self._appender, self._progress = appender, progress
@@ -123,7 +122,7 @@ class ActionExecutor:
         self._under_way: Counter[str] = Counter()  # by tenant
         self._sent: set[str] = set()  # ids of actions sent by this process, until the outcome is committed
         self._slots: dict[str, asyncio.Semaphore] = {}
-        self.counts = counts
+        self.counts = ActionCounts()
 
     def begin(self) -> None:
         """Start executing: the log of the start is committed."""

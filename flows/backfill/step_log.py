@@ -79,9 +79,9 @@ class StepLog:
         """
         shard, reader, after = self.shard_of(program_id), self._open_reader(), 0
         while after < upto and not stopping.is_set():
-            segments_end = self._segments.last_offset(shard)
+            segments_end = self._segments.shard(shard).last_offset
             if segments_end > after:
-                yield from _of_program(self._segments.read(shard, after, min(segments_end, upto)), program_id)
+                yield from _of_program(self._segments.shard(shard).read(after, min(segments_end, upto)), program_id)
                 after = segments_end
                 continue
             try:
@@ -90,7 +90,7 @@ class StepLog:
                 log.warning("backfill_waits", program_id=program_id, error=str(error))
                 stopping.wait(_RETRY_S)
                 continue
-            if self._segments.last_offset(shard) > segments_end:
+            if self._segments.shard(shard).last_offset > segments_end:
                 continue
             if not page:
                 return

@@ -93,7 +93,6 @@ class DirectoryFetcher:
         progress: LogProgress,
         clock: Clock,
         per_second: int,
-        counts: DirectoryCounts,
     ) -> None:
         self._client, self._table, self._first_seen, self._keys = client, table, first_seen, keys
         self._appender, self._progress = appender, progress
@@ -104,7 +103,7 @@ class DirectoryFetcher:
         self._sweep_at = 0
         self._no_sweep_before = 0
         self._swept: set[str] = set()  # the tenants of the last sweep that have been ready since then
-        self.counts = counts
+        self.counts = DirectoryCounts()
 
     async def run(self) -> None:
         """Run rounds until cancelled."""

@@ -137,9 +137,9 @@ class Scoring:
         context = self._context(snapshots)
         for shard in self._owned:
             after = self._shards.applied_offset(shard)
-            if after >= segments.last_offset(shard):
+            if after >= segments.shard(shard).last_offset:
                 continue
-            step, entries = ShardStep(context), segments.read(shard, after)
+            step, entries = ShardStep(context), segments.shard(shard).read(after)
             while page := list(islice(entries, _REPLAY_PAGE_ENTRIES)):
                 new = [each for each in step.on_batch([ShardChunk(shard, page)])[0] if not each.is_committed]
                 if new:

@@ -1,6 +1,6 @@
 """Delivers events to the endpoints of banks: at least once, at most four at a time for each endpoint.
 
-a commit ─▶ queue of its endpoint ─▶ prepare: body, headers, signatures ─▶ send ─▶ settle: outcome row, next attempt
+a commit ─▶ queue of its endpoint ─▶ send: body, headers, signatures ─▶ settle: outcome row, next attempt
 
 Deliveries and their outcomes are rows: a start reads again the deliveries without a final outcome. An uncommitted
 outcome is lost, and its delivery is sent twice.
@@ -12,7 +12,7 @@ Errors  none: failures are retried and counted
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 import structlog
@@ -34,14 +34,13 @@ from clearhold.features.webhooks.delivery import (
 from clearhold.features.webhooks.payloads import EventType
 from clearhold.flows.running.supervision import end
 from clearhold.flows.webhooks.outbox import WebhookCounts, delivery_rows
-from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, ReadWaiting, WaitingDelivery
-from clearhold.flows.webhooks.row_exchange import Commit, RowExchange, WebhookRow
+from clearhold.flows.webhooks.queue import QUEUE_LIMIT, EndpointQueue, WaitingDelivery
+from clearhold.flows.webhooks.row_exchange import RowExchange, WebhookRow
 from clearhold.flows.webhooks.sender import Sender
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhooks import Endpoint
 from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
-from clearhold.store.tables.columns import RowTables
 
 IN_FLIGHT_OF_ENDPOINT: Final = 4
 IN_FLIGHT: Final = 256
@@ -60,16 +59,8 @@ Disable = Callable[[str], Awaitable[None]]
 """Disables the endpoint of this id."""
 
 
-class Prepared(NamedTuple):
-    """The contents of one attempt."""
-
-    url: str
-    headers: dict[str, str]
-    body: bytes
-
-
 class WebhookDispatcher:
-    """Belongs to one event loop, but for ``on_commit``."""
+    """Belongs to one event loop. ``rows`` takes the commits, once it is attached."""
 
     def __init__(
         self,
@@ -91,11 +82,7 @@ class WebhookDispatcher:
         self._queues: dict[str, EndpointQueue] = {}
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._rows = RowExchange(self._take)
-
-    def attach(self, commit: Commit) -> None:
-        """Take commits from now on; the tables have the earlier rows."""
-        self._rows.attach(commit)
+        self.rows = RowExchange(self._take)
 
     async def run(self) -> None:
         """Run rounds until cancelled; begin when the log of the start is committed."""
@@ -144,11 +131,7 @@ class WebhookDispatcher:
         if tasks:
             await asyncio.wait(tasks, timeout=STOPPED_WITHIN_S)
         await end(tasks)
-        await self._rows.stop()
-
-    def on_commit(self, tables: RowTables) -> None:
-        """On the committer's thread: hand over the committed rows of deliveries."""
-        self._rows.on_commit(tables)
+        await self.rows.stop()
 
     async def ping(self, endpoint: Endpoint, cause: str) -> StoredDelivery:
         """Enqueue a ``ping``; one cause has one delivery."""
@@ -168,7 +151,7 @@ class WebhookDispatcher:
         known = await asyncio.to_thread(self._table.find, endpoint.tenant_id, endpoint.id, row.id)
         if known is not None:
             return known
-        await self._rows.write_and_confirm(row)
+        await self.rows.write_and_confirm(row)
         return StoredDelivery(row, DeliveryState(next_attempt_at=row.created_at))
 
     async def redeliver(self, endpoint: Endpoint, delivery_id: str) -> StoredDelivery | None:
@@ -187,7 +170,7 @@ class WebhookDispatcher:
         state = waiting.state
         if endpoint.is_sent_to and not waiting.is_in_flight:
             queue.put(waiting)
-        await self._rows.write_and_confirm(_attempt_row(endpoint, row.id, state, self._clock.now()))
+        await self.rows.write_and_confirm(_attempt_row(endpoint, row.id, state, self._clock.now()))
         return StoredDelivery(row, state)
 
     def _queue_of(self, endpoint_id: str) -> EndpointQueue:
@@ -222,7 +205,7 @@ class WebhookDispatcher:
             if queue.accepted_at is None and queue.exhausted_at is None:
                 past = await asyncio.to_thread(self._table.past_of, queue.endpoint_id)
                 queue.accepted_at, queue.exhausted_at = past.accepted_at, past.exhausted_at
-            read = await asyncio.to_thread(self._read_waiting, queue)
+            read = await asyncio.to_thread(lambda: queue.prepared(self._table.waiting(queue.endpoint_id, QUEUE_LIMIT)))
         except Exception as error:  # noqa: BLE001 - whatever failed: a later round reads again
             log.warning("webhook_load_failed", endpoint_id=queue.endpoint_id, error=f"{type(error).__name__}: {error}")
         finally:
@@ -230,17 +213,13 @@ class WebhookDispatcher:
         if read is not None:
             self._note_change(queue.endpoint_id)
 
-    def _read_waiting(self, queue: EndpointQueue) -> ReadWaiting:
-        return queue.prepared(self._table.waiting(queue.endpoint_id, QUEUE_LIMIT))
-
     async def _deliver(self, queue: EndpointQueue, waiting: WaitingDelivery) -> None:
         try:
             async with self._slots:
                 endpoint = self._endpoints.of_id(queue.endpoint_id)
                 if endpoint is None or not endpoint.is_sent_to:
                     return
-                prepared = await self._prepare(endpoint, queue, waiting)
-                attempt = await self._sender.send(*prepared)
+                attempt = await self._send(endpoint, queue, waiting)
         except Exception as error:  # noqa: BLE001 - the fault is ours, not the receiver's: it counts as no attempt
             log.warning("webhook_attempt_broke", delivery_id=waiting.id, error=f"{type(error).__name__}: {error}")
             again_at = self._clock.now() + _TRY_AGAIN_US
@@ -253,8 +232,7 @@ class WebhookDispatcher:
             queue.land(waiting)
             self._note_change(queue.endpoint_id)
 
-    async def _prepare(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> Prepared:
-        """The body and the headers of this attempt."""
+    async def _send(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> Attempt:
         body = waiting.body or await self._read_body(endpoint, queue, waiting)
         now = self._clock.now()
         headers = delivery_headers(
@@ -265,7 +243,7 @@ class WebhookDispatcher:
             secrets=endpoint.secrets_at(now),
             at=now,
         )
-        return Prepared(endpoint.url, headers, body)
+        return await self._sender.send(endpoint.url, headers, body)
 
     async def _read_body(self, endpoint: Endpoint, queue: EndpointQueue, waiting: WaitingDelivery) -> bytes:
         """The body, read with those of the next ones, so that a later caller finds its own in memory."""
@@ -284,7 +262,7 @@ class WebhookDispatcher:
         now = self._clock.now()
         state = waiting.state = settled(waiting.state, attempt, now=now)
         waiting.is_uncommitted = True
-        self._rows.write(_attempt_row(endpoint, waiting.id, state, now))
+        self.rows.write(_attempt_row(endpoint, waiting.id, state, now))
         self.counts.attempts[DeliveryStatus.DELIVERED if attempt.error is None else attempt.error] += 1
         if attempt.error is None:
             queue.accepted_at = now
@@ -326,12 +304,6 @@ def _attempt_row(endpoint: Endpoint, delivery_id: str, state: DeliveryState, now
         tenant_id=endpoint.tenant_id,
         endpoint_id=endpoint.id,
         delivery_id=delivery_id,
-        version=state.version,
-        status=state.status.value,
-        attempts=state.attempts,
-        next_attempt_at=state.next_attempt_at,
-        last_status_code=state.last_status_code,
-        last_error=None if state.last_error is None else state.last_error.value,
-        delivered_at=state.delivered_at,
         settled_at=now,
+        **msgspec.to_builtins(state),
     )

@@ -122,6 +122,20 @@ class _Commit(NamedTuple):
 Make = Callable[[Simulated], WebhookEvent]
 """Builds an event, given the mark of its program."""
 
+Source = Callable[[_Commit], Iterator[tuple[str, Make]]]
+"""The events that follow from one type of rows, each with its program."""
+
+
+def _each(kind: type[msgspec.Struct], event: EventType, build: Callable[[Any, Simulated], WebhookEvent]) -> Source:
+    """An event for each row of a type."""
+
+    def events(commit: _Commit) -> Iterator[tuple[str, Make]]:
+        rows: list[Any] = commit.of(kind, event)
+        for row in rows:
+            yield row.program_id, partial(build, row)
+
+    return events
+
 
 def _alerts(commit: _Commit) -> Iterator[tuple[str, Make]]:
     """The first version of an alert is committed with its body; of several in this commit the first counts."""
@@ -129,11 +143,6 @@ def _alerts(commit: _Commit) -> Iterator[tuple[str, Make]]:
     for row in commit.of(AlertRow, EventType.ALERT_OPENED):
         if (row.id,) in opened:
             yield row.program_id, partial(row_events.alert_opened, row)
-
-
-def _dispositions(commit: _Commit) -> Iterator[tuple[str, Make]]:
-    for row in commit.of(DispositionRow, EventType.DISPOSITION_SIGNED):
-        yield row.program_id, partial(row_events.disposition_signed, row)
 
 
 def _is_of_actions(table: pa.Table) -> Any:
@@ -153,11 +162,6 @@ def _actions(commit: _Commit) -> Iterator[tuple[str, Make]]:
             yield row.program_id, partial(row_events.action_approved, row, approved_at)
 
 
-def _preflights(commit: _Commit) -> Iterator[tuple[str, Make]]:
-    for row in commit.of(PreflightRow, EventType.PREFLIGHT_SCORED):
-        yield row.program_id, partial(row_events.preflight_scored, row)
-
-
 def _transfers(commit: _Commit) -> Iterator[tuple[str, Make]]:
     """The versions that were scored by their own entry, without those of a backfill, which are not news."""
     rescored = commit.keys(BackfillRow, "shard", "offset")
@@ -169,11 +173,6 @@ def _transfers(commit: _Commit) -> Iterator[tuple[str, Make]]:
             yield row.program_id, partial(row_events.transfer_scored, row)
 
 
-def _labels(commit: _Commit) -> Iterator[tuple[str, Make]]:
-    for row in commit.of(LabelRow, EventType.LABEL_RECORDED):
-        yield row.program_id, partial(row_events.label_recorded, row)
-
-
 def _kris(commit: _Commit) -> Iterator[tuple[str, Make]]:
     for row in commit.of(KriSnapshotRow, EventType.KRI_SNAPSHOT):
         if row.cause == SnapshotCause.HISTORY.value:  # days that passed before the program was here
@@ -181,7 +180,15 @@ def _kris(commit: _Commit) -> Iterator[tuple[str, Make]]:
         yield row.program_id, partial(row_events.kri_snapshot, row)
 
 
-_SOURCES: Final = (_alerts, _dispositions, _actions, _preflights, _transfers, _labels, _kris)
+_SOURCES: Final[tuple[Source, ...]] = (
+    _alerts,
+    _each(DispositionRow, EventType.DISPOSITION_SIGNED, row_events.disposition_signed),
+    _actions,
+    _each(PreflightRow, EventType.PREFLIGHT_SCORED, row_events.preflight_scored),
+    _transfers,
+    _each(LabelRow, EventType.LABEL_RECORDED, row_events.label_recorded),
+    _kris,
+)
 
 
 class WebhookOutbox:

@@ -13,13 +13,12 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.rows.events import WebhookDeliveryRow
-from clearhold.features.webhooks.delivery import OPEN, AttemptError, DeliveryState, DeliveryStatus
+from clearhold.features.webhooks.delivery import OPEN, DeliveryState
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.tables.columns import row_builder, select_list
 from clearhold.store.tables.predicate import TEXTS, listed
 
 _ROW: Final = row_builder(WebhookDeliveryRow)
-_COLUMNS: Final = len(msgspec.structs.fields(WebhookDeliveryRow))
 _MOST_COPIES: Final = 2
 """A ping is written twice when it is repeated under its key before the first one is committed."""
 _ROWS_AT_ONCE: Final = 500  # no other thread runs while DuckDB converts them to Python
@@ -28,13 +27,9 @@ _OPEN: Final = ", ".join(f"'{status}'" for status in OPEN)
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 _STATE: Final = """
     SELECT delivery_id, arg_max(
-        struct_pack(status, attempts, next_at := epoch_us(next_attempt_at), last_status_code, last_error,
+        struct_pack(status, attempts, next_attempt_at := epoch_us(next_attempt_at), last_status_code, last_error,
                     delivered_at := epoch_us(delivered_at), version), version) AS state
     FROM webhook_attempts WHERE {where} GROUP BY delivery_id"""
-_STATE_FIELDS: Final = ", ".join(
-    f"state.{name}"
-    for name in ("status", "attempts", "next_at", "last_status_code", "last_error", "delivered_at", "version")
-)
 _LIST: Final = f"""
     WITH written AS (
         SELECT * FROM webhook_deliveries
@@ -42,21 +37,20 @@ _LIST: Final = f"""
     ), newest AS (
         SELECT DISTINCT ON (id) * FROM written ORDER BY created_at DESC, id LIMIT ?
     ), states AS ({_STATE.format(where="endpoint_id = ? AND delivery_id IN (SELECT id FROM newest)")})
-    SELECT {select_list(WebhookDeliveryRow)}, {_STATE_FIELDS}
-    FROM newest LEFT JOIN states ON states.delivery_id = newest.id ORDER BY newest.created_at DESC, newest.id"""
+    SELECT {select_list(WebhookDeliveryRow)}, state FROM newest
+    LEFT JOIN states ON states.delivery_id = newest.id ORDER BY newest.created_at DESC, newest.id"""
 _BEFORE: Final = "AND created_at <= make_timestamp(?) AND (created_at < make_timestamp(?) OR id > ?)"
 _FIND: Final = f"""
-    SELECT {select_list(WebhookDeliveryRow)}, {_STATE_FIELDS} FROM webhook_deliveries
+    SELECT {select_list(WebhookDeliveryRow)}, state FROM webhook_deliveries
     LEFT JOIN ({_STATE.format(where="delivery_id = ?")}) AS states ON states.delivery_id = id
     WHERE tenant_id = ? AND endpoint_id = ? AND id = ? LIMIT 1"""
 _DUE: Final = f"""
     WITH states AS ({_STATE.format(where="endpoint_id = ?")})
-    SELECT d.id, d.event, d.event_id, epoch_us(any_value(d.created_at)),
-           {_STATE_FIELDS.replace("state.", "any_value(state).")}
+    SELECT d.id, d.event, d.event_id, epoch_us(any_value(d.created_at)), any_value(state)
     FROM webhook_deliveries AS d LEFT JOIN states ON states.delivery_id = d.id
     WHERE d.endpoint_id = ? AND (state IS NULL OR state.status IN ({_OPEN}))
     GROUP BY d.id, d.event, d.event_id
-    ORDER BY coalesce(any_value(state.next_at), epoch_us(any_value(d.created_at))), d.id LIMIT ?"""
+    ORDER BY coalesce(any_value(state.next_attempt_at), epoch_us(any_value(d.created_at))), d.id LIMIT ?"""
 _BODIES: Final = f"""
     SELECT id, body FROM webhook_deliveries
     WHERE endpoint_id = ? AND created_at BETWEEN make_timestamp(?) AND make_timestamp(?) AND id IN {TEXTS}"""
@@ -121,7 +115,7 @@ class WebhookDeliveries(CommittedRows):
             while tuples := cursor.fetchmany(_ROWS_AT_ONCE):
                 due += [
                     DueDelivery(id_, event, event_id, created_at, _state(state, created_at=created_at))
-                    for id_, event, event_id, created_at, *state in tuples
+                    for id_, event, event_id, created_at, state in tuples
                 ]
         return due
 
@@ -150,20 +144,9 @@ class WebhookDeliveries(CommittedRows):
 
 
 def _stored(values: Sequence[Any]) -> StoredDelivery:
-    row = _ROW(values[:_COLUMNS])
-    return StoredDelivery(row, _state(values[_COLUMNS:], created_at=row.created_at))
+    row = _ROW(values[:-1])
+    return StoredDelivery(row, _state(values[-1], created_at=row.created_at))
 
 
-def _state(values: Sequence[Any], *, created_at: int) -> DeliveryState:
-    status, attempts, next_attempt_at, last_status_code, last_error, delivered_at, version = values
-    if status is None:
-        return DeliveryState(next_attempt_at=created_at)
-    return DeliveryState(
-        status=DeliveryStatus(status),
-        attempts=attempts,
-        next_attempt_at=next_attempt_at,
-        last_status_code=last_status_code,
-        last_error=None if last_error is None else AttemptError(last_error),
-        delivered_at=delivered_at,
-        version=version,
-    )
+def _state(stored: dict[str, Any] | None, *, created_at: int) -> DeliveryState:
+    return DeliveryState(next_attempt_at=created_at) if stored is None else msgspec.convert(stored, DeliveryState)

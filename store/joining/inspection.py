@@ -125,10 +125,9 @@ class Inspection:
         if self._target is None:
             return
         with closing(connect_sync(self._target)) as client:
-            in_redis = LogInRedis(client, self._redis_name)
-            check_redis(
-                self._data_dir, in_redis, has_history=has_history_in(self._data_dir, database), accept_loss=False
-            )
+            has_history = has_history_in(self._data_dir, database)
+            log = LogInRedis(client, self._redis_name)
+            check_redis(self._data_dir, log, has_history=has_history, accept_loss=False)
             reader = LogReader(client, range(self._data_dir.shards))
             committed = committed_offsets(database)
             shards = shard_ends(reader, self._segments, committed, shards=self._data_dir.shards)
@@ -147,9 +146,10 @@ class Inspection:
             for shard in range(self._data_dir.shards):
                 on_progress(f"the log of shard {shard}")
                 upto = committed.get(shard, 0)
-                self._hold_against_events(database, shard, upto, lake.counted(self._segments.read(shard, 0)))
-                after = self._segments.last_offset(shard)
-                self._hold_against_events(database, shard, upto, tail.counted(_pages(reader, shard, after)))
+                self._hold_against_events(database, shard, upto, lake.counted(self._segments.shard(shard).read(0)))
+                after, end = self._segments.shard(shard).last_offset, reader.tail(shard)
+                in_redis = reader.entries(shard, after, end, page=PAGE_ENTRIES)
+                self._hold_against_events(database, shard, upto, tail.counted(in_redis))
                 self._find_replaced(shard)
             self._say("lake", f"{lake}; {len(self._segments.tenants())} control streams")
             server = client.info("server")
@@ -209,10 +209,3 @@ class _Part:
         since, until = (format_instant(log_time_of(offset)) for offset in (self._first, self._last))
         events = self._kinds[EntryKind.BANK]
         return f"{self._kinds.total():,} entries, {events:,} of them bank events, from {since} to {until}"
-
-
-def _pages(reader: LogReader, shard: int, after: int) -> Iterator[LogEntry]:
-    tail = reader.tail(shard)
-    while page := reader.range(shard, after, tail, count=PAGE_ENTRIES):
-        yield from page
-        after = page[-1].offset

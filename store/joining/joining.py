@@ -12,7 +12,7 @@ Errors  ``StartupError``, one sentence that says what to do; ``DamagedSegmentErr
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 import msgspec
@@ -25,7 +25,7 @@ from clearhold.features.core.instants import MINUTE_US, SECOND_US
 from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
 from clearhold.features.core.principal import Program
 from clearhold.store.clock import Clock
-from clearhold.store.control.entries import ControlEntry, ControlKind
+from clearhold.store.control.entries import ControlKind
 from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import committed_offsets
 from clearhold.store.errors import StartupError
@@ -39,12 +39,9 @@ from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.offsets import (
-    FIELD_APPENDED_AT,
-    FIELD_BODY,
-    FIELD_KIND,
-    FIELD_PROGRAM,
     TENANTS,
     control_key,
+    entry_fields,
     log_time_of,
     shard_key,
     stream_id_of,
@@ -112,16 +109,13 @@ def check_decisions(reader: LogReader, database: duckdb.DuckDBPyConnection, comm
     its row and link.
     """
     for shard, upto in committed.items():
-        after = 0
-        while page := reader.range(shard, after, upto, count=PAGE_ENTRIES):
-            for entry in page:
-                if entry.kind in _WHOLE_BY_KIND and not _is_whole(database, entry):
-                    noun = "a decision" if entry.kind == EntryKind.DECISION else "a step of an action"
-                    raise StartupError(
-                        f"The log holds {noun}, at {entry.offset} of shard {shard}, that database and record do not: "
-                        "rows were deleted. Run clearhold rebuild --data DIR, which makes them again from the log."
-                    )
-            after = page[-1].offset
+        for entry in reader.entries(shard, 0, upto, page=PAGE_ENTRIES):
+            if entry.kind in _WHOLE_BY_KIND and not _is_whole(database, entry):
+                noun = "a decision" if entry.kind == EntryKind.DECISION else "a step of an action"
+                raise StartupError(
+                    f"The log holds {noun}, at {entry.offset} of shard {shard}, that database and record do not: "
+                    "rows were deleted. Run clearhold rebuild --data DIR, which makes them again from the log."
+                )
 
 
 def _is_whole(database: duckdb.DuckDBPyConnection, entry: LogEntry) -> bool:
@@ -146,13 +140,17 @@ class Restoring:
         now = self._clock.now()
         with self._client.pipeline(transaction=True) as transaction:
             for tenant_id, ends in control.items():
-                for entry in self._segments.read_control(tenant_id, ends.tail):
-                    _add_control(transaction, entry)
+                for _, offset, kind, appended_at, body in self._segments.read_control(tenant_id, ends.tail):
+                    transaction.sadd(TENANTS, tenant_id)
+                    key, place = control_key(tenant_id), stream_id_of(offset)
+                    _add(transaction, key, entry_fields(kind, "", appended_at, body), at=place)
             for shard, ends in enumerate(shards):
                 if ends.is_behind:  # A tick behind the last known offset: nothing may be appended before it.
-                    _add(transaction, shard, stream_id_of(ends.known + 1), EntryKind.TICK, "", now, b"")
+                    tick = entry_fields(EntryKind.TICK, "", now, b"")
+                    _add(transaction, shard_key(shard), tick, at=stream_id_of(ends.known + 1))
             for program, hole in self._affected(control, holes):
-                _add_loss(transaction, shard_of(program.id, self._shards), program, hole, now)
+                loss = entry_fields(EntryKind.LOSS, program.id, now, _loss(program, hole, now))
+                _add(transaction, shard_key(shard_of(program.id, self._shards)), loss)
             transaction.execute()
 
     def _affected(self, control: Mapping[str, StreamEnds], holes: Sequence[Hole]) -> Iterator[tuple[Program, Hole]]:
@@ -180,32 +178,21 @@ class Restoring:
         return sorted(programs.values(), key=lambda program: program.id)
 
 
-def _add_control(transaction: Pipeline, entry: ControlEntry) -> None:
-    tenant_id, offset, kind, appended_at, body = entry
-    transaction.sadd(TENANTS, tenant_id)
-    transaction.xadd(control_key(tenant_id), _fields(kind, "", appended_at, body), id=stream_id_of(offset))
+def _add(transaction: Pipeline, key: str, fields: tuple[bytes | str | int, ...], *, at: str = "*") -> None:
+    transaction.execute_command("XADD", key, at, *fields)
 
 
-def _add_loss(transaction: Pipeline, shard: int, program: Program, hole: Hole, now: int) -> None:
-    loss = LossEntry(
-        id=new_id(),
-        tenant_id=program.tenant_id,
-        stream=hole.stream,
-        after=stream_id_of(hole.after),
-        upto=stream_id_of(hole.upto),
-        accepted_at=now,
+def _loss(program: Program, hole: Hole, now: int) -> bytes:
+    return msgspec.json.encode(
+        LossEntry(
+            id=new_id(),
+            tenant_id=program.tenant_id,
+            stream=hole.stream,
+            after=stream_id_of(hole.after),
+            upto=stream_id_of(hole.upto),
+            accepted_at=now,
+        )
     )
-    _add(transaction, shard, "*", EntryKind.LOSS, program.id, now, msgspec.json.encode(loss))
-
-
-def _add(
-    transaction: Pipeline, shard: int, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes
-) -> None:
-    transaction.xadd(shard_key(shard), _fields(kind, program_id, appended_at, body), id=stream_id)
-
-
-def _fields(kind: str, program_id: str, appended_at: int, body: bytes) -> dict[Any, Any]:
-    return {FIELD_KIND: str(kind), FIELD_PROGRAM: program_id, FIELD_APPENDED_AT: appended_at, FIELD_BODY: body}
 
 
 CLOCK_BEHIND_US: Final = MINUTE_US

@@ -142,7 +142,7 @@ def shard_ends(
     return [
         StreamEnds(
             stream=segments.shard(shard).name,
-            segments=segments.last_offset(shard),
+            segments=segments.shard(shard).last_offset,
             gaps=segments.shard(shard).gaps(),
             trimmed=reader.trimmed(shard),
             tail=reader.tail(shard),
@@ -157,7 +157,7 @@ def control_ends(reader: LogReader, segments: LogSegments) -> dict[str, StreamEn
     return {
         tenant_id: StreamEnds(
             stream=segments.control(tenant_id).name,
-            segments=segments.last_control_offset(tenant_id),
+            segments=segments.control(tenant_id).last_offset,
             gaps=segments.control(tenant_id).gaps(),
             tail=reader.control_tail(tenant_id),
         )

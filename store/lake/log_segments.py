@@ -37,50 +37,29 @@ class LogSegments:
         self._opening = Lock()
         self._streams: dict[str, SegmentFiles] = {}
 
-    def write(self, shard: int, entries: Sequence[LogEntry]) -> None:
-        """Append a shard's entries, all entries after ``last_offset``; already written ones are skipped."""
-        self._stream(shard_name(shard)).write(entries)
-
-    def last_offset(self, shard: int) -> int:
-        """The highest offset in a shard's segments, 0 without any."""
-        return self._stream(shard_name(shard)).last_offset
-
-    def read(self, shard: int, after: int, upto: int | None = None) -> Iterator[LogEntry]:
-        """A shard's entries with ``after`` < offset <= ``upto``, in order, in bounded memory."""
-        return self._stream(shard_name(shard)).read(after, upto)
-
-    def find(self, shard: int, offset: int) -> LogEntry | None:
-        return self._stream(shard_name(shard)).find(offset)
-
-    def find_all(self, shard: int, offsets: Sequence[int]) -> list[LogEntry]:
-        """The entries at these offsets, given in order, that are in the shard's segments."""
-        return self._stream(shard_name(shard)).find_all(offsets)
-
     def write_control(self, tenant_id: str, entries: Iterable[ControlEntry]) -> None:
         """Append a tenant's control entries; already written ones are skipped, so the whole stream may be given."""
         rows = [
             LogEntry(shard=_NO_SHARD, offset=offset, kind=kind, program_id="", appended_at=appended_at, body=body)
             for _, offset, kind, appended_at, body in entries
         ]
-        self._stream(_tenant_name(tenant_id)).write(rows)
+        self.control(tenant_id).write(rows)
 
     def read_control(self, tenant_id: str, after: int = 0) -> Iterator[ControlEntry]:
         """A tenant's control entries after an offset, in order."""
-        for entry in self._stream(_tenant_name(tenant_id)).read(after, None):
+        for entry in self.control(tenant_id).read(after):
             yield tenant_id, entry.offset, entry.kind, entry.appended_at, entry.body
-
-    def last_control_offset(self, tenant_id: str) -> int:
-        """The highest offset in a tenant's segments, 0 without any."""
-        return self._stream(_tenant_name(tenant_id)).last_offset
 
     def tenants(self) -> list[str]:
         """The ids of the tenants with control segments."""
         return sorted(unquote(path.name.removeprefix(_TENANT)) for path in self._folder.glob(f"{_TENANT}*"))
 
     def shard(self, shard: int) -> SegmentFiles:
+        """The stream of a shard."""
         return self._stream(shard_name(shard))
 
     def control(self, tenant_id: str) -> SegmentFiles:
+        """The control stream of a tenant."""
         return self._stream(_tenant_name(tenant_id))
 
     def forget_control(self, tenant_id: str) -> None:
@@ -114,13 +93,13 @@ class RawEvents:
     def entry(self, shard: int, offset: int) -> LogEntry | None:
         """The entry, None when it is in neither place; ConnectionError while Redis is gone."""
         recent = self._reader.range(shard, offset - 1, offset, count=1)
-        return recent[0] if recent else self._segments.find(shard, offset)
+        return recent[0] if recent else self._segments.shard(shard).find(offset)
 
     def entries(self, shard: int, offsets: Sequence[int]) -> dict[int, LogEntry]:
         """The entries at these offsets, given in order, as far as they exist; ConnectionError while Redis is gone.
         Entries in the lake are read many at a time.
         """
-        known = {entry.offset: entry for entry in self._segments.find_all(shard, offsets)}
+        known = {entry.offset: entry for entry in self._segments.shard(shard).find_all(offsets)}
         for offset in offsets:
             if offset not in known and (entry := self.entry(shard, offset)) is not None:
                 known[offset] = entry
@@ -164,16 +143,16 @@ class Segmenter:
         written = 0
         while True:
             page = self._reader.range(
-                shard, self._segments.last_offset(shard), committed_offset, count=self._page_entries
+                shard, self._segments.shard(shard).last_offset, committed_offset, count=self._page_entries
             )
             partial = len(page) < self._page_entries
             if not page or (partial and _age_ms(page[0].offset, committed_offset) < self._linger_ms):
                 break
-            self._segments.write(shard, page)
+            self._segments.shard(shard).write(page)
             written += len(page)
             if partial:
                 break
-        self._trim(shard, min(trim_upto, self._segments.last_offset(shard)))
+        self._trim(shard, min(trim_upto, self._segments.shard(shard).last_offset))
         return written
 
     def _trim(self, shard: int, upto: int) -> None:
@@ -203,7 +182,7 @@ class ControlCopy:
     def copy(self, tenant_id: str) -> None:
         """Copy the entries that the tenant's segments lack."""
         with self._copying:
-            after = self._segments.last_control_offset(tenant_id)
+            after = self._segments.control(tenant_id).last_offset
             self._segments.write_control(tenant_id, self._reader.control_of(tenant_id, after))
 
     def copy_all(self) -> None:

@@ -6,7 +6,6 @@ File    ``day=2026-03-02/{after}-{last}.parquet``, zstd, checksummed pages: the 
 Errors  ``DamagedSegmentError`` for a file whose bytes have changed since it was written
 """
 
-import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ import pyarrow.parquet as pq
 
 from clearhold.features.core.instants import DAY_US, datetime_of
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.store.durable_files import durable_file
+from clearhold.store.durable_files import durable_file, sha256_of
 
 ENTRIES_PER_ROW_GROUP: Final = 1_000  # the unit that a search for one entry, or one step of a reader, decompresses
 _OFFSET_DIGITS: Final = 20
@@ -99,7 +98,7 @@ class SegmentFiles:
     def replaced(self) -> list[Path]:
         """The segments whose bytes do not match their successors' digests: reads every file."""
         pairs = pairwise(self._segments)
-        return [each.path for each, follower in pairs if _predecessor_of(follower) != _digest(each.path)]
+        return [each.path for each, follower in pairs if _predecessor_of(follower) != sha256_of(each.path).encode()]
 
     def write(self, entries: Sequence[LogEntry]) -> None:
         """Append entries, given in order; already written ones are skipped. It writes one file a day, in order, so that
@@ -112,7 +111,7 @@ class SegmentFiles:
         for day, of_day in groupby(missing, key=_day):
             self._write_segment(day, list(of_day))
 
-    def read(self, after: int, upto: int | None) -> Iterator[LogEntry]:
+    def read(self, after: int, upto: int | None = None) -> Iterator[LogEntry]:
         """Entries with ``after`` < offset <= ``upto``, in order, with one row group in memory at a time."""
         segments = self._segments
         for at in range(bisect_left(segments, after + 1, key=_last), len(segments)):
@@ -143,7 +142,7 @@ class SegmentFiles:
         name = f"{after:0{_OFFSET_DIGITS}d}-{last:0{_OFFSET_DIGITS}d}.parquet"
         path = self._folder / f"day={datetime_of(day * DAY_US).date().isoformat()}" / name
         columns: list[tuple[Any, ...]] = list(zip(*map(msgspec.structs.astuple, entries), strict=True))
-        predecessor = _digest(self._segments[-1].path) if self._segments else b""
+        predecessor = sha256_of(self._segments[-1].path).encode() if self._segments else b""
         arrays = [pa.array(values, type=field.type) for field, values in zip(_SCHEMA, columns, strict=True)]
         with durable_file(path) as file:
             pq.write_table(
@@ -161,11 +160,6 @@ class SegmentFiles:
 def _segment(path: Path) -> Segment:
     after, last = path.stem.split("-")
     return Segment(after=int(after), last=int(last), path=path)
-
-
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
 def _rows_in(segment: Segment) -> int:

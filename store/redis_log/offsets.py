@@ -14,10 +14,21 @@ TENANTS: Final = "log:tenants"
 TRIMMED: Final = "log:trimmed"
 """A hash: the offset up to which each shard was trimmed, where its entries in Redis begin."""
 
-FIELD_KIND: Final = b"k"
-FIELD_PROGRAM: Final = b"p"
-FIELD_APPENDED_AT: Final = b"t"
-FIELD_BODY: Final = b"b"
+_KIND, _PROGRAM, _APPENDED_AT, _BODY = b"k", b"p", b"t", b"b"
+_USUAL_ORDER: Final = [_KIND, _PROGRAM, _APPENDED_AT, _BODY]
+
+
+def entry_fields(kind: str, program_id: str, appended_at: int, body: bytes) -> tuple[bytes | str | int, ...]:
+    """The names and values of an entry's fields, alternating."""
+    return _KIND, str(kind), _PROGRAM, program_id, _APPENDED_AT, appended_at, _BODY, body
+
+
+def read_fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes]:
+    """Kind, program, instant and body out of alternating names and values, in any order."""
+    if pairs[::2] == _USUAL_ORDER:
+        return pairs[1], pairs[3], pairs[5], pairs[7]
+    fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    return fields[_KIND], fields.get(_PROGRAM, b""), fields[_APPENDED_AT], fields[_BODY]
 
 
 def shard_key(shard: int) -> str:

@@ -20,15 +20,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 
 from clearhold.store.data_dir import LogIdentity
-from clearhold.store.redis_log.offsets import (
-    FIELD_APPENDED_AT,
-    FIELD_BODY,
-    FIELD_KIND,
-    FIELD_PROGRAM,
-    IDENTITY,
-    offset_of,
-    shard_key,
-)
+from clearhold.store.redis_log.offsets import IDENTITY, entry_fields, offset_of, shard_key
 
 _CLOSED: Final = "Redis closed the connection."
 
@@ -125,8 +117,7 @@ def command(*words: str | int | bytes) -> bytes:
 
 
 def xadd(key: str, stream_id: str, kind: str, program_id: str, appended_at: int, body: bytes) -> bytes:
-    about = (FIELD_KIND, str(kind), FIELD_PROGRAM, program_id, FIELD_APPENDED_AT, appended_at)
-    return command("XADD", key, stream_id, *about, FIELD_BODY, body)
+    return command("XADD", key, stream_id, *entry_fields(kind, program_id, appended_at, body))
 
 
 def first_error(reply: Any) -> ResponseError | None:

@@ -14,15 +14,12 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from clearhold.features.core.log_entry import LogEntry
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.redis_log.offsets import (
-    FIELD_APPENDED_AT,
-    FIELD_BODY,
-    FIELD_KIND,
-    FIELD_PROGRAM,
     IDENTITY,
     TENANTS,
     TRIMMED,
     control_key,
     offset_of,
+    read_fields,
     shard_key,
     stream_id_of,
 )
@@ -32,7 +29,6 @@ MAX_BLOCK_MS: Final = 2_000
 """Well below the socket's timeout, so that an idle log does not look dead."""
 
 _CONTROL_PAGE: Final = 500
-_USUAL_ORDER: Final = [FIELD_KIND, FIELD_PROGRAM, FIELD_APPENDED_AT, FIELD_BODY]
 
 
 def identity_in(client: redis.Redis) -> LogIdentity | None:
@@ -83,6 +79,12 @@ class LogReader:
         )
         return [_entry(shard, *entry) for entry in entries]
 
+    def entries(self, shard: int, after: int, upto: int, *, page: int) -> Iterator[LogEntry]:
+        """All entries with ``after`` < offset <= ``upto``, ``page`` of them in memory at a time."""
+        while entries := self.range(shard, after, upto, count=page):
+            yield from entries
+            after = entries[-1].offset
+
     def identity(self) -> LogIdentity | None:
         """The id of the log here; None without a log."""
         return identity_in(self._redis)
@@ -128,7 +130,7 @@ class LogReader:
         while True:
             page = self._execute("XRANGE", control_key(tenant_id), after, "+", "COUNT", _CONTROL_PAGE)
             for stream_id, pairs in page:
-                kind, _, appended_at, body = _fields(pairs)
+                kind, _, appended_at, body = read_fields(pairs)
                 yield tenant_id, offset_of(stream_id), kind.decode(), int(appended_at), body
             if len(page) < _CONTROL_PAGE:
                 return
@@ -161,16 +163,8 @@ class LogReader:
 
 
 def _entry(shard: int, stream_id: bytes, pairs: list[bytes]) -> LogEntry:
-    kind, program_id, appended_at, body = _fields(pairs)
+    kind, program_id, appended_at, body = read_fields(pairs)
     return LogEntry(shard, offset_of(stream_id), kind.decode(), program_id.decode(), int(appended_at), body)
-
-
-def _fields(pairs: list[bytes]) -> tuple[bytes, bytes, bytes, bytes]:
-    """Kind, program, instant and body out of alternating names and values, in any order."""
-    if pairs[::2] == _USUAL_ORDER:
-        return pairs[1], pairs[3], pairs[5], pairs[7]
-    fields = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    return fields[FIELD_KIND], fields.get(FIELD_PROGRAM, b""), fields[FIELD_APPENDED_AT], fields[FIELD_BODY]
 
 
 def _as_it_came(answer: Any, **_: Any) -> Any:

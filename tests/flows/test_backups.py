@@ -137,8 +137,8 @@ def test_given_entries_that_move_into_segments_while_they_are_copied_then_each_i
             segments = LogSegments(bank.data / "lake")
             expected = [
                 [
-                    *segments.read(shard, 0),
-                    *plain.range(shard, segments.last_offset(shard), plain.tail(shard), count=999),
+                    *segments.shard(shard).read(0),
+                    *plain.range(shard, segments.shard(shard).last_offset, plain.tail(shard), count=999),
                 ]
                 for shard in range(SHARDS)
             ]

@@ -26,6 +26,6 @@ def move_into_segments(data: Path, share: Fraction = Fraction(2, 3)) -> None:
                 moved = int(len(entries) * share)
                 upto = entries[moved - 1].offset if moved else 0
                 Segmenter(reader, segments, page_entries=PAGE, linger_ms=0).run_once(shard, upto, upto)
-            assert any(segments.last_offset(shard) for shard in range(SHARDS))
+            assert any(segments.shard(shard).last_offset for shard in range(SHARDS))
     finally:
         server.stop()

@@ -226,12 +226,12 @@ class RunningApp:
         )
 
     async def _attach_dispatcher(self) -> None:
-        self.webhooks.dispatcher.attach(self._commit_rows)
+        self.webhooks.dispatcher.rows.attach(self._commit_rows)
 
     def _commit_rows(self, rows: RowTables) -> None:
         with self._applying:
             self._writer.commit(rows, {}, self.clock.now())
-        self.webhooks.dispatcher.on_commit(rows)
+        self.webhooks.dispatcher.rows.on_commit(rows)
 
     def _record(self, folder: Path) -> RecordStores:
         keys = SigningKeys.open(
@@ -371,6 +371,6 @@ class RunningApp:
             tables = row_tables(rows)
             tables = joined_by_type((tables, self.webhooks.outbox.deliveries_for(tables)))
             self._writer.commit(tables, offsets, self.clock.now())
-            self.webhooks.dispatcher.on_commit(tables)
+            self.webhooks.dispatcher.rows.on_commit(tables)
             for shard, offset in offsets.items():
                 self.progress.mark_committed(shard, offset)

@@ -101,7 +101,7 @@ class WebhookBank:
         self.dispatcher = self.new_dispatcher()
 
     async def __aenter__(self) -> Self:
-        self.dispatcher.attach(self.commit)
+        self.dispatcher.rows.attach(self.commit)
         return self
 
     async def __aexit__(
@@ -139,12 +139,12 @@ class WebhookBank:
         """A dispatcher as the next process has it, without a word from the one before."""
         await self.dispatcher.stop()
         self.dispatcher = self.new_dispatcher()
-        self.dispatcher.attach(self.commit)
+        self.dispatcher.rows.attach(self.commit)
 
     def commit(self, rows: RowTables) -> None:
         with self._committing:
             self._writer.commit(rows, {}, self.clock.now())
-        self.dispatcher.on_commit(rows)
+        self.dispatcher.rows.on_commit(rows)
 
     def add_tenant(self, tenant_id: str, slug: str, programs: Mapping[str, ProgramSource]) -> None:
         tenant = TenantEntry(

@@ -141,7 +141,7 @@ def test_given_a_log_that_moved_to_the_lake_when_read_then_raw_is_still_there(
     assert target is not None
     shard = target.shard
     entries = [entry for entry in api.entries() if entry.shard == shard]
-    api.stores.segments.write(shard, entries)
+    api.stores.segments.shard(shard).write(entries)
     api.reader.trim(shard, entries[-1].offset)
 
     assert page(api, tenant, "/api/transfers/acht_2").json()["raw"]["id"] == "acht_2"

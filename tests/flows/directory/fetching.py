@@ -13,7 +13,7 @@ from clearhold.features.core.entries.directory import DirectoryEntry
 from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.flows.directory.bank_client import BankClient
-from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryCounts, DirectoryFetcher
+from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetcher
 from clearhold.flows.directory.waiting import FirstSeen
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.duck.parties import DirectoryTable
@@ -42,7 +42,6 @@ class Fetching:
 
     def restart(self) -> None:
         api, keys = self.api, self.api.registry.tenancy.bank_keys
-        self.counts = DirectoryCounts()
         self.first_seen = FirstSeen(has_key=lambda tenant_id: keys.of_tenant(tenant_id) is not None)
         self.fetcher = DirectoryFetcher(
             BankClient(self.bank.url, self._http, api.clock),
@@ -53,8 +52,8 @@ class Fetching:
             progress=api.progress,
             clock=api.clock,
             per_second=RATE,
-            counts=self.counts,
         )
+        self.counts = self.fetcher.counts
 
     def close(self) -> None:
         self._on_loop(self._http.aclose)

@@ -30,9 +30,9 @@ def segments(tmp_path: Path) -> LogSegments:
 
 
 def test_given_nothing_then_a_shard_reads_empty(segments: LogSegments) -> None:
-    assert segments.last_offset(7) == 0
-    assert list(segments.read(7, 0)) == []
-    assert segments.find(7, 1) is None
+    assert segments.shard(7).last_offset == 0
+    assert list(segments.shard(7).read(0)) == []
+    assert segments.shard(7).find(1) is None
 
 
 @settings(max_examples=25, deadline=None)
@@ -45,15 +45,17 @@ def test_given_entries_of_many_files_and_groups_when_some_are_asked_for_then_the
 ) -> None:
     segments, last = LogSegments(tmp_path_factory.mktemp("lake")), 0
     for size in sizes:
-        segments.write(7, [an_entry(2 * offset, body=b"%d" % offset) for offset in range(last + 1, last + size + 1)])
+        segments.shard(7).write(
+            [an_entry(2 * offset, body=b"%d" % offset) for offset in range(last + 1, last + size + 1)]
+        )
         last += size
 
-    entries = segments.find_all(7, sorted(wanted))
+    entries = segments.shard(7).find_all(sorted(wanted))
 
     assert entries == [
         an_entry(each, body=b"%d" % (each // 2)) for each in sorted(wanted) if each % 2 == 0 and each <= 2 * last
     ]
-    assert segments.find_all(8, [1, 2]) == []
+    assert segments.shard(8).find_all([1, 2]) == []
 
 
 @settings(max_examples=25, deadline=None)
@@ -77,7 +79,7 @@ def test_given_random_batches_when_written_then_any_range_reads_back_in_order_al
         for step, shift, body in batch:
             offset += step
             fresh.append(an_entry(offset, appended_at=AT + shift, body=body))
-        segments.write(7, fresh)
+        segments.shard(7).write(fresh)
         entries += fresh
 
     wanted = [entry for entry in entries if after < entry.offset and (upto is None or entry.offset <= upto)]
@@ -92,49 +94,49 @@ def test_given_entries_around_midnight_then_files_follow_the_days_and_never_over
 ) -> None:
     late = an_entry(7, appended_at=MIDNIGHT - 1)  # Appended by a clock that was behind: the offsets' order stands.
 
-    segments.write(7, [an_entry(5, appended_at=MIDNIGHT - 1), an_entry(6, appended_at=MIDNIGHT), late])
+    segments.shard(7).write([an_entry(5, appended_at=MIDNIGHT - 1), an_entry(6, appended_at=MIDNIGHT), late])
 
     assert files(tmp_path) == [
         "log/shard=07/day=2026-02-28/00000000000000000000-00000000000000000005.parquet",
         "log/shard=07/day=2026-02-28/00000000000000000006-00000000000000000007.parquet",
         "log/shard=07/day=2026-03-01/00000000000000000005-00000000000000000006.parquet",
     ]
-    assert [entry.offset for entry in segments.read(7, 0)] == [5, 6, 7]
+    assert [entry.offset for entry in segments.shard(7).read(0)] == [5, 6, 7]
 
 
 def test_given_a_range_written_again_then_nothing_changes(segments: LogSegments, tmp_path: Path) -> None:
-    segments.write(7, [an_entry(5), an_entry(6)])
+    segments.shard(7).write([an_entry(5), an_entry(6)])
     before = files(tmp_path)
 
-    segments.write(7, [an_entry(5), an_entry(6)])
+    segments.shard(7).write([an_entry(5), an_entry(6)])
 
     assert files(tmp_path) == before
 
 
 def test_given_a_range_that_overlaps_then_only_its_new_end_is_written(segments: LogSegments) -> None:
-    segments.write(7, [an_entry(5), an_entry(6)])
+    segments.shard(7).write([an_entry(5), an_entry(6)])
 
-    segments.write(7, [an_entry(6), an_entry(7)])
+    segments.shard(7).write([an_entry(6), an_entry(7)])
 
-    assert [entry.offset for entry in segments.read(7, 0)] == [5, 6, 7]
+    assert [entry.offset for entry in segments.shard(7).read(0)] == [5, 6, 7]
 
 
 def test_given_entries_out_of_order_then_they_are_refused_and_nothing_is_written(
     segments: LogSegments, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match="order"):
-        segments.write(7, [an_entry(6), an_entry(5)])
+        segments.shard(7).write([an_entry(6), an_entry(5)])
 
     assert files(tmp_path) == []
 
 
 def test_given_many_row_groups_then_an_entry_in_any_of_them_is_found(segments: LogSegments) -> None:
     count = 3 * ENTRIES_PER_ROW_GROUP + 1
-    segments.write(7, [an_entry(2 * n, body=b"%d" % n) for n in range(1, count + 1)])
+    segments.shard(7).write([an_entry(2 * n, body=b"%d" % n) for n in range(1, count + 1)])
 
     for n in (1, ENTRIES_PER_ROW_GROUP, ENTRIES_PER_ROW_GROUP + 1, count):
-        assert segments.find(7, 2 * n) == an_entry(2 * n, body=b"%d" % n)
-        assert segments.find(7, 2 * n + 1) is None
+        assert segments.shard(7).find(2 * n) == an_entry(2 * n, body=b"%d" % n)
+        assert segments.shard(7).find(2 * n + 1) is None
 
 
 def test_given_a_crash_while_writing_then_the_half_is_removed_at_start_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -146,9 +148,9 @@ def test_given_a_crash_while_writing_then_the_half_is_removed_at_start_and_the_r
     segments = LogSegments(tmp_path)
 
     assert not half.exists()
-    assert segments.last_offset(7) == 5
-    segments.write(7, [an_entry(6)])
-    assert [entry.offset for entry in segments.read(7, 0)] == [5, 6]
+    assert segments.shard(7).last_offset == 5
+    segments.shard(7).write([an_entry(6)])
+    assert [entry.offset for entry in segments.shard(7).read(0)] == [5, 6]
 
 
 def test_given_a_crash_between_the_files_of_two_days_then_the_rest_is_written_by_the_next_run(tmp_path: Path) -> None:
@@ -156,9 +158,9 @@ def test_given_a_crash_between_the_files_of_two_days_then_the_rest_is_written_by
     LogSegments(tmp_path).write(7, entries[:1])  # What the disk holds when the second file was never renamed.
 
     segments = LogSegments(tmp_path)
-    segments.write(7, entries)
+    segments.shard(7).write(entries)
 
-    assert list(segments.read(7, 0)) == entries
+    assert list(segments.shard(7).read(0)) == entries
 
 
 @pytest.mark.parametrize("length", [0, 3, 200, -9, -1])
@@ -203,7 +205,7 @@ def three_segments(root: Path) -> list[Path]:
     """A shard's log in three files, oldest first."""
     segments = LogSegments(root)
     for offset in (5, 9, 12):
-        segments.write(7, [an_entry(offset - 1), an_entry(offset)])
+        segments.shard(7).write([an_entry(offset - 1), an_entry(offset)])
     return sorted(root.rglob("*.parquet"))
 
 

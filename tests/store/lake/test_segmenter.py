@@ -55,7 +55,7 @@ def in_redis(reader: LogReader) -> list[int]:
 
 
 def in_segments(segments: LogSegments) -> list[int]:
-    return [entry.offset >> SEQ_BITS for entry in segments.read(SHARD, 0)]
+    return [entry.offset >> SEQ_BITS for entry in segments.shard(SHARD).read(0)]
 
 
 def test_given_a_log_when_segmented_then_the_segments_hold_the_very_entries_and_redis_only_the_tail(
@@ -67,7 +67,7 @@ def test_given_a_log_when_segmented_then_the_segments_hold_the_very_entries_and_
     written = Segmenter(reader, segments, page_entries=4, linger_ms=0).run_once(SHARD, offset(9), offset(7))
 
     assert written == 9
-    assert list(segments.read(SHARD, 0)) == before
+    assert list(segments.shard(SHARD).read(0)) == before
     assert in_redis(reader) == [8, 9, 10, 11]
 
 
@@ -101,7 +101,7 @@ def test_given_a_crash_after_a_segment_was_written_then_the_next_run_trims_and_w
     log_redis: Redis, reader: LogReader, segments: LogSegments, tmp_path: Path
 ) -> None:
     append(log_redis, 1, 2, 3)
-    segments.write(SHARD, reader.range(SHARD, 0, offset(2), count=10))
+    segments.shard(SHARD).write(reader.range(SHARD, 0, offset(2), count=10))
 
     after_restart = LogSegments(tmp_path)
     written = Segmenter(reader, after_restart, linger_ms=0).run_once(SHARD, offset(3), offset(3))
