@@ -13,6 +13,7 @@ from typing import Final, Self
 
 import msgspec
 
+from clearhold.store.durable_files import UNFINISHED, durable_file
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
 from clearhold.store.keys.secrets import MASTER_KEY_BYTES, new_master_key
@@ -27,7 +28,7 @@ _FILE_MODE: Final = 0o600
 _UMASK: Final = 0o077
 # Allowed in a directory before its layout: leftovers of a crash, keys that were put there first, a fresh volume.
 _BESIDE_NO_LAYOUT: Final = frozenset(
-    {"lock", "layout.json.new", MASTER_KEY, "master.key.new", "admin.token", "lost+found"}
+    {"lock", f"{LAYOUT}{UNFINISHED}", MASTER_KEY, f"{MASTER_KEY}{UNFINISHED}", "admin.token", "lost+found"}
 )
 
 
@@ -229,18 +230,7 @@ def _read_or_create(path: Path, create: Callable[[], bytes]) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         content = create()
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
-    try:
-        os.write(file, content)
-        os.fsync(file)
-    finally:
-        os.close(file)
-    draft.rename(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with durable_file(path) as file:
+        file.write(content)
+    path.chmod(_FILE_MODE)
     return content

@@ -9,11 +9,11 @@ import pytest
 from msgspec import json, structs
 
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
-from clearhold.store.record.export_check import public_keys_of
+from clearhold.store.record.export_check import BrokenExportError, public_keys_of
 from clearhold.store.record.signed_trees import opened_note
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.server import EmbeddedRedis
-from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck
+from clearhold.store.subjects.check import SubjectCheck
 from tests.support.running_app import RunningApp
 from tests.support.subjects import Line, export, keep, live
 from tests.test_verify_script import command, script
@@ -197,7 +197,7 @@ def test_given_a_kept_checkpoint_that_says_otherwise_when_examined_then_it_is_se
     for raw in examined.raw:
         check.take(raw)
 
-    with pytest.raises(BrokenSubjectError, match="the checkpoint that you kept"):
+    with pytest.raises(BrokenExportError, match="the checkpoint that you kept"):
         check.finish()
 
 

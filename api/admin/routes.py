@@ -139,9 +139,8 @@ class AdminService:
         return OperatorTokenCreated(**structs.asdict(to_operator_token(token)), token=secret)
 
     async def person_tokens(self, _principal: Principal, tenant_id: str) -> tuple[OperatorToken, ...]:
-        tenant_id = tenant_id.lower()
-        self._registry.require_tenant(tenant_id)
-        return tuple(map(to_operator_token, self._registry.tenancy.person_tokens.of_tenant(tenant_id)))
+        tenant = self._registry.known_tenant(tenant_id)
+        return tuple(map(to_operator_token, self._registry.tenancy.person_tokens.of_tenant(tenant.id)))
 
     async def revoke_person_token(self, principal: Principal, tenant_id: str, token_id: str) -> OperatorToken:
         token = await self._credentials.revoke_person_token(tenant_id, token_id, operator=principal.operator)

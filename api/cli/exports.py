@@ -28,7 +28,7 @@ from clearhold.client.answers import RefusedError, UnreachableError
 from clearhold.client.client import ClearholdClient
 from clearhold.store.record.export_check import BrokenExportError, ChainFound, ExportCheck, public_keys_of
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note
-from clearhold.store.subjects.check import BrokenSubjectError, SubjectCheck, SubjectResult, is_subject_export
+from clearhold.store.subjects.check import SubjectCheck, SubjectResult, is_subject_export
 from clearhold.store.subjects.things import SubjectKind
 
 EXIT_BROKEN: Final = 1
@@ -68,7 +68,7 @@ def subject(
     except (RefusedError, UnreachableError, ValueError) as error:
         broke = f" The received lines are in {part}." if part.exists() else ""
         fail(f"{error}{broke}", EXIT_BROKEN if part.exists() else EXIT_NOT_STARTED)
-    except BrokenSubjectError as error:
+    except BrokenExportError as error:
         fail(f"FAIL: {error} The received lines are in {part}.", EXIT_BROKEN)
     except OSError as error:
         fail(f"{error.filename} cannot be written: {error.strerror}.")
@@ -137,7 +137,7 @@ def verify(
             _say_record(check.finish(), is_range=is_range)
     except OSError as error:
         fail(f"{export} cannot be read: {error.strerror}.")
-    except (BrokenExportError, BrokenSubjectError) as error:
+    except BrokenExportError as error:
         fail(f"FAIL: {error}", EXIT_BROKEN)
 
 

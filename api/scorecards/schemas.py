@@ -15,7 +15,7 @@ from clearhold.features.core.scorecards import Scorecard
 from clearhold.features.core.vocabulary import about
 from clearhold.features.scorers.cards import faults_of
 from clearhold.features.scorers.trs_v1.scorer import SCORER
-from clearhold.store.control.rules import StoredReport
+from clearhold.store.control.entries import ScorecardReportEntry
 
 MAX_CARD_BYTES: Final = 16 * 1024
 """The memory limit of a card, which every program of the tenant gets."""
@@ -122,12 +122,12 @@ def report_failures(plain: Mapping[str, Any]) -> Iterator[Failure]:
             yield failure._replace(path=f"report.{failure.path}" if failure.path else "report")
 
 
-def to_report(stored: StoredReport, *, whole: bool = True) -> ScorecardReport:
+def to_report(stored: ScorecardReportEntry, *, whole: bool = True) -> ScorecardReport:
     return ScorecardReport(
-        report_sha256=stored.sha256,
+        report_sha256=stored.report_sha256,
         card_sha256=stored.card_sha256,
         made_at=format_instant(stored.made_at),
-        received_at=format_instant(stored.received_at),
+        received_at=format_instant(stored.at),
         sent_by=stored.by,
-        report=msgspec.json.decode(stored.body) if whole else msgspec.UNSET,
+        report=msgspec.json.decode(stored.report) if whole else msgspec.UNSET,
     )

@@ -155,7 +155,7 @@ class ScorecardService:
             "cardSha256": scorecard_sha256(card or DEFAULT_CARD),
             "followsTenant": follows_tenant(policy),
             "scoreVersion": DEFAULT if scores is None else score_version(SCORER, scores.version),
-            "reportSha256": None if report is None else report.sha256,
+            "reportSha256": None if report is None else report.report_sha256,
             "reportMadeAt": None if report is None else format_instant(report.made_at),
             "note": note,
         }

@@ -170,11 +170,11 @@ def _reports(tenancy: Tenancy, tenant_id: str) -> Iterable[ScorecardReportRow]:
                 tenant_id=tenant_id,
                 version=card.version,
                 card_sha256=report.card_sha256,
-                sha256=report.sha256,
+                sha256=report.report_sha256,
                 made_at=report.made_at,
-                received_at=report.received_at,
+                received_at=report.at,
                 recorded_by=report.by,
-                body=_json(report.body),
+                body=_json(report.report),
             )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clearhold.features.catalogue.vector import FEATURES
+from clearhold.store.analysts.tables import lake_tables
 
 MEANINGS: Final[Mapping[str, str]] = {
     # Where a row comes from
@@ -272,18 +273,10 @@ FEATURE_MEANINGS: Final = {
 
 def meaning_of(view: str, column: str) -> str | None:
     """The meaning of a column; a view of versions shares the meanings of the view of current rows."""
-    for name in (f"{view}.{column}", f"{plain_name(view)}.{column}"):
+    current = {table.name: table.current for table in lake_tables()}.get(view)
+    for name in (f"{view}.{column}", f"{current}.{column}"):
         if name in MEANINGS:
             return MEANINGS[name]
     if view == "transfer_features" and column in FEATURE_MEANINGS:
         return FEATURE_MEANINGS[column]
     return MEANINGS.get(column)
-
-
-def plain_name(view: str) -> str:
-    """The name of the view of current rows for a view of versions."""
-    if view == "entity_versions":
-        return "entities"
-    if view == "counterparty_versions":
-        return "counterparties"
-    return f"{view.removesuffix('_versions')}s" if view.endswith("_versions") else view

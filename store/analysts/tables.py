@@ -32,32 +32,21 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "record_checkpoints": "as the chain",
     "log_offsets": "the service's own bookkeeping, which is deleted",
 }
-_NAMES: Final[Mapping[str, str]] = {
-    "bank_events": "events",
-    "transfers": "transfer_versions",
-    "scores": "actor_score_versions",
-    "entities": "entity_versions",
-    "counterparties": "counterparty_versions",
-    "accounts": "account_versions",
-    "directory": "directory_fetches",
-    "programs": "program_versions",
-    "agents": "agent_versions",
-    "alerts": "alert_versions",
-    "labels": "label_versions",
-    "actions": "action_versions",
+_NAMES: Final[Mapping[str, tuple[str, str | None]]] = {
+    "bank_events": ("events", None),
+    "transfers": ("transfer_versions", "transfers"),
+    "scores": ("actor_score_versions", "actor_scores"),
+    "entities": ("entity_versions", "entities"),
+    "counterparties": ("counterparty_versions", "counterparties"),
+    "accounts": ("account_versions", "accounts"),
+    "directory": ("directory_fetches", None),
+    "programs": ("program_versions", "programs"),
+    "agents": ("agent_versions", "agents"),
+    "alerts": ("alert_versions", "alerts"),
+    "labels": ("label_versions", "labels"),
+    "actions": ("action_versions", "actions"),
 }
-_CURRENT: Final[Mapping[str, str]] = {
-    "transfers": "transfers",
-    "scores": "actor_scores",
-    "entities": "entities",
-    "counterparties": "counterparties",
-    "accounts": "accounts",
-    "programs": "programs",
-    "agents": "agents",
-    "alerts": "alerts",
-    "labels": "labels",
-    "actions": "actions",
-}
+"""The name, and that of the view of current rows, of a table that has another name in the database."""
 
 DAY: Final = f'CAST(make_timestamp(("offset" >> {SEQ_BITS}) * 1000) AS DATE)'
 """The UTC day on which the log took the row's entry in."""
@@ -184,17 +173,11 @@ _ROUTING: Final = "[0-9]{9}|[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?"
 
 @cache
 def lake_tables() -> tuple[LakeTable, ...]:
-    tables = [
-        LakeTable(
-            name=_NAMES.get(source, source),
-            source=source,
-            row_type=row_type,
-            columns=tuple(_columns(source, row_type)),
-            current=_CURRENT.get(source),
-        )
-        for source, row_type in TABLES
-        if source not in LEFT_OUT
-    ]
+    tables = []
+    for source, row_type in TABLES:
+        if source not in LEFT_OUT:
+            name, current = _NAMES.get(source, (source, None))
+            tables.append(LakeTable(name, source, row_type, tuple(_columns(source, row_type)), current))
     scored = next(table for table in tables if table.name == "transfer_features")
     columns = (*(column for column in scored.columns if column.name in _OF_TRANSFER), *_OF_REASON)
     return (*tables, LakeTable("transfer_reasons", scored.source, scored.row_type, columns, reasons=True))

@@ -57,34 +57,30 @@ class CredentialRegistry:
         self, tenant_id: str, *, overlap_hours: int, effect_id: str | None = None
     ) -> str | None:
         """A new operator token; the present one stays valid for the overlap."""
-        tenant_id = tenant_id.lower()
-        async with self._registry.writing:
-            self._registry.require_tenant(tenant_id)
+        async with self._registry.writing_for(tenant_id) as tenant:
             if self._tenancy.has_effect(effect_id):
                 return None
             token = new_token(OPERATOR_TOKEN_PREFIX)
             until = self._clock.now() + overlap_hours * HOUR_US
             entry = TokenEntry(
                 operator_token_sha256=token_digest(token),
-                replaced_sha256=self._tenancy.operator_tokens.of_tenant(tenant_id)[0].value,
+                replaced_sha256=self._tenancy.operator_tokens.of_tenant(tenant.id)[0].value,
                 others_until=until,
                 effect_id=effect_id,
             )
-            await self._registry.write(tenant_id, ControlKind.OPERATOR_TOKEN, entry)
+            await self._registry.write(tenant.id, ControlKind.OPERATOR_TOKEN, entry)
             return token
 
     async def issue_person_token(
         self, tenant_id: str, *, name: str, expires_at: int, operator: str, effect_id: str | None = None
     ) -> tuple[PersonToken, str | None]:
         """A token for one person, and its secret, which is stored only as a digest."""
-        tenant_id = tenant_id.lower()
-        async with self._registry.writing:
-            self._registry.require_tenant(tenant_id)
-            known = None if effect_id is None else self._tenancy.person_tokens.find(tenant_id, effect_id)
+        async with self._registry.writing_for(tenant_id) as tenant:
+            known = None if effect_id is None else self._tenancy.person_tokens.find(tenant.id, effect_id)
             if known is not None:
                 return known, None
             now = self._clock.now()
-            if len(self._tenancy.person_tokens.valid_of_tenant(tenant_id, at=now)) >= MOST_PERSON_TOKENS:
+            if len(self._tenancy.person_tokens.valid_of_tenant(tenant.id, at=now)) >= MOST_PERSON_TOKENS:
                 raise ConflictError(TOO_MANY_TOKENS, ErrorCode.TOO_MANY_KEYS)
             secret = new_token(OPERATOR_TOKEN_PREFIX)
             entry = PersonTokenEntry(
@@ -96,21 +92,19 @@ class CredentialRegistry:
                 expires_at=expires_at,
                 token_sha256=token_digest(secret),
             )
-            await self._registry.write(tenant_id, ControlKind.PERSON_TOKEN, entry)
-            return PersonToken(tenant_id=tenant_id, entry=entry), secret
+            await self._registry.write(tenant.id, ControlKind.PERSON_TOKEN, entry)
+            return PersonToken(tenant_id=tenant.id, entry=entry), secret
 
     async def revoke_person_token(self, tenant_id: str, token_id: str, *, operator: str) -> PersonToken:
         """The token, revoked now unless it was before."""
-        tenant_id = tenant_id.lower()
-        async with self._registry.writing:
-            self._registry.require_tenant(tenant_id)
-            token = self._tenancy.person_tokens.find(tenant_id, token_id.lower())
+        async with self._registry.writing_for(tenant_id) as tenant:
+            token = self._tenancy.person_tokens.find(tenant.id, token_id.lower())
             if token is None:
                 raise NotFoundError(UNKNOWN_TOKEN, ErrorCode.TOKEN_NOT_FOUND)
             if token.revoked_at is None:
                 revoked_at = format_instant(self._clock.now())
                 entry = PersonTokenRevokedEntry(token_id=token.entry.id, revoked_at=revoked_at, revoked_by=operator)
-                await self._registry.write(tenant_id, ControlKind.PERSON_TOKEN_REVOKED, entry)
+                await self._registry.write(tenant.id, ControlKind.PERSON_TOKEN_REVOKED, entry)
                 token = msgspec.structs.replace(token, revoked_at=revoked_at)
             return token
 
@@ -185,9 +179,7 @@ class CredentialRegistry:
 
     async def set_bank_key(self, tenant_id: str, key: str, *, operator: str, effect_id: str | None = None) -> None:
         """Store the tenant's key to the bank's API, sealed, in place of the present one."""
-        tenant_id = tenant_id.lower()
-        async with self._registry.writing:
-            self._registry.require_tenant(tenant_id)
+        async with self._registry.writing_for(tenant_id) as tenant:
             if not self._tenancy.has_effect(effect_id):
                 entry = BankKeyEntry(
                     sealed_key=self._box.seal(key),
@@ -195,17 +187,15 @@ class CredentialRegistry:
                     set_by=operator,
                     effect_id=effect_id,
                 )
-                await self._registry.write(tenant_id, ControlKind.BANK_KEY, entry)
+                await self._registry.write(tenant.id, ControlKind.BANK_KEY, entry)
 
     async def remove_bank_key(self, tenant_id: str, *, operator: str, effect_id: str | None = None) -> None:
         """Remove the tenant's key to the bank's API, if it has one."""
-        tenant_id = tenant_id.lower()
-        async with self._registry.writing:
-            self._registry.require_tenant(tenant_id)
-            if self._tenancy.bank_keys.of_tenant(tenant_id) is not None and not self._tenancy.has_effect(effect_id):
+        async with self._registry.writing_for(tenant_id) as tenant:
+            if self._tenancy.bank_keys.of_tenant(tenant.id) is not None and not self._tenancy.has_effect(effect_id):
                 removed_at = format_instant(self._clock.now())
                 entry = BankKeyRemovedEntry(removed_at=removed_at, removed_by=operator, effect_id=effect_id)
-                await self._registry.write(tenant_id, ControlKind.BANK_KEY_REMOVED, entry)
+                await self._registry.write(tenant.id, ControlKind.BANK_KEY_REMOVED, entry)
 
     def _check_reach(self, principal: Principal, program_id: str, mode: KeyMode) -> None:
         """Refuse a key for a program of the other mode: it would give access to nothing."""

@@ -118,7 +118,7 @@ class IngestTargets:
             secrets=secrets,
         )
 
-    def rotate(self, entry: SecretEntry) -> None:
+    def rotate(self, _tenant_id: str, entry: SecretEntry) -> None:
         secret = Credential(self._box.open(entry.sealed_ingest_secret))
         replaced = Credential(self._box.open(entry.sealed_replaced), entry.others_until)
         target = self._targets[entry.program_id]

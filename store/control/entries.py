@@ -190,7 +190,10 @@ class RuleEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ScorecardReportEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A report on a scorecard, as sent in. ``made_at`` is stated by the report; instants in microseconds."""
+    """The report of ``clearhold calibrate`` on one exact card, as sent in; instants in microseconds.
+
+    ``made_at`` is stated by the report; its age counts from it. ``report`` stays JSON, a fraction of its decoded size.
+    """
 
     version: str
     card_sha256: str

@@ -90,7 +90,7 @@ class Registry:
             known = None if effect_id is None else self.tenancy.programs.of_any_tenant(effect_id)
             if known is not None:
                 return known, None
-            self.require_tenant(tenant_id)
+            tenant_id = self.known_tenant(tenant_id).id
             if self.tenancy.programs.has_slug(tenant_id, slug):
                 raise ConflictError("A program with this slug exists on this tenant.", ErrorCode.SLUG_TAKEN)
             created_at = format_instant(self._clock.now())
@@ -143,9 +143,17 @@ class Registry:
     def _to_program(self, program_id: str, kind: EntryKind, body: msgspec.Struct) -> ToProgram:
         return ToProgram(shard_of(program_id, self._shards), kind, program_id, msgspec.json.encode(body))
 
-    def require_tenant(self, tenant_id: str) -> None:
-        if self.tenancy.tenants.find(tenant_id) is None:
+    @asynccontextmanager
+    async def writing_for(self, tenant_id: str) -> AsyncIterator[Tenant]:
+        """The lock ``writing``, and the tenant of that id, in upper or lower case."""
+        async with self.writing:
+            yield self.known_tenant(tenant_id)
+
+    def known_tenant(self, tenant_id: str) -> Tenant:
+        tenant = self.tenancy.tenants.find(tenant_id.lower())
+        if tenant is None:
             raise NotFoundError(_UNKNOWN_TENANT, ErrorCode.TENANT_NOT_FOUND)
+        return tenant
 
     def known_program(self, program_id: str) -> Program:
         program = self.tenancy.programs.of_any_tenant(program_id.lower())

@@ -12,6 +12,7 @@ Errors  ConflictError for a change that the rule's state does not allow; NotFoun
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -88,7 +89,9 @@ class RuleRegistry:
     def versions(self, principal: Principal) -> tuple[PolicyVersion, ...]:
         """The versions of the rules in force, past ones too, newest first."""
         policies = self._policies.of_tenant(principal.tenant_id)
-        return tuple(sorted(policies.of_principal(principal, RULES), key=_number, reverse=True))
+        return tuple(
+            sorted(policies.of_principal(principal, RULES), key=lambda policy: number_of(policy.version), reverse=True)
+        )
 
     def note_of(self, principal: Principal, version: str) -> str | None:
         return self._rules.of_tenant(principal.tenant_id).note_of(principal, version)
@@ -288,7 +291,7 @@ class RuleRegistry:
         return () if after == before else (self._version(tenant_id, SHADOW, after.values(), at=at, by=by),)
 
     def _version(self, tenant_id: str, prefix: str, rules: Iterable[Rule], *, at: int, by: str) -> VersionInForceEntry:
-        body = RulesBody(rules=tuple(sorted(rules, key=_id_of)))
+        body = RulesBody(rules=tuple(sorted(rules, key=attrgetter("id"))))
         mark = f"{at}/{digest_of(canonical(body))}"
         return self._versions.next_in_force(tenant_id, prefix, body, at=at, by=by, mark=mark)
 
@@ -307,11 +310,3 @@ def valid_backtest(stored: StoredRule, at: int) -> Backtest | None:
 def _check_not_archived(rule: Rule) -> None:
     if rule.status is RuleStatus.ARCHIVED:
         raise ConflictError(ARCHIVED, ErrorCode.RULE_ARCHIVED)
-
-
-def _number(policy: PolicyVersion) -> int:
-    return number_of(policy.version)
-
-
-def _id_of(rule: Rule) -> str:
-    return rule.id

@@ -130,34 +130,19 @@ KEPT_REPORTS: Final = 2
 """The newest reports on a card; older ones stay in the log alone."""
 
 
-class StoredReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The report of ``clearhold calibrate`` on one exact card. Instants are in microseconds.
-
-    ``made_at`` is stated by the report; its age counts from it. ``body`` is kept as JSON, a fraction of its decoded
-    size.
-    """
-
-    sha256: str
-    card_sha256: str
-    made_at: int
-    received_at: int
-    by: str
-    body: bytes
-
-
 class TenantScorecards:
     """The reports and shadows of one tenant's scorecards, without the cards."""
 
     def __init__(self) -> None:
-        self._reports: dict[str, tuple[StoredReport, ...]] = {}
+        self._reports: dict[str, tuple[ScorecardReportEntry, ...]] = {}
         self._scored: set[str] = set()
         self._shadows: dict[str | None, str] = {}
         self._started: dict[str, int] = {}  # when each card last came into shadow
 
     def add_report(self, entry: ScorecardReportEntry) -> None:
         """Add a report in order of age; an older one that arrives late does not replace a newer one."""
-        known = (each for each in self.reports(entry.version) if each.sha256 != entry.report_sha256)
-        newest = sorted((stored_report(entry), *known), key=lambda each: each.made_at, reverse=True)
+        known = (each for each in self.reports(entry.version) if each.report_sha256 != entry.report_sha256)
+        newest = sorted((entry, *known), key=lambda each: each.made_at, reverse=True)
         self._reports[entry.version] = tuple(newest[:KEPT_REPORTS])
 
     def note_activation(self, entry: PolicyActivatedEntry) -> None:
@@ -171,7 +156,7 @@ class TenantScorecards:
         self._shadows[entry.created.program_id] = entry.scorecard
         self._started[entry.scorecard] = entry.activated.at
 
-    def reports(self, version: str) -> tuple[StoredReport, ...]:
+    def reports(self, version: str) -> tuple[ScorecardReportEntry, ...]:
         """Newest first."""
         return self._reports.get(version, ())
 
@@ -186,17 +171,6 @@ class TenantScorecards:
     def shadow(self, program_id: str | None) -> str | None:
         """The version that runs in shadow for a program alone, or for the whole tenant."""
         return self._shadows.get(program_id)
-
-
-def stored_report(entry: ScorecardReportEntry) -> StoredReport:
-    return StoredReport(
-        sha256=entry.report_sha256,
-        card_sha256=entry.card_sha256,
-        made_at=entry.made_at,
-        received_at=entry.at,
-        by=entry.by,
-        body=bytes(entry.report),
-    )
 
 
 class Scorecards:

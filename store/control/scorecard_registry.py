@@ -22,7 +22,7 @@ from clearhold.features.policy.bodies import CHALLENGER, SCORECARD, ChallengerBo
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ChallengerEntry, ControlKind, ScorecardReportEntry
 from clearhold.store.control.registry import Registry
-from clearhold.store.control.rules import StoredReport, TenantScorecards, stored_report
+from clearhold.store.control.rules import TenantScorecards
 from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
 REPORT_VALID_US: Final = 7 * DAY_US
@@ -95,7 +95,7 @@ class ScorecardRegistry:
                 raise ConflictError(IN_FORCE, ErrorCode.SCORECARD_IN_FORCE)
             return await self._versions.write(principal, SCORECARD, body, program_id=program_id)
 
-    async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> StoredReport:
+    async def add_report(self, principal: Principal, version: str, report: dict[str, Any]) -> ScorecardReportEntry:
         """Add a report on a card; a repeated one changes nothing."""
         async with self._registry.writing:
             card, at = card_in(self.read(principal, version)), self._clock.now()
@@ -108,7 +108,7 @@ class ScorecardRegistry:
             encoded = msgspec.json.encode(report, order="sorted")
             sha256 = digest_of(encoded)
             for known in self.of_tenant(principal).reports(version):
-                if known.sha256 == sha256:
+                if known.report_sha256 == sha256:
                     return known
             entry = ScorecardReportEntry(
                 version=version,
@@ -120,7 +120,7 @@ class ScorecardRegistry:
                 by=principal.operator,
             )
             await self._registry.write(principal.tenant_id, ControlKind.SCORECARD_REPORT, entry)
-            return stored_report(entry)
+            return entry
 
     async def start_shadow(self, principal: Principal, version: str, effect_id: str | None) -> None:
         """Run a card in shadow from now on, in place of the former one."""
@@ -142,7 +142,7 @@ class ScorecardRegistry:
             if not is_done and self.of_tenant(principal).shadow(policy.program_id) == version:
                 await self._put_challenger(principal, policy, ChallengerBody(version=None, card=None), effect_id)
 
-    def check_activation(self, principal: Principal, policy: PolicyVersion) -> StoredReport | None:
+    def check_activation(self, principal: Principal, policy: PolicyVersion) -> ScorecardReportEntry | None:
         """The report that allows the activation now; None for a card that needs none; ConflictError otherwise."""
         return self._check(principal.tenant_id, policy, self._clock.now(), NOT_REPORTED)
 
@@ -177,7 +177,7 @@ class ScorecardRegistry:
         own = self._policies.of_tenant(tenant_id).in_force(SCORECARD, program_id)
         return own is None or follows_tenant(own)
 
-    def _check(self, tenant_id: str, policy: PolicyVersion, at: int, refusal: str) -> StoredReport | None:
+    def _check(self, tenant_id: str, policy: PolicyVersion, at: int, refusal: str) -> ScorecardReportEntry | None:
         card, scorecards = card_in(policy), self._scorecards.of_tenant(tenant_id)
         by_tenant = follows_tenant(policy)
         if policy.active or (card is None and self._is_scored_so(tenant_id, policy.program_id, by_tenant=by_tenant)):

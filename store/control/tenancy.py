@@ -209,7 +209,7 @@ class Tenancy:
             ControlKind.OPERATOR_TOKEN: _Projected(TokenEntry, self.operator_tokens.rotate),
             ControlKind.PERSON_TOKEN: _Projected(PersonTokenEntry, self.person_tokens.add),
             ControlKind.PERSON_TOKEN_REVOKED: _Projected(PersonTokenRevokedEntry, self.person_tokens.revoke),
-            ControlKind.INGEST_SECRET: _Projected(SecretEntry, self._rotate_secret),
+            ControlKind.INGEST_SECRET: _Projected(SecretEntry, self.ingest_targets.rotate),
             ControlKind.API_KEY: _Projected(ApiKeyEntry, self.keys.add),
             ControlKind.API_KEY_REVOKED: _Projected(ApiKeyRevokedEntry, self.keys.revoke),
             ControlKind.BANK_KEY: _Projected(BankKeyEntry, self.bank_keys.put),
@@ -276,9 +276,6 @@ class Tenancy:
     def _change_program(self, _tenant_id: str, program: Program) -> None:
         self.programs.put(program)
         self.ingest_targets.change(program)
-
-    def _rotate_secret(self, _tenant_id: str, entry: SecretEntry) -> None:
-        self.ingest_targets.rotate(entry)
 
     def _activate_policy(self, tenant_id: str, entry: PolicyActivatedEntry) -> None:
         self.policies.activate(tenant_id, entry)

@@ -6,6 +6,8 @@ Errors  ConflictError for one endpoint too many; NotFoundError for an endpoint t
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from clearhold.features.core.entries.actions import PLATFORM
 from clearhold.features.core.errors import ConflictError, ErrorCode, NotFoundError
 from clearhold.features.core.instants import HOUR_US, format_instant
@@ -87,36 +89,19 @@ class WebhookRegistry:
                 return known
             if enabled and not known.enabled:
                 self._check_room(principal.tenant_id)
-            entry = WebhookChangedEntry(
-                id=known.id,
-                url=known.url if url is None else url,
-                events=known.events if events is None else events,
-                description=None if clears_description else known.description if description is None else description,
-                enabled=known.enabled if enabled is None else enabled,
-                changed_at=format_instant(self._clock.now()),
-                changed_by=principal.operator,
-                effect_id=effect_id,
-            )
-            if not _is_same(known, entry):
-                await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK_CHANGED, entry)
+            wanted = {"url": url, "events": events, "description": description, "enabled": enabled}
+            changed = replace(known, **{name: value for name, value in wanted.items() if value is not None})
+            changed = replace(changed, description=None) if clears_description else changed
+            if changed != known:
+                await self._write(changed, by=principal.operator, effect_id=effect_id)
             return self.read(principal, endpoint_id)
 
     async def disable(self, endpoint_id: str) -> None:
         """Disable an endpoint that is gone or accepts nothing, as the platform."""
         async with self._registry.writing:
             known = self._endpoints.of_id(endpoint_id)
-            if known is None or not known.enabled:
-                return
-            entry = WebhookChangedEntry(
-                id=known.id,
-                url=known.url,
-                events=known.events,
-                description=known.description,
-                enabled=False,
-                changed_at=format_instant(self._clock.now()),
-                changed_by=PLATFORM,
-            )
-            await self._registry.write(known.tenant_id, ControlKind.WEBHOOK_CHANGED, entry)
+            if known is not None and known.enabled:
+                await self._write(replace(known, enabled=False), by=PLATFORM)
 
     async def rotate(
         self, principal: Principal, endpoint_id: str, *, overlap_hours: int, effect_id: str | None
@@ -136,6 +121,19 @@ class WebhookRegistry:
             await self._registry.write(principal.tenant_id, ControlKind.WEBHOOK_SECRET, entry)
             return _with_secret(self.read(principal, endpoint_id))
 
+    async def _write(self, changed: Endpoint, *, by: str, effect_id: str | None = None) -> None:
+        entry = WebhookChangedEntry(
+            id=changed.id,
+            url=changed.url,
+            events=changed.events,
+            description=changed.description,
+            enabled=changed.enabled,
+            changed_at=format_instant(self._clock.now()),
+            changed_by=by,
+            effect_id=effect_id,
+        )
+        await self._registry.write(changed.tenant_id, ControlKind.WEBHOOK_CHANGED, entry)
+
     def _new_secret(self) -> str:
         """A fresh secret, sealed."""
         return self._box.seal(secret_of(random_bytes(SECRET_BYTES)))
@@ -147,12 +145,3 @@ class WebhookRegistry:
 
 def _with_secret(endpoint: Endpoint) -> tuple[Endpoint, str]:
     return endpoint, endpoint.secrets[0].value
-
-
-def _is_same(known: Endpoint, entry: WebhookChangedEntry) -> bool:
-    return (known.url, known.events, known.description, known.enabled) == (
-        entry.url,
-        entry.events,
-        entry.description,
-        entry.enabled,
-    )

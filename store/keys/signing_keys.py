@@ -15,6 +15,7 @@ import base64
 from collections.abc import Iterable
 from enum import StrEnum
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -80,7 +81,7 @@ def signing_key(keys: Iterable[SigningKey], purpose: KeyPurpose, at: int) -> Sig
     """
     usable = [key for key in keys if key.purpose is purpose and key.removed_at is None]
     begun = [key for key in usable if key.signs_from <= at]
-    return max(begun, key=_signs_from) if begun else min(usable, key=_signs_from)
+    return max(begun, key=attrgetter("signs_from")) if begun else min(usable, key=attrgetter("signs_from"))
 
 
 def state_of(key: SigningKey, keys: Iterable[SigningKey], at: int) -> KeyState:
@@ -100,10 +101,6 @@ def state_of(key: SigningKey, keys: Iterable[SigningKey], at: int) -> KeyState:
 def _has_signed(key: SigningKey) -> bool:
     """Whether a key came to sign, once its time had come."""
     return key.removed_at is None or key.signs_from < key.removed_at
-
-
-def _signs_from(key: SigningKey) -> int:
-    return key.signs_from
 
 
 _FILE_STEP_US: Final = 1_000
@@ -141,7 +138,7 @@ class SigningKeys:
         missing = sorted(set(purposes) - {key.purpose for key in signing_keys._keys})
         if missing:
             now = _now(clock)
-            fresh = (_new_key(purpose, created_at=now, signs_from=now) for purpose in missing)
+            fresh = (_key(Ed25519PrivateKey.generate(), purpose, now, now) for purpose in missing)
             signing_keys._replace((*signing_keys._keys, *fresh))
         return signing_keys
 
@@ -152,7 +149,7 @@ class SigningKeys:
     def states(self) -> list[tuple[SigningKey, KeyState]]:
         """Every key with its state now, newest first."""
         keys, now = self._keys, self._clock.now()
-        return [(key, state_of(key, keys, now)) for key in sorted(keys, key=_created_at, reverse=True)]
+        return [(key, state_of(key, keys, now)) for key in sorted(keys, key=attrgetter("created_at"), reverse=True)]
 
     def published(self) -> tuple[SigningKey, ...]:
         """The keys by which signatures are verified now, newest first."""
@@ -177,7 +174,7 @@ class SigningKeys:
             if any(key.purpose is purpose and state is KeyState.ANNOUNCED for key, state in self.states()):
                 raise ConflictError(ANNOUNCED_ALREADY, ErrorCode.ROTATION_PENDING)
             now = _now(self._clock)
-            key = _new_key(purpose, created_at=now, signs_from=now + ANNOUNCED_FOR_US)
+            key = _key(Ed25519PrivateKey.generate(), purpose, now, now + ANNOUNCED_FOR_US)
             self._replace((*self._keys, key))
             return key
 
@@ -196,7 +193,7 @@ class SigningKeys:
             if (key, KeyState.SIGNING) in states:
                 announced = [each for each, state in states if state is KeyState.ANNOUNCED]
                 successor = next((each for each in announced if each.purpose is key.purpose), None)
-                successor = successor or _new_key(key.purpose, created_at=now, signs_from=now)
+                successor = successor or _key(Ed25519PrivateKey.generate(), key.purpose, now, now)
                 keys[successor.kid] = msgspec.structs.replace(successor, signs_from=now)
             self._replace(tuple(keys.values()))
             return removed
@@ -217,16 +214,8 @@ def _now(clock: Clock) -> int:
     return now - now % _FILE_STEP_US
 
 
-def _created_at(key: SigningKey) -> int:
-    return key.created_at
-
-
-def _new_key(purpose: KeyPurpose, *, created_at: int, signs_from: int) -> SigningKey:
-    return _key(Ed25519PrivateKey.generate(), purpose, created_at, signs_from, None)
-
-
 def _key(
-    private: Ed25519PrivateKey, purpose: KeyPurpose, created_at: int, signs_from: int, removed_at: int | None
+    private: Ed25519PrivateKey, purpose: KeyPurpose, created_at: int, signs_from: int, removed_at: int | None = None
 ) -> SigningKey:
     x = _base64url(private.public_key().public_bytes_raw())
     return SigningKey(

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,6 +38,7 @@ _SCHEMA: Final = pa.schema(_COLUMNS)
 # Not the body: its minimum and maximum would be written whole, four times, and outside the checksums.
 _WITH_STATISTICS: Final = ["shard", "offset", "kind", "program_id", "appended_at"]
 _OFFSET_COLUMN: Final = _SCHEMA.get_field_index("offset")
+_LAST: Final = attrgetter("last")
 
 
 class DamagedSegmentError(Exception):
@@ -63,7 +65,7 @@ class SegmentFiles:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._segments = sorted(map(_segment, folder.glob("day=*/*.parquet")), key=_last)
+        self._segments = sorted(map(_segment, folder.glob("day=*/*.parquet")), key=_LAST)
 
     @property
     def last_offset(self) -> int:
@@ -108,13 +110,13 @@ class SegmentFiles:
         missing = [entry for entry in entries if entry.offset > last]
         if any(later.offset <= earlier.offset for earlier, later in pairwise(missing)):
             raise ValueError(f"The entries for {self._folder.name} are not in the order of their offsets.")
-        for day, of_day in groupby(missing, key=_day):
+        for day, of_day in groupby(missing, key=lambda entry: entry.appended_at // DAY_US):
             self._write_segment(day, list(of_day))
 
     def read(self, after: int, upto: int | None = None) -> Iterator[LogEntry]:
         """Entries with ``after`` < offset <= ``upto``, in order, with one row group in memory at a time."""
         segments = self._segments
-        for at in range(bisect_left(segments, after + 1, key=_last), len(segments)):
+        for at in range(bisect_left(segments, after + 1, key=_LAST), len(segments)):
             if upto is not None and segments[at].after >= upto:
                 return
             for entry in _entries(segments[at], after):
@@ -131,7 +133,7 @@ class SegmentFiles:
         these entries of it are decoded.
         """
         entries: list[LogEntry] = []
-        by_segment = groupby(offsets, key=lambda offset: bisect_left(self._segments, offset, key=_last))
+        by_segment = groupby(offsets, key=lambda offset: bisect_left(self._segments, offset, key=_LAST))
         for at, of_segment in by_segment:
             if at < len(self._segments):
                 entries += _entries_at(self._segments[at], list(of_segment))
@@ -171,14 +173,6 @@ def _predecessor_of(segment: Segment) -> bytes | None:
     with _damage_named(segment):
         metadata = pq.read_metadata(segment.path).metadata or {}
     return metadata.get(_PREDECESSOR)
-
-
-def _last(segment: Segment) -> int:
-    return segment.last
-
-
-def _day(entry: LogEntry) -> int:
-    return entry.appended_at // DAY_US
 
 
 def _entries_at(segment: Segment, offsets: Sequence[int]) -> Iterator[LogEntry]:

@@ -186,7 +186,8 @@ def compare(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head, *, l
     next_seq = 0
     for raw, line in file.lines(last_bytes=last_bytes):
         if known is None:
-            known, next_seq = _each(cursor, key, line.seq, head.size), line.seq
+            pages = links_of(cursor, key, line.seq, head.size)
+            known, next_seq = (row for page in pages for row in page), line.seq
         row = next(known, None)
         if row is None:
             raise StartupError(
@@ -200,11 +201,6 @@ def compare(file: ChainFile, cursor: duckdb.DuckDBPyConnection, head: Head, *, l
             )
         next_seq += 1
     return next_seq
-
-
-def _each(cursor: duckdb.DuckDBPyConnection, key: ChainKey, first: int, end: int) -> Iterator[RecordChainRow]:
-    for page in links_of(cursor, key, first, end):
-        yield from page
 
 
 _CHANGED: Final = "One of the two was changed, or the log was recorded by another version."

@@ -11,6 +11,7 @@ Errors  ``InconsistentChainError`` when a chain contradicts an earlier checkpoin
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -83,9 +84,9 @@ class CheckpointLog:
         with self._connection.cursor() as cursor:
             in_table = set(map(_ROW, cursor.execute(_ALL).fetchall()))
             in_files = set(_rows_in_files(self._folder))
-            for row in sorted(in_files - in_table, key=_created_at):
+            for row in sorted(in_files - in_table, key=attrgetter("created_at")):
                 _insert(cursor, row)
-            for row in sorted(in_table - in_files, key=_created_at):
+            for row in sorted(in_table - in_files, key=attrgetter("created_at")):
                 self._append_line(row)
             for row in in_table | in_files:
                 self._note(row)
@@ -144,10 +145,6 @@ def _rows_in_files(folder: Path) -> Iterator[RecordCheckpointRow]:
 
 def _insert(cursor: duckdb.DuckDBPyConnection, row: RecordCheckpointRow) -> None:
     cursor.execute(_INSERT, msgspec.structs.astuple(row))
-
-
-def _created_at(row: RecordCheckpointRow) -> int:
-    return row.created_at
 
 
 EVERY_US: Final = 5 * MINUTE_US

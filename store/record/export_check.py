@@ -21,7 +21,7 @@ _KEY_BYTES: Final = 32
 
 
 class BrokenExportError(Exception):
-    """The export differs from the record."""
+    """An export differs from the record, or from the file that was written."""
 
 
 class ChainFound(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ Proved    each link has the hash of its body and lies in the tree of a signed ch
 Not shown that nothing about the subject was left out: that follows from a whole export of the record alone. Other
           rows, as transfers and scores, are bound by the hash of the file and by no signature
 
-Errors  ``BrokenSubjectError``, whose sentence names the fault
+Errors  ``BrokenExportError``, whose sentence names the fault
 """
 
 import base64
@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from clearhold.features.core.canonical import canonical, digest_of, link_hash
+from clearhold.store.record.export_check import BrokenExportError
 from clearhold.store.record.signed_trees import Checkpoint, NoteError, opened_note, root_of_path
 from clearhold.store.subjects.reader import END, FORMAT, MANIFEST
 
@@ -48,10 +49,6 @@ _BY_ONE: Final = ("requested", "approved")
 
 LOG_LOSS: Final = "log_loss"
 _BODIES: Final = ("alert_bodies", "policies")
-
-
-class BrokenSubjectError(Exception):
-    """The file differs from the export, or from the record."""
 
 
 class SubjectResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,15 +139,15 @@ class SubjectCheck:
     def finish(self) -> SubjectResult:
         """The result, after the last line."""
         if self._end is None:
-            raise BrokenSubjectError("The file is cut: it has no end.")
+            raise BrokenExportError("The file is cut: it has no end.")
         counts = {table: count for table, count in self._end["counts"].items() if count}
         if self._end["sha256"] != self._digest.hexdigest() or counts != self._counts:
-            raise BrokenSubjectError("The lines do not match the counts and the digest of the last line.")
+            raise BrokenExportError("The lines do not match the counts and the digest of the last line.")
         self._hold_together()
         for kept in self._kept:
             own = self._checkpoints.get(kept.chain)
             if own is not None and (own.origin, own.size) == (kept.origin, kept.size) and own.root != kept.root:
-                raise BrokenSubjectError(f"{kept.origin} is not what the checkpoint that you kept says.")
+                raise BrokenExportError(f"{kept.origin} is not what the checkpoint that you kept says.")
         return SubjectResult(
             subject=self._manifest.subject.title,
             tenant=self._manifest.tenant,
@@ -163,12 +160,12 @@ class SubjectCheck:
     def _hold_together(self) -> None:
         """Check that rows and links match, and that all citations of links and alerts are there."""
         if unproved := len(self._expected.keys() ^ self._proved):
-            raise BrokenSubjectError(f"{unproved} decisions or actions have a row and no link, or a link and no row.")
+            raise BrokenExportError(f"{unproved} decisions or actions have a row and no link, or a link and no row.")
         if missing := len(self._cited - self._bodies):
-            raise BrokenSubjectError(f"{missing} cited alert or policy bodies are missing.")
+            raise BrokenExportError(f"{missing} cited alert or policy bodies are missing.")
         for action_id, status in self._statuses.items():
             if (self._transitions[action_id], status) not in {(status, status), _BY_ONE}:
-                raise BrokenSubjectError("An action stands otherwise than its last link says.")
+                raise BrokenExportError("An action stands otherwise than its last link says.")
 
     def _read(self, line: _Line) -> None:
         table, row = line.table, line.row
@@ -251,8 +248,8 @@ class SubjectCheck:
             raise self._broken("is not what the row of the same id says")
         self._proved.add(key)
 
-    def _broken(self, what: str) -> BrokenSubjectError:
-        return BrokenSubjectError(f"Line {self._lines} {what}.")
+    def _broken(self, what: str) -> BrokenExportError:
+        return BrokenExportError(f"Line {self._lines} {what}.")
 
 
 def _digest_of_same(table: str, fields: Mapping[str, Any], *, of_row: bool) -> str:

@@ -31,9 +31,7 @@ from clearhold.store.record.reading import Policies
 from clearhold.store.redis_log.offsets import log_time_of
 from clearhold.store.subjects.things import (
     BANK_OBJECTS,
-    IN_DECISIONS,
-    IN_MONEY,
-    IN_PARTIES,
+    COVERED,
     LEFT_OUT,
     LINKS,
     ORDER,
@@ -183,7 +181,7 @@ class SubjectReader:
             reading = _Reading(cursor, principal, subject, facts, batch)
             ending = _Ending()
             yield ending.counted(MANIFEST, [line_of(MANIFEST, _manifest(principal, subject, facts, now=now))])
-            for table in (*IN_PARTIES, *IN_MONEY, *IN_DECISIONS):
+            for table in COVERED:
                 for lines in reading.rows(table):
                     yield ending.counted(table.name, lines)
                 if table.name == "bank_events":

@@ -200,7 +200,7 @@ class CoveredTable(NamedTuple):
 
 
 _ROW_TYPES: Final = dict(TABLES)
-IN_PARTIES: Final = (
+COVERED: Final = (
     CoveredTable("entities", "id IN (SELECT id FROM subject_things WHERE type = 'entity')"),
     CoveredTable("agents", "id IN (SELECT id FROM subject_things WHERE type = 'agent')"),
     CoveredTable(
@@ -211,8 +211,6 @@ IN_PARTIES: Final = (
     CoveredTable("directory", f"(kind, id) IN {_THINGS}"),
     CoveredTable("counterparties", "id IN (SELECT id FROM subject_counterparties)"),
     CoveredTable("bank_events", f"(subject_type, subject_id) IN {_THINGS}"),
-)
-IN_MONEY: Final = (
     CoveredTable("transfers", "id IN (SELECT id FROM subject_transfers)"),
     CoveredTable("transfer_features", _OF_TRANSFER),
     CoveredTable("shadow_scores", _OF_TRANSFER),
@@ -221,8 +219,6 @@ IN_MONEY: Final = (
     CoveredTable("scores", f"(subject_type, subject_id) IN {_THINGS}"),
     CoveredTable("preflights", "id IN (SELECT id FROM subject_preflights)"),
     CoveredTable("preflight_matches", f"{_OF_TRANSFER} OR preflight_id IN (SELECT id FROM subject_preflights)"),
-)
-IN_DECISIONS: Final = (
     CoveredTable("alerts", "id IN (SELECT id FROM subject_alerts)"),
     CoveredTable(
         "alert_bodies", f"{_OF_ALERT} OR sha256 IN (SELECT digest FROM subject_citations WHERE of_what = 'alert')"

@@ -150,7 +150,7 @@ def test_given_entries_that_move_into_segments_while_they_are_copied_then_each_i
         server.stop()
 
     copied = LogSegments(tmp_path / "backup" / "lake")
-    assert [list(copied.read(shard, 0)) for shard in range(SHARDS)] == expected
+    assert [list(copied.shard(shard).read(0)) for shard in range(SHARDS)] == expected
     assert not any(copied.shard(shard).gaps() for shard in range(SHARDS))
 
 

@@ -246,7 +246,7 @@ class WebhookBank:
             await self.until(lambda: not self.dispatcher._tasks and self._is_written())
 
     def _is_written(self) -> bool:
-        exchange = self.dispatcher._rows
+        exchange = self.dispatcher.rows
         tasks = (exchange._writing, exchange._taking)
         return not exchange._unwritten and all(task is None or task.done() for task in tasks)
 

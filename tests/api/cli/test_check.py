@@ -78,7 +78,9 @@ def test_given_a_segment_that_was_written_anew_when_checked_then_it_is_named(ban
     segments, others = LogSegments(bank.data / "lake"), LogSegments(tmp_path / "other")
     shard = int(path.parent.parent.name.removeprefix("shard="))
     entries = list(segments.shard(shard).read(0, segments.shard(shard).segments[0].last))
-    others.write(shard, [msgspec.structs.replace(entry, body=entry.body.replace(b"1", b"2")) for entry in entries])
+    others.shard(shard).write(
+        [msgspec.structs.replace(entry, body=entry.body.replace(b"1", b"2")) for entry in entries]
+    )
     shutil.copy(others.shard(shard).segments[0].path, path)
 
     run = checked(bank.data)

@@ -84,9 +84,9 @@ def test_given_random_batches_when_written_then_any_range_reads_back_in_order_al
 
     wanted = [entry for entry in entries if after < entry.offset and (upto is None or entry.offset <= upto)]
     for reader in (segments, LogSegments(root)):
-        assert list(reader.read(7, after, upto)) == wanted
-        assert reader.last_offset(7) == offset
-        assert all(reader.find(7, entry.offset) == entry for entry in entries)
+        assert list(reader.shard(7).read(after, upto)) == wanted
+        assert reader.shard(7).last_offset == offset
+        assert all(reader.shard(7).find(entry.offset) == entry for entry in entries)
 
 
 def test_given_entries_around_midnight_then_files_follow_the_days_and_never_overlap(
@@ -140,7 +140,7 @@ def test_given_many_row_groups_then_an_entry_in_any_of_them_is_found(segments: L
 
 
 def test_given_a_crash_while_writing_then_the_half_is_removed_at_start_and_the_rest_is_read(tmp_path: Path) -> None:
-    LogSegments(tmp_path).write(7, [an_entry(5)])
+    LogSegments(tmp_path).shard(7).write([an_entry(5)])
     whole = next(tmp_path.rglob("*.parquet"))
     half = whole.with_name("00000000000000000006-00000000000000000009.parquet.unfinished")
     half.write_bytes(whole.read_bytes()[:100])
@@ -155,7 +155,7 @@ def test_given_a_crash_while_writing_then_the_half_is_removed_at_start_and_the_r
 
 def test_given_a_crash_between_the_files_of_two_days_then_the_rest_is_written_by_the_next_run(tmp_path: Path) -> None:
     entries = [an_entry(5, appended_at=AT), an_entry(6, appended_at=AT + DAY_US)]
-    LogSegments(tmp_path).write(7, entries[:1])  # What the disk holds when the second file was never renamed.
+    LogSegments(tmp_path).shard(7).write(entries[:1])  # What the disk holds when the second file was never renamed.
 
     segments = LogSegments(tmp_path)
     segments.shard(7).write(entries)
@@ -165,24 +165,24 @@ def test_given_a_crash_between_the_files_of_two_days_then_the_rest_is_written_by
 
 @pytest.mark.parametrize("length", [0, 3, 200, -9, -1])
 def test_given_a_truncated_segment_then_reading_it_says_which_one(tmp_path: Path, length: int) -> None:
-    LogSegments(tmp_path).write(7, [an_entry(5, body=b"x" * 500)])
+    LogSegments(tmp_path).shard(7).write([an_entry(5, body=b"x" * 500)])
     path = next(tmp_path.rglob("*.parquet"))
     path.write_bytes(path.read_bytes()[:length])
 
     with pytest.raises(DamagedSegmentError, match=path.name):
-        list(LogSegments(tmp_path).read(7, 0))
+        list(LogSegments(tmp_path).shard(7).read(0))
 
 
 def test_given_a_flipped_byte_in_a_body_then_reading_it_says_which_one(tmp_path: Path) -> None:
     body = bytes(range(256)) * 8
-    LogSegments(tmp_path).write(7, [an_entry(5, body=body)])
+    LogSegments(tmp_path).shard(7).write([an_entry(5, body=body)])
     path = next(tmp_path.rglob("*.parquet"))
     content = bytearray(path.read_bytes())
     content[content.index(body[:64]) + 10] ^= 1
     path.write_bytes(content)
 
     with pytest.raises(DamagedSegmentError, match=path.name):
-        list(LogSegments(tmp_path).read(7, 0))
+        list(LogSegments(tmp_path).shard(7).read(0))
 
 
 def test_given_control_entries_written_twice_then_each_tenants_stream_is_stored_once(tmp_path: Path) -> None:
@@ -225,8 +225,8 @@ def test_given_a_segment_that_was_replaced_then_its_successor_says_so(tmp_path: 
     paths = three_segments(tmp_path)
     assert LogSegments(tmp_path).shard(7).replaced() == []
     other = LogSegments(tmp_path / "other")
-    other.write(7, [an_entry(4), an_entry(5)])
-    other.write(7, [an_entry(8, body=b"another"), an_entry(9)])
+    other.shard(7).write([an_entry(4), an_entry(5)])
+    other.shard(7).write([an_entry(8, body=b"another"), an_entry(9)])
 
     paths[1].write_bytes(sorted((tmp_path / "other").rglob("*.parquet"))[1].read_bytes())
 

@@ -1,12 +1,14 @@
 """Nothing leaves Redis before a segment holds it, wherever a run ends."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from redis import Redis
 
 from clearhold.features.core.log_entry import LogEntry
-from clearhold.store.lake.log_segments import LogSegments, Segmenter
+from clearhold.store.lake.log_segments import LogSegments, Segmenter, shard_name
+from clearhold.store.lake.segment_files import SegmentFiles
 from clearhold.store.redis_log.offsets import SEQ_BITS, shard_key
 from clearhold.store.redis_log.reader import LogReader
 from tests.support.duck_rows import AT
@@ -18,16 +20,25 @@ class DiskFullError(OSError):
     pass
 
 
-class FailingSegments(LogSegments):
+class FailingFiles(SegmentFiles):
     """Writes the first page and then has no room left."""
 
     pages = 0
 
-    def write(self, shard: int, entries: list[LogEntry]) -> None:  # type: ignore[override]
+    def write(self, entries: Sequence[LogEntry]) -> None:
         self.pages += 1
         if self.pages > 1:
             raise DiskFullError
-        super().write(shard, entries)
+        super().write(entries)
+
+
+class FailingSegments(LogSegments):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._files = FailingFiles(root / "log" / shard_name(SHARD))
+
+    def shard(self, _: int) -> SegmentFiles:
+        return self._files
 
 
 @pytest.fixture
