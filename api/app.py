@@ -54,8 +54,8 @@ from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import begun_redis
-from clearhold.store.tables.columns import RowTables
-from clearhold.store.time_slice import SHORT_NS, set_time_slice
+from clearhold.store.scheduling import SHORT_NS, set_time_slice
+from clearhold.store.tables import RowTables
 
 ADMIN_TOKEN_PREFIX: Final = "adm_"  # noqa: S105 - a prefix that shows what a token opens
 FLOW_STOP_WITHIN_S: Final = 3.8

@@ -22,7 +22,7 @@ from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import TABLES, open_database
 from clearhold.store.ids import new_id
 from clearhold.store.redis_log.offsets import SEQ_BITS
-from clearhold.store.tables.columns import columns_of
+from clearhold.store.tables import columns_of
 
 ANSWER_MS: Final = Promise(2_000)
 DAYS: Final = 180

@@ -32,7 +32,7 @@ from clearhold.store.record.checkpoints import CheckpointLog, RecordCheckpoints
 from clearhold.store.record.export_check import ExportCheck
 from clearhold.store.record.reading import RecordFilter, RecordReader, Verification
 from clearhold.store.record.signed_trees import opened_note
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 
 LINKS: Final = 1_000_000
 QUICK_LINKS: Final = 100_000

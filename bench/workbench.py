@@ -31,7 +31,7 @@ from clearhold.store.redis_log.offsets import LogProgress
 from clearhold.store.redis_log.reader import LogReader
 from clearhold.store.redis_log.server import EmbeddedRedis
 from clearhold.store.state_snapshots import StateSnapshots
-from clearhold.store.tables.columns import RowTables
+from clearhold.store.tables import RowTables
 
 PREFIX: Final = "clearhold-bench-"
 TENANT: Final = "0c6ec3a6-9a53-4d4a-8a3c-0a3f1c6f2b11"

@@ -24,7 +24,7 @@ from clearhold.features.rules.backtest import to_backtest, to_shadow_report
 from clearhold.flows.running.supervision import Workers
 from clearhold.store.clock import Clock
 from clearhold.store.duck.scorings.rule_backtests import RuleBacktest, RuleReader, RuleShadow
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span
 
 WITHIN_S: Final = 30.0
 """From the request to the answer, including the wait for a turn."""

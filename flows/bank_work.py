@@ -14,12 +14,12 @@ from clearhold.flows.directory.waiting import FirstSeen
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.clock import Clock
 from clearhold.store.control.registry import Registry
-from clearhold.store.duck.decisions import ActionTable
+from clearhold.store.duck.alerts import ActionTable
 from clearhold.store.duck.parties import DirectoryTable
 from clearhold.store.ids import IdFactory
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import LogProgress
-from clearhold.store.tables.columns import RowTables
+from clearhold.store.tables import RowTables
 
 MAX_CONNECTIONS: Final = 64
 

@@ -27,8 +27,8 @@ from clearhold.store.lake.log_segments import LogSegments, Segmenter
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.redis_log.offsets import LogProgress, log_time_of
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.columns import RowTables
-from clearhold.store.time_slice import low_priority
+from clearhold.store.scheduling import low_priority
+from clearhold.store.tables import RowTables
 
 STATE_VERSION: Final = 35
 SWITCH_INTERVAL_S: Final = 0.0002  # the longest that a request waits for another thread

@@ -26,15 +26,14 @@ from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import BatchWriter, committed_offsets, open_database, open_to_read
 from clearhold.store.durable_files import fsync_folder
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.identity import mark_database
-from clearhold.store.joining.losses import AcceptedLosses, keep_lost_rows
+from clearhold.store.joining.agreement import AcceptedLosses, keep_lost_rows, mark_database
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.record.chain import ChainWriter, RebuildingChains
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.reading import Verification
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 
 PAGE_ENTRIES: Final = 2_048
 _UNFINISHED: Final = ".rebuilding"

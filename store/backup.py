@@ -37,8 +37,8 @@ from clearhold.store.data_dir import (
 from clearhold.store.durable_files import durable_file, sha256_of
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
-from clearhold.store.joining.losses import FILE as LOSSES
-from clearhold.store.joining.losses import AcceptedLosses, sentence_of, shard_ends
+from clearhold.store.joining.agreement import FILE as LOSSES
+from clearhold.store.joining.agreement import AcceptedLosses, sentence_of, shard_ends
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments, shard_name
 from clearhold.store.lake.segment_files import SegmentFiles
 from clearhold.store.record.chain_file import SUFFIX, cut_torn_line

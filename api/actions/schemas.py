@@ -16,7 +16,7 @@ from clearhold.features.core.entries.actions import ActionStatus, ActionType
 from clearhold.features.core.errors import FieldCode
 from clearhold.features.core.principal import OperatorIdentity, Simulated
 from clearhold.features.core.vocabulary import about
-from clearhold.store.duck.decisions import StoredAction
+from clearhold.store.duck.alerts import StoredAction
 
 
 class ActionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -34,8 +34,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import OperatorIdentity, Principal, PrincipalKind, is_key_operator
 from clearhold.features.core.rows.alerts import ActionRow, AlertRow
 from clearhold.features.core.vocabulary import SubjectType
-from clearhold.store.duck.alerts import Alerts
-from clearhold.store.duck.decisions import ActionFilter, Actions, StoredAction
+from clearhold.store.duck.alerts import ActionFilter, Actions, Alerts, StoredAction
 
 CONCLUDED_WITHIN_S: Final = 25.0
 """The longest wait of a caller; a slower bank call continues without it."""

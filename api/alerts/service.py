@@ -37,8 +37,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.features.core.principal import Principal, is_key_operator
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import Reason
-from clearhold.store.duck.alerts import AlertFilter, Alerts
-from clearhold.store.duck.decisions import Actions, Dispositions
+from clearhold.store.duck.alerts import Actions, AlertFilter, Alerts, Dispositions
 
 OFFSETS: Final = ("restsOn", "layeringHops", "roundTrip")
 """Fields of evidence that hold log offsets of transfers."""

@@ -27,7 +27,7 @@ from clearhold.store.backup import Backup, Manifest, require_empty, unpacked
 from clearhold.store.clock import SystemClock
 from clearhold.store.data_dir import DataDir, DataDirInUseError
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.identity import LogInRedis, check_redis, has_history_in
+from clearhold.store.joining.agreement import LogInRedis, check_redis, has_history_in
 from clearhold.store.joining.inspection import Inspection, Report
 from clearhold.store.joining.joining import Joining, name_of
 from clearhold.store.keys.secrets import SecretBox

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 from clearhold.api.cli.options import check_data_dir, fail
-from clearhold.store.analysts.aside import run_aside
 from clearhold.store.analysts.session import LakeStatus, damaged_files, lake_status
 from clearhold.store.clock import SystemClock
+from clearhold.store.scheduling import run_aside
 
 LATE_AFTER_S: Final = 60.0
 EXIT_LATE: Final = 1

@@ -33,9 +33,9 @@ from rich.table import Table
 
 from clearhold.api.cli.options import fail
 from clearhold.flows.running.own_python import import_environment, module_command
-from clearhold.store.analysts.aside import run_aside, step_aside
 from clearhold.store.analysts.session import AnalystSession, NoLakeError, QueryAnswer, QueryError
 from clearhold.store.data_dir import LAYOUT
+from clearhold.store.scheduling import run_aside, step_aside
 
 EXIT_FAILED: Final = 1
 MOST_THREADS: Final = 1_024

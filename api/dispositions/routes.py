@@ -32,7 +32,7 @@ from clearhold.features.core.entries.commands import DecisionWarning
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.principal import KeyScope, OperatorIdentity, Principal, Simulated
 from clearhold.features.core.vocabulary import AlertDecision, about, minted
-from clearhold.store.duck.decisions import DispositionFilter, Dispositions, StoredDisposition
+from clearhold.store.duck.alerts import DispositionFilter, Dispositions, StoredDisposition
 
 UNKNOWN_DISPOSITION: Final = "Unknown disposition on this tenant."
 _TAG: Final = "dispositions"

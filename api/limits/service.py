@@ -36,7 +36,7 @@ from clearhold.features.core.money import parse_cents
 from clearhold.features.core.principal import Principal, Simulated
 from clearhold.features.core.vocabulary import about
 from clearhold.features.shard.questions import ReadLimits
-from clearhold.store.duck.decisions import Actions
+from clearhold.store.duck.alerts import Actions
 
 _KINDS: Final = frozenset(CapKind)
 CapCount = Annotated[int, msgspec.Meta(ge=0, le=MOST_CAP)]

@@ -28,8 +28,8 @@ from clearhold.features.policy.bodies import PolicyVersion as StoredPolicy
 from clearhold.features.policy.bodies import RulesBody, decode_body, policy_sha256, prefix_of
 from clearhold.features.policy.seeds import policy_id_of
 from clearhold.store.control.policies import is_policy
+from clearhold.store.control.registry import Versions
 from clearhold.store.control.rules import reached_rules_in
-from clearhold.store.control.versions import Versions
 from clearhold.store.duck.inputs import PolicyTable, ProgramVersion
 
 NO_RULES: Final = RulesBody(rules=())

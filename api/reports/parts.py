@@ -30,7 +30,7 @@ from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.features.core.vocabulary import Band, Reason, Route, Score
 from clearhold.store.duck.reports.alerts import AlertCount
 from clearhold.store.duck.reports.scores import BandChange
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span
 
 DEFAULT_DAYS: Final = 30
 MOST_DAYS: Final = 366

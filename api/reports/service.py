@@ -47,7 +47,7 @@ from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.duck.reports.alerts import ReportActors, ReportAlerts, ReportTransfers
 from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ReportSubject, SignalCount
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span
 
 MOST_LISTED: Final = 200
 """Of each list of a report, the newest."""

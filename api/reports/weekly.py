@@ -33,7 +33,7 @@ from clearhold.features.policy.in_force import SEEDED
 from clearhold.features.scorers import ars_v1, crs_v1, ers_v1, prs_v1
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
 from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ScorePoint
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span
 
 WEEKS_SHOWN: Final = 12
 OTHER_SCORERS: Final = (ers_v1.VERSION, crs_v1.VERSION, ars_v1.VERSION, prs_v1.VERSION)

@@ -42,7 +42,7 @@ from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.ids import new_id
 from clearhold.store.record.chain_file import FACT_TYPE
 from clearhold.store.redis_log.offsets import SEQ_BITS
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 
 LABELLED_AFTER_US: Final = 30 * DAY_US
 DECIDED_A_DAY: Final = 12

@@ -33,11 +33,10 @@ from clearhold.flows.actions.outcomes import ActionAnswer, BankActions, DryRun, 
 from clearhold.flows.running.counts import counter, gauge
 from clearhold.flows.running.supervision import end
 from clearhold.store.clock import Clock
-from clearhold.store.control.registry import Registry
+from clearhold.store.control.registry import Registry, Versions
 from clearhold.store.control.rule_registry import RuleRegistry
 from clearhold.store.control.scorecard_registry import ScorecardRegistry
-from clearhold.store.control.versions import Versions
-from clearhold.store.duck.decisions import ActionTable
+from clearhold.store.duck.alerts import ActionTable
 from clearhold.store.ids import IdFactory, new_trace_id
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.offsets import CommitWaiter, LogProgress

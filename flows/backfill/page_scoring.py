@@ -24,8 +24,8 @@ from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.replay import Throttle
 from clearhold.flows.running.own_python import import_environment, module_command
 from clearhold.flows.running.supervision import Workers
-from clearhold.store.analysts.aside import step_aside
-from clearhold.store.tables.columns import rows_in
+from clearhold.store.scheduling import step_aside
+from clearhold.store.tables import rows_in
 
 _LENGTH: Final = struct.Struct("<Q")
 _RESULTS: Final = msgspec.msgpack.Decoder(list[Rescored])

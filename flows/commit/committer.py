@@ -25,8 +25,8 @@ from clearhold.store.clock import Clock
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.redis_log.offsets import LogProgress, log_time_of
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.columns import RowTables, joined_by_type
-from clearhold.store.time_slice import low_priority
+from clearhold.store.scheduling import low_priority
+from clearhold.store.tables import RowTables, joined_by_type
 
 
 class Epochs:

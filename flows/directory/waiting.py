@@ -17,7 +17,7 @@ from clearhold.features.core.entries.directory import DirectoryKind, PartyKey, k
 from clearhold.features.core.instants import HOUR_US, MINUTE_US, SECOND_US, pause_after
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.store.duck.parties import DueParty
-from clearhold.store.tables.columns import RowTables
+from clearhold.store.tables import RowTables
 
 FIRST_BACKOFF_US: Final = SECOND_US
 MAX_BACKOFF_US: Final = 300 * SECOND_US

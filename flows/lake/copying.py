@@ -32,7 +32,7 @@ from clearhold.store.clock import Clock, SystemClock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.duck.database import open_database
 from clearhold.store.ids import new_id
-from clearhold.store.time_slice import USUAL_NS, set_time_slice
+from clearhold.store.scheduling import USUAL_NS, set_time_slice
 
 NICENESS: Final = 10
 STOP_WITHIN_S: Final = 0.5

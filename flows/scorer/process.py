@@ -33,8 +33,8 @@ from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.logs import configure_logs
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.reader import LogReader
+from clearhold.store.scheduling import USUAL_NS, low_priority, set_time_slice
 from clearhold.store.state_snapshots import StateSnapshots
-from clearhold.store.time_slice import USUAL_NS, low_priority, set_time_slice
 
 DUE_ENTRIES: Final = 25_000
 DUE_SHARE: Final = 20  # or a twentieth of all shards' entries, if that is more: the most that a start replays

@@ -240,7 +240,7 @@ class ScorerProcess:
             module_command(self._module),
             stdin=subprocess.PIPE,
             pass_fds=(beginning.rows, beginning.questions, beginning.flag),
-            process_group=0,  # apart from a Ctrl-C, and in the service's session: store/time_slice.py
+            process_group=0,  # apart from a Ctrl-C, and in the service's session: store/scheduling.py
             env=inherited | import_environment(),
         )
         assert process.stdin is not None

@@ -25,7 +25,7 @@ from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from clearhold.features.core.log_entry import LogEntry, no_rows
 from clearhold.features.core.rows.events import EventRow, QuarantineRow
 from clearhold.features.shard.shard import Shards
-from clearhold.store.tables.columns import nothing, row_tables
+from clearhold.store.tables import nothing, row_tables
 
 
 class ShardChunk(msgspec.Struct, gc=False):

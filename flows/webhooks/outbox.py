@@ -37,7 +37,7 @@ from clearhold.flows.running.counts import counter, gauge
 from clearhold.store.clock import Clock
 from clearhold.store.control.tenancy import Tenancy
 from clearhold.store.control.webhooks import Enabled, Endpoint
-from clearhold.store.tables.columns import RowTables, row_tables, rows_of
+from clearhold.store.tables import RowTables, row_tables, rows_of
 
 
 class WebhookCounts:

@@ -18,7 +18,7 @@ import structlog
 from clearhold.features.core.errors import ErrorCode, UnavailableError
 from clearhold.features.core.instants import pause_after
 from clearhold.features.core.rows.events import WebhookAttemptRow, WebhookDeliveryRow
-from clearhold.store.tables.columns import RowTables, row_tables, rows_of
+from clearhold.store.tables import RowTables, row_tables, rows_of
 
 CONFIRMED_WITHIN_S: Final = 5.0
 NOT_CONFIRMED: Final = "The request was accepted but is not confirmed yet. Repeat it with the same Idempotency-Key."

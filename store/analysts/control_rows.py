@@ -15,7 +15,7 @@ from clearhold.features.core.rules import Backtest
 from clearhold.features.policy.bodies import SCORECARD, prefix_of
 from clearhold.store.analysts.tables import LakeColumn, LakeTable
 from clearhold.store.control.tenancy import Tenancy
-from clearhold.store.tables.columns import columns_of
+from clearhold.store.tables import columns_of
 
 
 class TenantRow(msgspec.Struct, frozen=True, gc=False):

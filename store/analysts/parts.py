@@ -40,18 +40,18 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     ``file`` is its path in the lake. It counts from ``counts_from`` to just before ``counts_until``, None for good;
     ``merges`` counts how often its rows were rewritten. ``crc32`` is of the whole file, None where an older service
-    wrote it.
+    wrote it. The defaults are those of a part that is not written yet.
     """
 
     table_name: str
     day: str
-    file: str
+    file: str = ""
     first_row: int
     end_row: int
-    rows: int
-    bytes: int
-    merges: int
-    counts_from: int
+    rows: int = 0
+    bytes: int = 0
+    merges: int = 0
+    counts_from: int = 0
     counts_until: int | None = None
     crc32: int | None = None
 

@@ -41,14 +41,26 @@ class ReadyQuestion(NamedTuple):
 
     name: str
     parameters: str
-    select: str
     comment: str
+    select: str
 
 
-_SCORINGS: Final = f"""
+_PERIOD: Final = "since and until are of the transfer's own time."
+QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
+    ReadyQuestion(
+        "scorings",
+        _WITHIN,
+        f"The first scoring of each transfer; other questions build on it. {_PERIOD}",
+        f"""
     SELECT tenant_id, program_id, transfer_id, taken_at, score, band, n, degraded, day
-    FROM transfer_features WHERE NOT rescored AND {_between("taken_at")}"""
-_LABELLED: Final = f"""
+    FROM transfer_features WHERE NOT rescored AND {_between("taken_at")}""",
+    ),
+    ReadyQuestion(
+        "labelled",
+        _OF_LABELS,
+        f"The first scoring of each labelled transfer with its newest label; mature when the transfer is "
+        f"{MATURE_DAYS} days old at as_of, by default now. {_PERIOD}",
+        f"""
     SELECT scoring.tenant_id, scoring.program_id, scoring.transfer_id, scoring.taken_at, scoring.score, scoring.band,
         label.is_bad, label.source, label.labelled_at,
         scoring.taken_at <= {_AS_OF} - INTERVAL {MATURE_DAYS} DAY AS is_mature
@@ -57,8 +69,15 @@ _LABELLED: Final = f"""
             arg_max(label_versions.source, {LABEL_ORDER}) AS source, arg_max(created_at, {LABEL_ORDER}) AS labelled_at
         FROM label_versions WHERE {_OF_PROGRAM} GROUP BY ALL
     ) AS label USING (tenant_id, program_id, transfer_id)
-    WHERE is_mature OR NOT coalesce(mature_only, false)"""
-_BAND_OUTCOMES: Final = f"""
+    WHERE is_mature OR NOT coalesce(mature_only, false)""",
+    ),
+    ReadyQuestion(
+        "band_outcomes",
+        _OF_LABELS,
+        "How often were transfers bad, band by band, as scored at the time? n are labelled ones; low and high are "
+        f"Wilson's 95 % interval; mature_ is the same of transfers that are {MATURE_DAYS} days old. The share "
+        f"must rise from clear to review to hold. {_PERIOD}",
+        f"""
     WITH volume AS (SELECT band, count(*) AS transfers FROM scorings({_PASSED}) GROUP BY band),
     outcome AS (
         SELECT band, count(*) AS n, count(*) FILTER (is_bad) AS bad, count(*) FILTER (is_mature) AS mature_n,
@@ -71,8 +90,16 @@ _BAND_OUTCOMES: Final = f"""
         if(mature_n > 0, mature_bad / mature_n, NULL) AS mature_bad_share,
         wilson_low(mature_bad, mature_n) AS mature_low, wilson_high(mature_bad, mature_n) AS mature_high
     FROM (VALUES (1, 'clear'), (2, 'review'), (3, 'hold'), (4, 'unscored')) AS bands(place, band)
-        LEFT JOIN volume USING (band) LEFT JOIN outcome USING (band) ORDER BY place"""
-_RELIABILITY: Final = f"""
+        LEFT JOIN volume USING (band) LEFT JOIN outcome USING (band) ORDER BY place""",
+    ),
+    ReadyQuestion(
+        "reliability",
+        f"{_OF_LABELS}, split_at := NULL",
+        "Does a score mean later what it meant before? p is the share of bad in each tenth of the scale among labelled "
+        "transfers before split_at (by default the first 60 % of them), observed the share after it, gap their "
+        "distance. ece and brier are of all tenths that have a p. A score is no chance: p is. With fewer than "
+        f"{FEWEST_BAD} bad ones before split_at p is null: use band_outcomes.",
+        f"""
     WITH scored AS MATERIALIZED (SELECT * FROM labelled({_LABELS_PASSED}) WHERE score IS NOT NULL),
     known AS (
         SELECT *, least(score // 10, 9) AS bin, taken_at < coalesce(CAST(split_at AS TIMESTAMP),
@@ -93,8 +120,14 @@ _RELIABILITY: Final = f"""
         sum(n * abs(p - observed)) OVER () / nullif(sum(n) FILTER (p IS NOT NULL) OVER (), 0) AS ece,
         sum(bad * (1 - p) ** 2 + (n - bad) * p ** 2) OVER ()
             / nullif(sum(n) FILTER (p IS NOT NULL) OVER (), 0) AS brier
-    FROM shares ORDER BY bin"""
-_PRECISION_RECALL: Final = f"""
+    FROM shares ORDER BY bin""",
+    ),
+    ReadyQuestion(
+        "precision_recall",
+        _OF_LABELS,
+        "How much does alerting from a score find, at what volume? precision is of the n labelled ones, recall of "
+        "the bad_n known bad ones, unscored ones included. Labels come mostly from alerts, so recall is optimistic.",
+        f"""
     WITH volume AS (SELECT score, count(*) AS transfers FROM scorings({_PASSED}) GROUP BY score),
     outcome AS (
         SELECT score, count(*) AS labelled, count(*) FILTER (is_bad) AS bad
@@ -111,8 +144,14 @@ _PRECISION_RECALL: Final = f"""
         wilson_low(tp, n) AS precision_low, wilson_high(tp, n) AS precision_high,
         all_bad AS bad_n, if(all_bad > 0, tp / all_bad, NULL) AS recall, wilson_low(tp, all_bad) AS recall_low,
         wilson_high(tp, all_bad) AS recall_high
-    FROM counted, totals ORDER BY score_from"""
-_REASON_LIFT: Final = f"""
+    FROM counted, totals ORDER BY score_from""",
+    ),
+    ReadyQuestion(
+        "reason_lift",
+        _OF_LABELS,
+        "Which reasons point at bad transfers? bad_share of the n labelled ones with the reason, over base_share of "
+        "all all_n labelled ones, is the lift; 1 says nothing.",
+        f"""
     WITH known AS (SELECT * FROM labelled({_LABELS_PASSED})),
     base AS (SELECT count(*) AS all_n, count(*) FILTER (is_bad) AS all_bad FROM known),
     fired AS (
@@ -124,8 +163,15 @@ _REASON_LIFT: Final = f"""
         wilson_low(count(*) FILTER (is_bad), count(*)) AS low, wilson_high(count(*) FILTER (is_bad), count(*)) AS high,
         any_value(all_n) AS all_n, any_value(all_bad / all_n) AS base_share,
         if(any_value(all_bad) > 0, count(*) FILTER (is_bad) / count(*) / any_value(all_bad / all_n), NULL) AS lift
-    FROM fired, base GROUP BY reason_id ORDER BY lift DESC NULLS LAST, n DESC, reason_id"""
-_WEEKLY_DRIFT: Final = f"""
+    FROM fired, base GROUP BY reason_id ORDER BY lift DESC NULLS LAST, n DESC, reason_id""",
+    ),
+    ReadyQuestion(
+        "weekly_drift",
+        _WITHIN,
+        "How do scores change from week to week? Shares of n by band, of degraded ones, the median of observations "
+        "behind a score, and the stability index (psi) against the week before: look from 0.10, act from 0.25. A rise "
+        "of unscored is a data problem before it is a finding. Weeks begin on Monday.",
+        f"""
     WITH scored AS MATERIALIZED (
         SELECT date_trunc('week', taken_at)::DATE AS week, {score_class_sql("score")} AS class, band,
             degraded, n AS observations
@@ -160,8 +206,13 @@ _WEEKLY_DRIFT: Final = f"""
     SELECT week, n, coalesce(clear, 0) / n AS clear_share, coalesce(review, 0) / n AS review_share,
         coalesce(hold, 0) / n AS hold_share, coalesce(unscored, 0) / n AS unscored_share,
         degraded / n AS degraded_share, median_n, psi
-    FROM weeks JOIN medians USING (week) JOIN indexes USING (week) ORDER BY week"""
-_WEEKLY_REASONS: Final = f"""
+    FROM weeks JOIN medians USING (week) JOIN indexes USING (week) ORDER BY week""",
+    ),
+    ReadyQuestion(
+        "weekly_reasons",
+        f"{_WITHIN}, places := 5",
+        "Which reasons do transfers in review and hold have most, week by week? share is of the n of them.",
+        f"""
     WITH fired AS (
         SELECT DISTINCT date_trunc('week', taken_at)::DATE AS week, tenant_id, program_id, transfer_id, reason_id
         FROM transfer_reasons WHERE NOT rescored AND band IN ('review', 'hold') AND {_between("taken_at")}
@@ -172,8 +223,14 @@ _WEEKLY_REASONS: Final = f"""
     SELECT week, row_number() OVER (PARTITION BY week ORDER BY fired DESC, reason_id) AS place, reason_id, fired, n,
         fired / n AS share
     FROM counted JOIN weeks USING (week)
-    QUALIFY place <= coalesce(places, 5) ORDER BY week, place"""
-_SCORE_STABILITY: Final = f"""
+    QUALIFY place <= coalesce(places, 5) ORDER BY week, place""",
+    ),
+    ReadyQuestion(
+        "score_stability",
+        f"before_from, before_to, after_from, after_to, {_WHOSE}",
+        "Are scores spread in one period as in another? Ten classes of scores, and those without one as null; psi is "
+        "the sum of the contributions: look from 0.10, act from 0.25. Null when a period has no transfer.",
+        f"""
     WITH counted AS (
         SELECT {score_class_sql("score")} AS class,
             count(*) FILTER (taken_at >= CAST(before_from AS TIMESTAMP) AND taken_at < CAST(before_to AS TIMESTAMP))
@@ -196,8 +253,15 @@ _SCORE_STABILITY: Final = f"""
         n_before, n_after, share_before, share_after,
         (share_after - share_before) * ln(share_after / share_before) AS contribution,
         sum((share_after - share_before) * ln(share_after / share_before)) OVER () AS psi
-    FROM shares ORDER BY class"""
-_ALERT_AGEING: Final = f"""
+    FROM shares ORDER BY class""",
+    ),
+    ReadyQuestion(
+        "alert_ageing",
+        f"{_WHOSE}, as_of := NULL",
+        "How long do alerts wait, and are they decided in time? Open ones by age, overdue ones, hours until closed "
+        "ones were, and the share of the due_n closed ones with a due time that were in time. All as it stood at "
+        "as_of, by default now.",
+        f"""
     WITH known AS (
         SELECT sla_tier, opened_at, closed_at, due_at FROM alert_versions
         WHERE {_OF_PROGRAM} AND updated_at <= {_AS_OF}
@@ -221,8 +285,14 @@ _ALERT_AGEING: Final = f"""
         count(*) FILTER (NOT is_open AND NOT is_late) / nullif(due_n, 0) AS in_time_share,
         wilson_low(count(*) FILTER (NOT is_open AND NOT is_late), due_n) AS low,
         wilson_high(count(*) FILTER (NOT is_open AND NOT is_late), due_n) AS high
-    FROM aged GROUP BY sla_tier ORDER BY sla_tier"""
-_FUNNEL: Final = f"""
+    FROM aged GROUP BY sla_tier ORDER BY sla_tier""",
+    ),
+    ReadyQuestion(
+        "funnel",
+        _WITHIN,
+        "How much goes from event to decision? Events by delivery, transfers by first scoring, alerts by opening, each "
+        "within since and until; share is of the step of_place, which has of_n.",
+        f"""
     WITH delivered AS (
         SELECT count(*) AS events, count(*) FILTER (result = 'applied') AS applied
         FROM events WHERE {_between("appended_at")}
@@ -252,88 +322,6 @@ _FUNNEL: Final = f"""
         {{'place': 7, 'step': 'alerts decided', 'n': decided, 'of_place': 6, 'whole': alerts}},
         {{'place': 8, 'step': 'alerts decided by a person', 'n': by_person, 'of_place': 7, 'whole': decided}},
         {{'place': 9, 'step': 'alerts closed', 'n': closed, 'of_place': 6, 'whole': alerts}}
-    ]) AS step) ORDER BY step.place"""
-
-_PERIOD: Final = "since and until are of the transfer's own time."
-QUESTIONS: Final[tuple[ReadyQuestion, ...]] = (
-    ReadyQuestion(
-        "scorings",
-        _WITHIN,
-        _SCORINGS,
-        f"The first scoring of each transfer; other questions build on it. {_PERIOD}",
-    ),
-    ReadyQuestion(
-        "labelled",
-        _OF_LABELS,
-        _LABELLED,
-        f"The first scoring of each labelled transfer with its newest label; mature when the transfer is "
-        f"{MATURE_DAYS} days old at as_of, by default now. {_PERIOD}",
-    ),
-    ReadyQuestion(
-        "band_outcomes",
-        _OF_LABELS,
-        _BAND_OUTCOMES,
-        "How often were transfers bad, band by band, as scored at the time? n are labelled ones; low and high are "
-        f"Wilson's 95 % interval; mature_ is the same of transfers that are {MATURE_DAYS} days old. The share "
-        f"must rise from clear to review to hold. {_PERIOD}",
-    ),
-    ReadyQuestion(
-        "reliability",
-        f"{_OF_LABELS}, split_at := NULL",
-        _RELIABILITY,
-        "Does a score mean later what it meant before? p is the share of bad in each tenth of the scale among labelled "
-        "transfers before split_at (by default the first 60 % of them), observed the share after it, gap their "
-        "distance. ece and brier are of all tenths that have a p. A score is no chance: p is. With fewer than "
-        f"{FEWEST_BAD} bad ones before split_at p is null: use band_outcomes.",
-    ),
-    ReadyQuestion(
-        "precision_recall",
-        _OF_LABELS,
-        _PRECISION_RECALL,
-        "How much does alerting from a score find, at what volume? precision is of the n labelled ones, recall of "
-        "the bad_n known bad ones, unscored ones included. Labels come mostly from alerts, so recall is optimistic.",
-    ),
-    ReadyQuestion(
-        "reason_lift",
-        _OF_LABELS,
-        _REASON_LIFT,
-        "Which reasons point at bad transfers? bad_share of the n labelled ones with the reason, over base_share of "
-        "all all_n labelled ones, is the lift; 1 says nothing.",
-    ),
-    ReadyQuestion(
-        "weekly_drift",
-        _WITHIN,
-        _WEEKLY_DRIFT,
-        "How do scores change from week to week? Shares of n by band, of degraded ones, the median of observations "
-        "behind a score, and the stability index (psi) against the week before: look from 0.10, act from 0.25. A rise "
-        "of unscored is a data problem before it is a finding. Weeks begin on Monday.",
-    ),
-    ReadyQuestion(
-        "weekly_reasons",
-        f"{_WITHIN}, places := 5",
-        _WEEKLY_REASONS,
-        "Which reasons do transfers in review and hold have most, week by week? share is of the n of them.",
-    ),
-    ReadyQuestion(
-        "score_stability",
-        f"before_from, before_to, after_from, after_to, {_WHOSE}",
-        _SCORE_STABILITY,
-        "Are scores spread in one period as in another? Ten classes of scores, and those without one as null; psi is "
-        "the sum of the contributions: look from 0.10, act from 0.25. Null when a period has no transfer.",
-    ),
-    ReadyQuestion(
-        "alert_ageing",
-        f"{_WHOSE}, as_of := NULL",
-        _ALERT_AGEING,
-        "How long do alerts wait, and are they decided in time? Open ones by age, overdue ones, hours until closed "
-        "ones were, and the share of the due_n closed ones with a due time that were in time. All as it stood at "
-        "as_of, by default now.",
-    ),
-    ReadyQuestion(
-        "funnel",
-        _WITHIN,
-        _FUNNEL,
-        "How much goes from event to decision? Events by delivery, transfers by first scoring, alerts by opening, each "
-        "within since and until; share is of the step of_place, which has of_n.",
+    ]) AS step) ORDER BY step.place""",
     ),
 )

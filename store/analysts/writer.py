@@ -12,10 +12,10 @@ Errors  ``OSError`` and ``duckdb.Error``, after which list and readers are uncha
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import msgspec
@@ -29,7 +29,6 @@ from clearhold.store.analysts.parts import (
     MOST_ROWS,
     Copied,
     Days,
-    Ended,
     EndingDays,
     Part,
     PartList,
@@ -46,7 +45,7 @@ from clearhold.store.analysts.views import analyst_sha256, make_analyst_file
 from clearhold.store.clock import Clock
 from clearhold.store.durable_files import UNFINISHED
 from clearhold.store.ids import IdFactory
-from clearhold.store.tables.columns import arrow_table, columns_of
+from clearhold.store.tables import arrow_table, columns_of
 
 LEAD_US: Final = 5 * SECOND_US
 """Delay from listing to counting, so that one query sees one list, however many views it names."""
@@ -58,6 +57,7 @@ SCHEMA_FILE: Final = "day=1970-01-01/schema.parquet"
 """An empty part in every table, so that there is always a file with its columns."""
 
 _SOURCE: Final = "lake_source"
+_TABLES: Final = (*lake_tables(), *control_tables())
 # ruff: noqa: S608 - statements are built from names of tables and files
 
 
@@ -145,9 +145,9 @@ class LakeWriter:
         files = [self._lake / part.file for part in due]
         merged = self._written(
             lambda path: self._merger.merge(files, table.columns, path),
-            _new_part(
-                table.name,
-                first.day,
+            Part(
+                table_name=table.name,
+                day=first.day,
                 first_row=min(part.first_row for part in due),
                 end_row=max(part.end_row for part in due),
                 merges=max(part.merges for part in due) + 1,
@@ -180,7 +180,7 @@ class LakeWriter:
         self._cursor.close()
 
     def _write_schemas(self) -> None:
-        for table in (*lake_tables(), *control_tables()):
+        for table in _TABLES:
             path = self._lake / FOLDER / table.name / SCHEMA_FILE
             if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
                 columns = ", ".join(f'CAST(NULL AS {each.sql_type}) AS "{each.name}"' for each in table.columns)
@@ -200,7 +200,7 @@ class LakeWriter:
                 if ending.has_ended(table.name, day.isoformat(), now):
                     ending.add(table.name, day.isoformat(), rows=self._count(table, rows + of_day))
                     continue
-                part = _new_part(table.name, day.isoformat(), first_row=first, end_row=upto)
+                part = Part(table_name=table.name, day=day.isoformat(), first_row=first, end_row=upto)
                 written.append(self._copied_into(part, table.select(rows + of_day)))
             first = upto
 
@@ -211,7 +211,7 @@ class LakeWriter:
         """The whole table, in a part of the present day."""
         day = datetime_of(self._clock.now()).date().isoformat()
         self._cursor.register("control_rows", arrow_table(columns_of(type(rows[0])), rows))
-        part = _new_part(name, day, first_row=0, end_row=len(rows))
+        part = Part(table_name=name, day=day, first_row=0, end_row=len(rows))
         return self._copied_into(part, "SELECT * FROM control_rows")
 
     def _copied_into(self, part: Part, select: str) -> Part:
@@ -231,11 +231,11 @@ class LakeWriter:
         written: Iterable[Part],
         *,
         replaced: set[str],
-        as_of: int | None = None,
-        copied: Mapping[str, Copied] | None = None,
-        ended: Mapping[str, Ended] | None = None,
+        **changed: Any,
     ) -> None:
-        """From one instant on, count these parts, and no longer those of the ``replaced`` tables or files."""
+        """From one instant on, count these parts, and no longer those of the ``replaced`` tables or files; ``changed``
+        are other fields of the list.
+        """
         at = self._clock.now() + self._lead_us
         kept = (
             part.ending_at(at) if part.file in replaced or part.table_name in replaced else part
@@ -246,11 +246,9 @@ class LakeWriter:
             replace(
                 self.parts,
                 parts=in_order((*kept, *new)),
-                as_of=self.parts.as_of if as_of is None else as_of,
                 source_id=self._source_id,
-                copied=self.parts.copied if copied is None else copied,
-                ended=self.parts.ended if ended is None else ended,
-                columns={table.name: _definitions(table) for table in (*lake_tables(), *control_tables())},
+                columns={table.name: _definitions(table) for table in _TABLES},
+                **changed,
             )
         )
 
@@ -304,7 +302,7 @@ class LakeWriter:
             name = str(path.relative_to(self._lake))
             if path.name.endswith(UNFINISHED) or (name not in listed and not name.endswith(SCHEMA_FILE)):
                 path.unlink(missing_ok=True)
-        tables = {table.name for table in (*lake_tables(), *control_tables())}
+        tables = {table.name for table in _TABLES}
         for folder in (self._lake / FOLDER).glob("*"):
             if folder.is_dir() and folder.name not in tables:
                 shutil.rmtree(folder)
@@ -318,21 +316,6 @@ class LakeWriter:
 def _check_rows(merged: Part, due: Iterable[Part]) -> None:
     if merged.rows != sum(part.rows for part in due):
         raise OSError(f"The parts merged into {merged.file} do not have the rows that they had.")
-
-
-def _new_part(table: str, day: str, *, first_row: int, end_row: int, merges: int = 0) -> Part:
-    """A part to be written."""
-    return Part(
-        table_name=table,
-        day=day,
-        file="",
-        first_row=first_row,
-        end_row=end_row,
-        rows=0,
-        bytes=0,
-        merges=merges,
-        counts_from=0,
-    )
 
 
 def _definitions(table: LakeTable) -> tuple[str, ...]:

@@ -26,9 +26,8 @@ from clearhold.features.policy.bodies import RULES, SHADOW, PolicyVersion, Rules
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ControlKind, RuleEntry, VersionInForceEntry
 from clearhold.store.control.policies import number_of
-from clearhold.store.control.registry import Registry
+from clearhold.store.control.registry import MOST_WRITTEN_BYTES, Registry, Versions
 from clearhold.store.control.rules import StoredRule, rules_in
-from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
 MOST_RULES: Final = 200
 """The most rules of a tenant that are not archived: each is evaluated for every transfer."""

@@ -16,12 +16,7 @@ import msgspec
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rules import Backtest, Rule, RuleStatus, rule_hash
 from clearhold.features.policy.bodies import RULES, SCORECARD, PolicyVersion, RulesBody, prefix_of
-from clearhold.store.control.entries import (
-    ChallengerEntry,
-    PolicyActivatedEntry,
-    RuleEntry,
-    ScorecardReportEntry,
-)
+from clearhold.store.control.entries import ChallengerEntry, PolicyActivatedEntry, RuleEntry, ScorecardReportEntry
 
 KEPT_BACKTESTS: Final = 100
 """The newest backtests of a rule; older ones stay in the log alone."""

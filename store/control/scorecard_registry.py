@@ -21,9 +21,8 @@ from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from clearhold.features.policy.bodies import CHALLENGER, SCORECARD, ChallengerBody, PolicyVersion, ScorecardBody
 from clearhold.store.clock import Clock
 from clearhold.store.control.entries import ChallengerEntry, ControlKind, ScorecardReportEntry
-from clearhold.store.control.registry import Registry
+from clearhold.store.control.registry import MOST_WRITTEN_BYTES, Registry, Versions
 from clearhold.store.control.rules import TenantScorecards
-from clearhold.store.control.versions import MOST_WRITTEN_BYTES, Versions
 
 REPORT_VALID_US: Final = 7 * DAY_US
 CLOCKS_APART_US: Final = 5 * MINUTE_US

@@ -1,4 +1,5 @@
-"""Reads alerts, labels of transfers, and results of entries by their id; the newest version of each.
+"""Reads alerts, labels of transfers, results of entries by their id, and dispositions and actions with their links,
+whose hashes are the record's; the newest version of each.
 
 Labels are the verdicts of people, returns and imports; the last one of a transfer is in force.
 
@@ -6,13 +7,24 @@ Errors  none; an unknown row is None
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Generic, TypeVar
 
+import msgspec
+
+from clearhold.features.core.canonical import Chain
+from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.principal import Principal
-from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS, AlertRow, EntryResultRow, LabelRow
+from clearhold.features.core.rows.alerts import (
+    RANK_INSTANT_BITS,
+    ActionRow,
+    AlertRow,
+    DispositionRow,
+    EntryResultRow,
+    LabelRow,
+)
 from clearhold.features.core.vocabulary import WAITING
-from clearhold.store.duck.committed_rows import RowFilter, Timeline
-from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed
+from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, Timeline
+from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -111,3 +123,127 @@ class EntryResults(
     Timeline[EntryResultRow, EntryResultRow], table="decision_results", row_type=EntryResultRow, at="created_at"
 ):
     """The results of decisions, appeals and labels by the id of their log entry."""
+
+
+# ruff: noqa: S608 - statements are built from constants; every value is a parameter
+
+MOST_OF_ONE_ALERT: Final = 1_000
+
+Row = TypeVar("Row", ActionRow, DispositionRow)
+
+_LINKS: Final = f"""
+    SELECT id, prev_hash, hash FROM record_chain WHERE tenant_id = ? AND chain = ? AND {{within}} AND id IN {TEXTS}"""
+
+
+class LinkedRow(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
+    """A row and its link in the tenant's chain; of an action, the link of its request."""
+
+    row: Row
+    prev_hash: str | None
+    hash: str
+
+
+class _LinkedRows(CommittedRows):
+    """Adds links; ``within`` and ``bounds`` are where in the chain they are."""
+
+    def _linked(
+        self, principal: Principal, rows: list[Row], chain: Chain, within: str, bounds: list[int]
+    ) -> list[LinkedRow[Row]]:
+        values = [principal.tenant_id, chain, min(bounds), max(bounds), listed([row.id for row in rows])]
+        links = {link[0]: link[1:] for link in self._read(_LINKS.format(within=within), values)}
+        return [LinkedRow(row=row, prev_hash=links[row.id][0], hash=links[row.id][1]) for row in rows]
+
+
+class DispositionFilter(RowFilter, frozen=True, kw_only=True):
+    alert_ids: tuple[str, ...] | None = None
+    decisions: tuple[str, ...] | None = None
+    decided_by: tuple[str, ...] | None = None
+    overturned: bool | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        predicate.among("alert_id", self.alert_ids)
+        predicate.among("decision", self.decisions)
+        predicate.among("decided_by", self.decided_by)
+        if self.overturned is not None:
+            predicate.add("coalesce(overturns_draft, false) = ?", self.overturned)
+        predicate.between("created_at", self.created_from, self.created_to)
+        return predicate
+
+
+StoredDisposition = LinkedRow[DispositionRow]
+
+
+class Dispositions(
+    Timeline[DispositionRow, StoredDisposition],
+    _LinkedRows,
+    table="dispositions",
+    row_type=DispositionRow,
+    at="created_at",
+):
+    def of_alert(self, principal: Principal, alert_id: str) -> list[StoredDisposition]:
+        """The decisions on one alert, in log order."""
+        decisions = self.list_page(principal, DispositionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
+        return sorted(decisions, key=lambda stored: stored.row.offset)
+
+    def _stored(self, principal: Principal, rows: list[DispositionRow]) -> list[StoredDisposition]:
+        bounds = [row.offset for row in rows]
+        return self._linked(principal, rows, Chain.DISPOSITIONS, '"offset" BETWEEN ? AND ?', bounds)
+
+
+_ROW: Final = row_builder(ActionRow)
+# A request's link has the id and the time of its action.
+_REQUESTED: Final = "created_at BETWEEN make_timestamp(?) AND make_timestamp(?)"
+# The text is a JSON list of ids, which ``list_has_any`` would decode for each row.
+_RELEASED: Final = f"""(released_alert_ids IS NOT NULL AND EXISTS (
+    SELECT 1 FROM {TEXTS} AS wanted(id) WHERE contains(released_alert_ids, wanted.id)))"""
+_READ: Final = f"""
+    SELECT {select_list(ActionRow)} FROM actions WHERE tenant_id = ? AND id = ? ORDER BY "offset" DESC LIMIT 1"""
+_IN_STATUS: Final = """
+    SELECT tenant_id, id FROM actions GROUP BY tenant_id, id HAVING arg_max(status, "offset") = ?
+    QUALIFY row_number() OVER (PARTITION BY tenant_id ORDER BY min(created_at), id) <= ?"""
+
+
+class ActionFilter(RowFilter, frozen=True, kw_only=True):
+    alert_ids: tuple[str, ...] | None = None
+    statuses: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    created_from: int | None = None
+    created_to: int | None = None
+
+    def predicate(self, principal: Principal) -> Predicate:
+        predicate = super().predicate(principal)
+        if self.alert_ids is not None:
+            ids = listed(self.alert_ids)
+            predicate.add(f"(alert_id IN {TEXTS} OR {_RELEASED})", ids, ids)
+        predicate.among("status", self.statuses)
+        predicate.among("type", self.types)
+        predicate.between("created_at", self.created_from, self.created_to)
+        return predicate
+
+
+StoredAction = LinkedRow[ActionRow]
+
+
+class Actions(Timeline[ActionRow, StoredAction], _LinkedRows, table="actions", row_type=ActionRow, at="created_at"):
+    def of_alert(self, principal: Principal, alert_id: str) -> list[StoredAction]:
+        """The actions that name one alert or released it, in the order of their requests."""
+        actions = self.list_page(principal, ActionFilter(alert_ids=(alert_id,)), None, MOST_OF_ONE_ALERT)
+        return sorted(actions, key=lambda stored: (stored.row.created_at, stored.row.id))
+
+    def _stored(self, principal: Principal, rows: list[ActionRow]) -> list[StoredAction]:
+        return self._linked(principal, rows, Chain.ACTIONS, _REQUESTED, [row.created_at for row in rows])
+
+
+class ActionTable(CommittedRows):
+    """The newest rows of all tenants' actions, for their execution."""
+
+    def read(self, tenant_id: str, action_id: str) -> ActionRow | None:
+        values = self._first(_READ, [tenant_id, action_id])
+        return None if values is None else _ROW(values)
+
+    def approved(self, limit: int) -> list[tuple[str, str]]:
+        """Tenant and id of approved actions without an outcome, the oldest of each tenant."""
+        return self._read(_IN_STATUS, [ActionStatus.APPROVED.value, limit])

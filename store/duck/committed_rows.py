@@ -15,8 +15,7 @@ import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
+from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

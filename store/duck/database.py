@@ -60,7 +60,7 @@ from clearhold.features.core.rows.parties import (
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
 from clearhold.store.record.chain_file import FACT_TYPE, RecordChainRow, RecordCheckpointRow
-from clearhold.store.tables.columns import RowTables, columns_of, row_tables, rows_of
+from clearhold.store.tables import RowTables, columns_of, row_tables, rows_of
 
 
 class LogOffsetRow(msgspec.Struct, frozen=True, gc=False):

@@ -19,8 +19,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter
 from clearhold.store.duck.database import LABEL_ORDER
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import TEXTS, Predicate, listed, placeholders
+from clearhold.store.tables import TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

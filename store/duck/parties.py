@@ -22,8 +22,7 @@ from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import AgentImportRow, AgentRow, CounterpartyRow, EntityRow
 from clearhold.features.core.vocabulary import Band
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import TEXTS, Predicate, listed, placeholders
+from clearhold.store.tables import TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

@@ -17,8 +17,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck.committed_rows import RowFilter, Timeline
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import NUMBERS, TEXTS, Predicate, listed, placeholders
+from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

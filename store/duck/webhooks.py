@@ -15,8 +15,7 @@ import msgspec
 from clearhold.features.core.rows.events import WebhookDeliveryRow
 from clearhold.features.webhooks.delivery import OPEN, DeliveryState
 from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import TEXTS, listed
+from clearhold.store.tables import TEXTS, listed, row_builder, select_list
 
 _ROW: Final = row_builder(WebhookDeliveryRow)
 _MOST_COPIES: Final = 2

@@ -22,8 +22,16 @@ from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import committed_offsets, open_to_read
 from clearhold.store.duck.shown_rows import ShownRows
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.identity import LogInRedis, check_database, check_redis, has_history_in
-from clearhold.store.joining.losses import AcceptedLosses, control_ends, sentence_of, shard_ends
+from clearhold.store.joining.agreement import (
+    AcceptedLosses,
+    LogInRedis,
+    check_database,
+    check_redis,
+    control_ends,
+    has_history_in,
+    sentence_of,
+    shard_ends,
+)
 from clearhold.store.keys.signing_keys import SigningKeys
 from clearhold.store.lake.log_segments import LogSegments
 from clearhold.store.lake.segment_files import DamagedSegmentError

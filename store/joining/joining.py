@@ -30,22 +30,26 @@ from clearhold.store.data_dir import DataDir
 from clearhold.store.duck.database import committed_offsets
 from clearhold.store.errors import StartupError
 from clearhold.store.ids import new_id
-from clearhold.store.joining.identity import LogInRedis, check_database, check_redis, has_history_in, mark_database
-from clearhold.store.joining.losses import AcceptedLosses, Hole, StreamEnds, control_ends, sentence_of, shard_ends
+from clearhold.store.joining.agreement import (
+    AcceptedLosses,
+    Hole,
+    LogInRedis,
+    StreamEnds,
+    check_database,
+    check_redis,
+    control_ends,
+    has_history_in,
+    mark_database,
+    sentence_of,
+    shard_ends,
+)
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
 from clearhold.store.lake.log_segments import ControlCopy, LogSegments
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import NoteError, opened_note
 from clearhold.store.redis_log.connect import connect_sync
-from clearhold.store.redis_log.offsets import (
-    TENANTS,
-    control_key,
-    entry_fields,
-    log_time_of,
-    shard_key,
-    stream_id_of,
-)
+from clearhold.store.redis_log.offsets import TENANTS, control_key, entry_fields, log_time_of, shard_key, stream_id_of
 from clearhold.store.redis_log.reader import LogReader
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter

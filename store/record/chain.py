@@ -23,7 +23,7 @@ from clearhold.features.core.canonical import Chain, link_hash
 from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain_file import ChainFile, ChainLine, RecordChainRow, chain_files, line_of
-from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables import row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

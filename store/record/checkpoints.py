@@ -31,7 +31,7 @@ from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
 from clearhold.store.record.chain import ChainKey
 from clearhold.store.record.chain_file import RecordCheckpointRow, append_durably, cut_torn_line
 from clearhold.store.record.signed_trees import TILE_LEAVES, Checkpoint, MerkleTree, NoteError, opened_note, signed_note
-from clearhold.store.tables.columns import row_builder, select_list
+from clearhold.store.tables import row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

@@ -21,7 +21,7 @@ from clearhold.store.keys.signing_keys import KeyPurpose, SigningKeys
 from clearhold.store.record.chain import BareLink, ChainKey, bare_links_of
 from clearhold.store.record.checkpoints import CheckpointLog
 from clearhold.store.record.signed_trees import Checkpoint, MerkleTree, NoteError, opened_note
-from clearhold.store.tables.predicate import TEXTS, listed
+from clearhold.store.tables import TEXTS, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

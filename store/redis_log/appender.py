@@ -21,14 +21,7 @@ from clearhold.features.core.log_entry import EntryKind
 from clearhold.store import clock
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
-from clearhold.store.redis_log.offsets import (
-    SEQ_BITS,
-    SEQ_LIMIT,
-    TENANTS,
-    control_key,
-    offset_of,
-    shard_key,
-)
+from clearhold.store.redis_log.offsets import SEQ_BITS, SEQ_LIMIT, TENANTS, control_key, offset_of, shard_key
 from clearhold.store.redis_log.pipeline import AppendTimes, Pipeline, SameLog, command, first_error, xadd
 
 WRITE_WITHIN_S: Final = 1.5
@@ -99,7 +92,7 @@ class LogAppender:
         self._moved_on_from = [0] * shards
         self._keys = [shard_key(shard) for shard in range(shards)]
         self._waiting: deque[_Append] = deque()
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
         self._under_way: deque[_Append] = deque()
         self._times = AppendTimes()
         self._writing_since: float | None = None
@@ -183,10 +176,6 @@ class LogAppender:
         """The number of callers whose entries are not sent to Redis yet."""
         return len(self._waiting)
 
-    @property
-    def waiting_bytes(self) -> int:
-        return self._waiting_bytes
-
     def expected_s(self) -> float:
         """The estimated seconds of an append that begins now; no less than the time of the present write so far."""
         now = asyncio.get_running_loop().time()
@@ -207,12 +196,12 @@ class LogAppender:
         return f"{(last >> SEQ_BITS) + 1}-0"
 
     async def _written(self, packed: bytes, *, replies: int) -> Any:
-        if len(self._waiting) >= MAX_WAITING_ENTRIES or self._waiting_bytes >= MAX_WAITING_BYTES:
+        if len(self._waiting) >= MAX_WAITING_ENTRIES or self.waiting_bytes >= MAX_WAITING_BYTES:
             raise UnavailableError(OVERLOADED, ErrorCode.OVERLOADED)
         loop = asyncio.get_running_loop()
         append = _Append(packed, replies=replies, done=loop.create_future(), began=loop.time())
         self._waiting.append(append)
-        self._waiting_bytes += len(packed)
+        self.waiting_bytes += len(packed)
         self._write_waiting()
         return await append.done
 
@@ -242,7 +231,7 @@ class LogAppender:
             if batch and size > MAX_WRITE_BYTES:
                 break
             batch.append(self._waiting.popleft())
-            self._waiting_bytes -= len(batch[-1].packed)
+            self.waiting_bytes -= len(batch[-1].packed)
         return batch
 
     def _replied(self, reply: Any) -> None:
@@ -280,7 +269,7 @@ class LogAppender:
         failed = [*self._under_way, *self._waiting]
         self._under_way.clear()
         self._waiting.clear()
-        self._waiting_bytes = 0
+        self.waiting_bytes = 0
         if failed:
             self._end_write(failed[0].began)
         for append in failed:

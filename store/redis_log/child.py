@@ -124,7 +124,7 @@ def spawn(binary: ServerBinary, folder: Path, socket: Path) -> subprocess.Popen[
                 stdout=log,
                 stderr=log,
                 pass_fds=(lock,),
-                process_group=0,  # apart from a Ctrl-C, and in the service's session: store/time_slice.py
+                process_group=0,  # apart from a Ctrl-C, and in the service's session: store/scheduling.py
             )
     finally:
         os.close(lock)

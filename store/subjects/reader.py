@@ -44,8 +44,7 @@ from clearhold.store.subjects.things import (
     SubjectFacts,
     look_up,
 )
-from clearhold.store.tables.columns import Column, columns_of, row_builder, select_list
-from clearhold.store.tables.predicate import NUMBERS, TEXTS, listed
+from clearhold.store.tables import NUMBERS, TEXTS, Column, columns_of, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

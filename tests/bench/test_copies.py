@@ -10,8 +10,7 @@ from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.reports.alerts import AlertCount, ReportAlerts
 from clearhold.store.duck.reports.scores import ReportScores, ReportSnapshots, ReportSubject
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_score, a_snapshot, a_transfer, an_alert
 from tests.support.principals import an_operator
 

@@ -18,7 +18,7 @@ from clearhold.features.core.rows.alerts import LabelRow, PolicyRow
 from clearhold.features.core.scorecards import Scorecard, scorecard_sha256
 from clearhold.features.scorers.cards import DEFAULTS
 from clearhold.store.duck.database import BatchWriter, open_database
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.calibrated_files import calibrated, of_rows, report_of
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, some_features
 from tests.support.labelled_vectors import NOW, Labelled, some_labelled, written

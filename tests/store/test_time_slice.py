@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.store.time_slice import (
+from clearhold.store.scheduling import (
     GIVING_WAY,
     SHORT_NS,
     USUAL_NS,

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector
 from clearhold.features.core.instants import DAY_US, HOUR_US
-from clearhold.store.tables.columns import columns_of
+from clearhold.store.tables import columns_of
 from tests.support.builders import a_vector
 
 FROM: Final = 1_767_225_600_000_000  # 2026-01-01

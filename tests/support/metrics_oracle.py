@@ -32,7 +32,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.vocabulary import AlertDecision, LabelSource, LabelValue, Score
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.oracle.facts import Program
 from tests.oracle.oracle import _in_time, _taken_in
 from tests.oracle.random_streams import stream_of

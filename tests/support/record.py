@@ -12,7 +12,7 @@ from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import AlertBodyRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.clock import T0
 
 TENANT: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"

@@ -11,7 +11,7 @@ from clearhold.features.core.rules import Rule
 from clearhold.features.rules.language import faults_of
 from clearhold.features.rules.predicate import compiled, sql_of
 from clearhold.store.duck.database import ddl
-from clearhold.store.tables.columns import arrow_table, columns_of
+from clearhold.store.tables import arrow_table, columns_of
 from tests.support.duck_rows import some_features
 from tests.support.rules import interpreted
 

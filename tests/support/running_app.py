@@ -41,7 +41,7 @@ from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import RedisMemory, connect_async, connect_sync
 from clearhold.store.redis_log.offsets import LogProgress, control_key, shard_key
 from clearhold.store.redis_log.reader import LogReader
-from clearhold.store.tables.columns import RowTables, joined_by_type, row_tables
+from clearhold.store.tables import RowTables, joined_by_type, row_tables
 from tests.support.app_shells import lent_app
 from tests.support.clock import FrozenClock, SequentialIds
 from tests.support.error_answers import DeclaredErrors, error_of

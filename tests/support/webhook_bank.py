@@ -35,7 +35,7 @@ from clearhold.store.duck.webhooks import StoredDelivery, WebhookDeliveries
 from clearhold.store.keys.secrets import SecretBox
 from clearhold.store.redis_log.appender import LogAppender
 from clearhold.store.redis_log.connect import connect_async
-from clearhold.store.tables.columns import RowTables, row_tables
+from clearhold.store.tables import RowTables, row_tables
 from tests.support.clock import FrozenClock, SequentialIds
 
 TENANT: Final = "00000000-0000-4000-8000-00000000a001"

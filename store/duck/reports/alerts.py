@@ -20,7 +20,7 @@ from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
 from clearhold.store.duck.alerts import Alerts
 from clearhold.store.duck.committed_rows import CommittedRows, Timeline
 from clearhold.store.duck.transfers import FIRST_OWNERS
-from clearhold.store.tables.predicate import Predicate, Span, placeholders
+from clearhold.store.tables import Predicate, Span, placeholders
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

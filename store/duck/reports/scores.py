@@ -17,8 +17,7 @@ from clearhold.features.core.measured import DayTotals, sum_of
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, Timeline
-from clearhold.store.tables.columns import row_builder, select_list
-from clearhold.store.tables.predicate import TEXTS, Predicate, Span, listed
+from clearhold.store.tables import TEXTS, Predicate, Span, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

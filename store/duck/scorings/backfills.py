@@ -21,8 +21,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.alerts import BackfillRow
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.transfers import FIRST_OWNERS
-from clearhold.store.tables.columns import row_builder, rows_in, select_list
-from clearhold.store.tables.predicate import TEXTS, listed
+from clearhold.store.tables import TEXTS, listed, row_builder, rows_in, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

@@ -25,8 +25,7 @@ from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.committed_rows import CommittedRows
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.errors import StartupError
-from clearhold.store.tables.columns import columns_of
-from clearhold.store.tables.predicate import TEXTS, Predicate, listed
+from clearhold.store.tables import TEXTS, Predicate, columns_of, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

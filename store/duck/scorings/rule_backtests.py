@@ -28,7 +28,7 @@ from clearhold.features.policy.routing import RULE_PREFIX
 from clearhold.features.rules.backtest import BacktestCounts, MatchCount
 from clearhold.features.rules.predicate import sql_of
 from clearhold.store.duck.database import LABEL_ORDER
-from clearhold.store.tables.predicate import Predicate, Span, listed
+from clearhold.store.tables import Predicate, Span, listed
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 

@@ -20,7 +20,7 @@ from clearhold.features.scorers.cards import compile_card
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
 from clearhold.store.clock import SystemClock
 from clearhold.store.duck.database import BatchWriter, open_database
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.bank_events import an_ach_transfer, an_event
 from tests.support.builders import a_vector
 from tests.support.duck_rows import AT, PROGRAM, some_features

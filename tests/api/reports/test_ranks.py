@@ -8,8 +8,7 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.reports.scores import ReportSnapshots
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.clock import T0
 from tests.support.duck_rows import a_snapshot
 from tests.support.principals import an_operator

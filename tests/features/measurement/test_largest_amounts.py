@@ -6,7 +6,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.instants import HOUR_US
 from clearhold.features.core.money import MAX_CENTS, MOST_COUNTED_CENTS
 from clearhold.features.core.rows.events import TransferRow
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.stories import ShardStory
 
 TRANSFERS = 60

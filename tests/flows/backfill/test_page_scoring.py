@@ -17,7 +17,7 @@ from clearhold.features.shard.questions import CardInForce
 from clearhold.flows.backfill.page_scoring import EndedError, PageScoring, ScoringProcess
 from clearhold.flows.backfill.replay import LONGEST_REST_S, Throttle
 from clearhold.flows.running.supervision import Workers
-from clearhold.store.tables.columns import arrow_table, columns_of
+from clearhold.store.tables import arrow_table, columns_of
 from tests.support.builders import a_vector
 from tests.support.duck_rows import some_features
 

@@ -17,7 +17,7 @@ from clearhold.flows.directory.fetcher import CONCURRENT_FETCHES, DirectoryFetch
 from clearhold.flows.directory.waiting import FirstSeen
 from clearhold.flows.running.bank_http import http_client
 from clearhold.store.duck.parties import DirectoryTable
-from clearhold.store.tables.columns import row_builder, row_tables, select_list
+from clearhold.store.tables import row_builder, row_tables, select_list
 from tests.support import bank_events as bank
 from tests.support.clock import T0
 from tests.support.running_app import RunningApp

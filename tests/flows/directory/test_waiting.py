@@ -11,7 +11,7 @@ from clearhold.flows.directory.waiting import (
     FirstSeen,
     WaitingParties,
 )
-from clearhold.store.tables.columns import Rows, row_tables
+from clearhold.store.tables import Rows, row_tables
 from tests.support.clock import T0
 
 A, B = "tenant a", "tenant b"

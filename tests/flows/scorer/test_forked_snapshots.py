@@ -17,8 +17,8 @@ from clearhold.flows.scorer import process
 from clearhold.flows.scorer.endpoint import ScorerEndpoint
 from clearhold.flows.scorer.process import ForkedSnapshots
 from clearhold.flows.stream.snapshotting import load_state
+from clearhold.store.scheduling import GIVING_WAY
 from clearhold.store.state_snapshots import StateSnapshots
-from clearhold.store.time_slice import GIVING_WAY
 from tests.support.bank_events import a_counterparty, an_event
 from tests.support.clock import T0
 from tests.support.waiting import eventually

@@ -28,7 +28,7 @@ from clearhold.store.duck.database import TABLES
 from clearhold.store.redis_log.connect import connect_sync
 from clearhold.store.redis_log.offsets import owner_key
 from clearhold.store.redis_log.server import EmbeddedRedis
-from clearhold.store.time_slice import GIVING_WAY
+from clearhold.store.scheduling import GIVING_WAY
 from tests.flows.engine_room import SHARDS, EngineRoom, append
 from tests.flows.scorer.process_room import ProcessRoom
 from tests.support.mutated_events import cases

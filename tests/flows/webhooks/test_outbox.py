@@ -12,7 +12,7 @@ from clearhold.features.core.rows.events import PreflightRow, TransferRow, Webho
 from clearhold.features.core.vocabulary import ProgramSource
 from clearhold.features.webhooks.payloads import EventType
 from clearhold.flows.webhooks.outbox import WebhookOutbox
-from clearhold.store.tables.columns import row_tables, rows_of
+from clearhold.store.tables import row_tables, rows_of
 from tests.support.clock import T0
 from tests.support.webhook_bank import PROGRAM, SIMULATED, TENANT, WebhookBank
 

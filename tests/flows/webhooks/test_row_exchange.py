@@ -8,7 +8,7 @@ import pytest
 from clearhold.features.core.rows.events import WebhookAttemptRow
 from clearhold.flows.webhooks import row_exchange
 from clearhold.flows.webhooks.row_exchange import RowExchange, WebhookRow
-from clearhold.store.tables.columns import RowTables, rows_of
+from clearhold.store.tables import RowTables, rows_of
 
 WITHIN_S = 10.0
 

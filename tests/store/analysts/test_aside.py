@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from clearhold.store.analysts import aside
+from clearhold.store import scheduling
 
 LINUX: Final = pytest.mark.skipif(sys.platform != "linux", reason="macOS has neither idle tasks nor autogroups")
 SAYS_ITS_CLASS: Final = """
@@ -26,10 +26,10 @@ import os, runpy, sys
 for name in ("sched_setscheduler", "SCHED_IDLE"):
     if hasattr(os, name):
         delattr(os, name)
-sys.argv = ["aside.py", sys.executable, "-c", "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"]
+sys.argv = ["scheduling.py", sys.executable, "-c", "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"]
 runpy.run_path(PATH, run_name="__main__")
-""".replace("PATH", repr(aside.__file__))
-STANDS_IN: Final = "import sys; from clearhold.store.analysts.aside import run_aside; sys.exit(run_aside(sys.argv[1:]))"
+""".replace("PATH", repr(scheduling.__file__))
+STANDS_IN: Final = "import sys; from clearhold.store.scheduling import run_aside; sys.exit(run_aside(sys.argv[1:]))"
 
 
 def stand_in(*command: str) -> list[str]:
@@ -49,13 +49,13 @@ def test_given_a_program_that_steps_aside_then_all_its_threads_are_idle_tasks_an
 
 @LINUX
 def test_given_a_session_that_others_share_when_a_program_steps_aside_in_it_then_they_keep_their_weight() -> None:
-    if not aside.AUTOGROUP.exists():
+    if not scheduling.AUTOGROUP.exists():
         pytest.skip("a kernel without autogroups")
-    before = aside.AUTOGROUP.read_text()
+    before = scheduling.AUTOGROUP.read_text()
 
-    subprocess.run([sys.executable, aside.__file__, "true"], check=True, timeout=60)
+    subprocess.run([sys.executable, scheduling.__file__, "true"], check=True, timeout=60)
 
-    assert aside.AUTOGROUP.read_text() == before
+    assert scheduling.AUTOGROUP.read_text() == before
 
 
 # A shell cannot trap what was ignored when it was started, as it is under nohup.
@@ -71,7 +71,7 @@ sys.exit(7 if signal.sigtimedwait(signals, 60) else 1)
 def test_given_a_platform_without_scheduling_classes_then_a_program_runs_at_the_lowest_priority() -> None:
     ended = subprocess.run([sys.executable, "-c", WITHOUT_CLASSES], capture_output=True, check=True, timeout=60)
 
-    assert int(ended.stdout) == aside.LOWEST
+    assert int(ended.stdout) == scheduling.LOWEST
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_given_a_platform_without_scheduling_classes_then_a_program_runs_at_the_
 def test_given_a_program_that_ends_when_it_is_stood_in_for_then_the_code_is_its_own(
     command: list[str], code: int
 ) -> None:
-    assert aside.run_aside(command) == code
+    assert scheduling.run_aside(command) == code
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

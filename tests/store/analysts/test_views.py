@@ -15,7 +15,7 @@ from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
 from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail, Reason
 from clearhold.features.policy.bodies import LimitsBody
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.clock import T0, FrozenClock
 from tests.support.labelled_days import LabelledDays
 

@@ -15,7 +15,7 @@ from clearhold.store.duck import committed_rows
 from clearhold.store.duck.alerts import AlertFilter, Alerts
 from clearhold.store.duck.committed_rows import Place
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, an_alert
 from tests.support.principals import a_key, an_operator
 

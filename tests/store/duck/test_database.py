@@ -10,7 +10,7 @@ from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.store.duck.database import BatchWriter, open_database, open_to_read
 from clearhold.store.duck.scorings.backfills import newest_of
 from clearhold.store.errors import StartupError
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, some_features
 
 _COLUMNS_OF_FEATURES = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'transfer_features'"

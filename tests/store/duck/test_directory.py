@@ -15,7 +15,7 @@ from clearhold.features.core.entries.directory import DirectoryKind, PartyKey, k
 from clearhold.features.core.rows.parties import AccountRow, CounterpartyRow, DirectoryRow, EntityRow
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.duck.parties import DirectoryTable, DueParty
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.clock import T0
 
 A, B = "tnt_a", "tnt_b"

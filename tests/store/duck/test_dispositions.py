@@ -7,11 +7,10 @@ import pytest
 
 from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import DispositionRow, EntryResultRow
-from clearhold.store.duck.alerts import EntryResults
+from clearhold.store.duck.alerts import DispositionFilter, Dispositions, EntryResults, StoredDisposition
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.duck.decisions import DispositionFilter, Dispositions, StoredDisposition
 from clearhold.store.record.chain_file import RecordChainRow
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_disposition, a_link, a_result
 from tests.support.principals import a_key, an_operator
 

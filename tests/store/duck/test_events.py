@@ -7,7 +7,7 @@ from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import EventRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.inputs import Events
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, an_alert, an_event
 from tests.support.principals import an_operator
 

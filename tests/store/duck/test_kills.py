@@ -17,7 +17,7 @@ from clearhold.features.core.rows.events import EventRow
 from clearhold.features.core.rows.events import TransferRow
 from clearhold.store.duck.database import fold_wal, open_database
 from clearhold.store.duck.database import BatchWriter, committed_offsets
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, a_transfer, an_event
 
 database = open_database(Path(sys.argv[1]))

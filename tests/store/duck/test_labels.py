@@ -9,7 +9,7 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.store.duck.alerts import LabelFilter, Labels
 from clearhold.store.duck.database import BatchWriter
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label
 from tests.support.principals import a_key, an_operator
 

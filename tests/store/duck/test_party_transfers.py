@@ -12,7 +12,7 @@ from clearhold.features.state.score_memory import StrongestTransfers
 from clearhold.flows.backfill.rescoring import FADING
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.backfills import PartyTransfers
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer
 
 

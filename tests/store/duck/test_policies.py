@@ -11,7 +11,7 @@ from clearhold.features.core.rows.alerts import PolicyRow
 from clearhold.features.policy.bodies import SCORECARD, ScorecardBody
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.inputs import PolicyTable
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, some_features
 from tests.support.scorecards import a_card
 

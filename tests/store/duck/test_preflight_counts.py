@@ -11,7 +11,7 @@ from clearhold.features.core.rows.alerts import LabelRow
 from clearhold.features.core.rows.events import PreflightMatchRow, PreflightRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.inputs import PreflightCounts, Preflights
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_label, a_match, a_preflight
 from tests.support.principals import a_key, an_operator
 

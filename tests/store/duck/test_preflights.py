@@ -10,7 +10,7 @@ from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.inputs import Preflights, idempotent_ids
 from clearhold.store.ids import new_id
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_match, a_preflight
 from tests.support.principals import an_operator
 

@@ -13,7 +13,7 @@ from clearhold.store.duck import committed_rows
 from clearhold.store.duck.committed_rows import Place
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.transfers import TransferFilter, Transfers
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, TENANT, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 

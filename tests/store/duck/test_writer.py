@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clearhold.features.core.rows.events import EventRow, TransferRow
 from clearhold.store.duck.database import TABLES, BatchWriter, LogOffsetRow, committed_offsets, fold_wal, open_database
-from clearhold.store.tables.columns import Row, arrow_table, columns_of, row_builder, row_tables, select_list
+from clearhold.store.tables import Row, arrow_table, columns_of, row_builder, row_tables, select_list
 from tests.support.duck_rows import AT, a_transfer, an_event
 
 INT64 = st.integers(min_value=-(2**63), max_value=2**63 - 1)

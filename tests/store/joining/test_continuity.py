@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clearhold.store.joining.losses import AcceptedLosses, Hole, StreamEnds
+from clearhold.store.joining.agreement import AcceptedLosses, Hole, StreamEnds
 from clearhold.store.lake.segment_files import Gap
 
 

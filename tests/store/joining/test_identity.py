@@ -5,7 +5,7 @@ from redis import Redis
 
 from clearhold.store.data_dir import LogIdentity
 from clearhold.store.errors import StartupError
-from clearhold.store.joining.identity import LogInRedis
+from clearhold.store.joining.agreement import LogInRedis
 
 OWN = LogIdentity(log_id="0b6f6f3e-5b0e-4f6e-9d57-2f3f1c9b7a11", shards=16)
 OTHER = LogIdentity(log_id="9a1c1f0e-77aa-4a52-8a0e-0f6f1d2c3b44", shards=16)

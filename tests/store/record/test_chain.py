@@ -16,7 +16,7 @@ from clearhold.store.errors import StartupError
 from clearhold.store.record import chain_file
 from clearhold.store.record.chain import links_of
 from clearhold.store.record.chain_file import RecordChainRow
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.clock import T0
 from tests.support.record import TENANT, a_fact, chains_of, record
 

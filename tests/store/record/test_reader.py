@@ -13,7 +13,7 @@ from clearhold.features.core.errors import ForbiddenError
 from clearhold.features.core.rows.alerts import AlertBodyRow
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.record.reading import RecordFilter, RecordReader
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.clock import T0
 from tests.support.principals import a_key, an_operator
 from tests.support.record import POLICY, PROGRAM, SECOND_US, TENANT, a_fact, an_alert_body, record

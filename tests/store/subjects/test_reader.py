@@ -18,7 +18,7 @@ from clearhold.store.lake.log_segments import RawEvents
 from clearhold.store.record.checkpoints import RecordCheckpoints
 from clearhold.store.subjects.reader import SubjectReader
 from clearhold.store.subjects.things import ExportSubject, SubjectKind
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_transfer, some_features
 from tests.support.principals import an_operator
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from clearhold.store.duck.database import TABLES
-from clearhold.store.tables.columns import arrow_table, columns_of, row_builder
+from clearhold.store.tables import arrow_table, columns_of, row_builder
 
 
 class Colour(enum.StrEnum):

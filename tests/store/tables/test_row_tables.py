@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.store.tables.columns import Column, arrow_table, joined_by_type, row_tables, rows_of
+from clearhold.store.tables import Column, arrow_table, joined_by_type, row_tables, rows_of
 
 TOO_LATE = 2**70
 ROWS = 1_024
@@ -44,7 +44,7 @@ def test_given_one_bad_row_among_many_when_made_tables_then_few_of_them_are_look
         sizes.append(len(rows))
         return arrow_table(columns, rows, between=between)
 
-    monkeypatch.setattr("clearhold.store.tables.columns.arrow_table", counted)
+    monkeypatch.setattr("clearhold.store.tables.arrow_table", counted)
 
     row_tables({Sample: [a_row(offset, is_bad=offset == 700) for offset in range(ROWS)]})
 

@@ -12,8 +12,7 @@ from clearhold.features.core.instants import DAY_US, HOUR_US, MINUTE_US
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.reports.scores import KriSnapshots, NewestSnapshots, ReportSnapshots
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_snapshot
 from tests.support.principals import a_key, an_operator
 

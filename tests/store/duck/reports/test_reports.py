@@ -14,8 +14,7 @@ from clearhold.features.core.rows.parties import ScoreRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.reports.alerts import ReportedActor, ReportTransfers
 from clearhold.store.duck.reports.scores import ReportScores, ReportSubject, SignalCount
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_score, a_transfer, some_features
 from tests.support.principals import a_key, an_operator
 

@@ -13,7 +13,7 @@ from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.labelled import LabelledScorings
 from clearhold.store.ids import new_id
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.clock import FrozenClock
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_scoring
 

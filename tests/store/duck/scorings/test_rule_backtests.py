@@ -19,8 +19,7 @@ from clearhold.features.rules.backtest import to_backtest
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings import rule_backtests
 from clearhold.store.duck.scorings.rule_backtests import RuleBacktest
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_condition, a_rule, interpreted

@@ -15,8 +15,7 @@ from clearhold.features.core.rules import Rule, RuleMode, ShadowDay, ShadowRepor
 from clearhold.features.rules.backtest import not_in_shadow, to_shadow_report
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.rule_backtests import RuleShadow
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_rule_match, a_scoring, a_step, an_alert
 from tests.support.principals import a_key, an_operator
 from tests.support.rules import a_rule

@@ -15,8 +15,7 @@ from clearhold.features.rules.backtest import to_backtest
 from clearhold.features.shard.shard import ShardState
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.rule_backtests import RuleBacktest
-from clearhold.store.tables.columns import row_tables
-from clearhold.store.tables.predicate import Span
+from clearhold.store.tables import Span, row_tables
 from tests.support.duck_rows import TENANT
 from tests.support.policies import policy_entry
 from tests.support.principals import an_operator

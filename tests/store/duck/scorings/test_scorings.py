@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from clearhold.features.catalogue.vector import FEATURE_VERSION, FeatureVector, TransferFeaturesRow
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.backfills import NewestScorings, newest_of
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, some_features
 from tests.support.vectors import VECTORS
 

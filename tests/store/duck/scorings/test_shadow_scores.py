@@ -14,7 +14,7 @@ from clearhold.features.core.scorecards import UNSCORED_CLASS
 from clearhold.features.policy.comparison import PairCount
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.duck.scorings.labelled import ShadowScores
-from clearhold.store.tables.columns import row_tables
+from clearhold.store.tables import row_tables
 from tests.support.duck_rows import AT, PROGRAM, TENANT, a_label, a_shadow_score
 from tests.support.principals import a_key, an_operator
 
