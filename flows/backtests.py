@@ -11,6 +11,7 @@ Errors  UnavailableError when the turn did not come, or the reading did not end,
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
@@ -75,8 +76,8 @@ class BacktestRunner:
         """Since the rule has counted in its present form, at most the days of the longest backtest."""
         now = self._clock.now()
         span = Span(max(since, now - MOST_DAYS * DAY_US), now + 1)
-        with RuleShadow(self._database, principal, rule, program_ids, mode, span) as reader:
-            counts = await self._read(principal, reader, reader.counts)
+        with RuleShadow(self._database, principal, rule, program_ids, span) as reader:
+            counts = await self._read(principal, reader, partial(reader.counts, mode))
         return to_shadow_report(rule, counts, version=version, since=span.start)
 
     async def _read(self, principal: Principal, reader: RuleReader, work: Callable[[], T]) -> T:

@@ -1,5 +1,6 @@
-"""Scheduling on a core: how soon a woken thread runs, which threads have priority, and programs that step aside for all.
-A script, too, that needs only the standard library.
+"""Scheduling on a core: how soon a woken thread runs, which threads have priority, and programs that step aside.
+
+It is also a script, which needs only the standard library.
 
 An answer goes through several processes, and waits for a core at each hop. On Linux 6.12 and later a thread with short
 slices runs sooner when it wakes and gives way sooner to others; its share of the core stays the same, so it needs no

@@ -65,6 +65,12 @@ def columns_of(row_type: type[msgspec.Struct]) -> tuple[Column, ...]:
     return (*columns, _column(row_type, last)) if inner is None else (*columns, *columns_of(inner))
 
 
+def camel_case(column: str) -> str:
+    """The name of a column on the wire."""
+    first, *others = column.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
 def select_list(row_type: type[msgspec.Struct]) -> str:
     """The SELECT list in the order that ``row_builder`` needs."""
     return ", ".join(column.selected for column in columns_of(row_type))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from itertools import islice
 from types import TracebackType
-from typing import IO, Final, Protocol, Self
+from typing import IO, Final, Self
 
 import msgspec
 import pyarrow as pa
@@ -107,14 +107,29 @@ _SLICE_TRANSFERS: Final = 100
 log = structlog.get_logger()
 
 
-class PageScorer(Protocol):
-    """Scores one page at a time; ``end`` cuts it short, ``close`` waits for its end."""
+class ScoringThread:
+    """Scores in the calling thread, with the methods of a process."""
 
-    def score(self, table: pa.Table) -> list[Rescored]: ...
+    def __init__(self, workers: Workers, card: TransferCard) -> None:
+        self._workers, self._card = workers, card
 
-    def end(self) -> None: ...
+    def score(self, table: pa.Table) -> list[Rescored]:
+        results: list[Rescored] = []
+        rows, giving_way = rows_in(TransferFeaturesRow, table), Throttle()
+        while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
+            results += [result for row in some if (result := rescored(row, self._card)) is not None]
+            giving_way.rest()
+        return results
 
-    def close(self) -> None: ...
+    def end(self) -> None:
+        """It looks at ``stopping`` by itself."""
+
+    def close(self) -> None:
+        """There is nothing to wait for."""
+
+
+PageScorer = ScoringProcess | ScoringThread
+"""Scores one page at a time; ``end`` cuts it short, ``close`` waits for its end."""
 
 
 class PageScoring:
@@ -150,7 +165,7 @@ class PageScoring:
         return task
 
     def _thread(self) -> PageScorer:
-        return _Thread(self._workers, self._card.compiled())
+        return ScoringThread(self._workers, self._card.compiled())
 
     def _add(self, scorer: PageScorer) -> None:
         self._scorers.append(scorer)
@@ -166,24 +181,3 @@ class PageScoring:
             return await self._scored(table)
         self._free.put_nowait(scorer)
         return results
-
-
-class _Thread:
-    """Scores in the calling thread."""
-
-    def __init__(self, workers: Workers, card: TransferCard) -> None:
-        self._workers, self._card = workers, card
-
-    def score(self, table: pa.Table) -> list[Rescored]:
-        results: list[Rescored] = []
-        rows, giving_way = rows_in(TransferFeaturesRow, table), Throttle()
-        while (some := list(islice(rows, _SLICE_TRANSFERS))) and not self._workers.stopping.is_set():
-            results += [result for row in some if (result := rescored(row, self._card)) is not None]
-            giving_way.rest()
-        return results
-
-    def end(self) -> None:
-        """It looks at ``stopping`` by itself."""
-
-    def close(self) -> None:
-        """There is nothing to wait for."""

@@ -95,7 +95,7 @@ class TransferBackfill:
                 await self._take(*under_way.popleft())
 
     async def _take(self, page: ScoringPage, scored: asyncio.Task[list[Rescored]]) -> None:
-        await self._add(await scored, count=page.count, position=page.upto)
+        await self._add(await scored, count=page.transfers, position=page.upto)
 
     async def _add(self, results: Sequence[Rescored], *, count: int, position: int) -> None:
         """Append results in several steps; only the last one moves the position, so a crash in between repeats them."""

@@ -13,7 +13,7 @@ Sink    the rows of a batch of entries as tables of columns, and the offsets aft
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import pyarrow as pa
@@ -65,22 +65,16 @@ class Snapshots(Protocol):
     def offer(self, shard: int, entries: int) -> None: ...
 
 
-class StepContext:
+class StepContext(NamedTuple):
     """Shared by all shard steps of this process. ``committed`` holds each shard's committed offset at the start.
 
     Entries up to that offset change the state and produce no rows: the tables have them.
     """
 
-    def __init__(
-        self,
-        shards: Shards,
-        *,
-        committed: Mapping[int, int],
-        snapshots: Snapshots,
-        between_entries: Callable[[], None] = nothing,
-    ) -> None:
-        self.shards, self.committed, self.snapshots = shards, committed, snapshots
-        self.between_entries = between_entries
+    shards: Shards
+    committed: Mapping[int, int]
+    snapshots: Snapshots
+    between_entries: Callable[[], None] = nothing
 
 
 class ShardStep(StatefulBatchLogic[ShardChunk, ShardResults, None]):

@@ -13,7 +13,7 @@ Errors  ConflictError for a change that the rule's state does not allow; NotFoun
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -113,7 +113,7 @@ class RuleRegistry:
             if known is not None:
                 raise ConflictError(ID_TAKEN, ErrorCode.RULE_ID_TAKEN)
             self._check_room(principal.tenant_id)
-            return await self._write(principal, replace(rule, status=RuleStatus.DRAFT), effect_id=effect_id)
+            return await self._changed(principal, replace(rule, status=RuleStatus.DRAFT), effect_id=effect_id)
 
     async def replace(
         self, principal: Principal, rule: Rule, *, is_current: Callable[[Rule], bool], effect_id: str | None
@@ -126,7 +126,7 @@ class RuleRegistry:
             if not is_current(known):
                 raise StaleError(CHANGED, ErrorCode.RULE_CHANGED)
             _check_not_archived(known)
-            return await self._write(principal, replace(rule, status=RuleStatus.DRAFT), effect_id=effect_id)
+            return await self._changed(principal, replace(rule, status=RuleStatus.DRAFT), effect_id=effect_id)
 
     async def add_backtest(self, principal: Principal, backtest: Backtest, effect_id: str | None) -> Backtest:
         """Add a backtest. A draft goes into testing, unless it was changed while the backtest ran."""
@@ -138,7 +138,7 @@ class RuleRegistry:
             rule = stored.rule
             if rule.status is RuleStatus.DRAFT and stored.sha256 == backtest.rule_sha256:
                 rule = replace(rule, status=RuleStatus.TESTING)
-            await self._write(principal, rule, backtest=backtest, effect_id=effect_id)
+            await self._changed(principal, rule, backtest=backtest, effect_id=effect_id)
             return backtest
 
     async def archive(self, principal: Principal, rule_id: str, *, note: str | None, effect_id: str | None) -> Rule:
@@ -151,7 +151,7 @@ class RuleRegistry:
             if self.in_force(principal.tenant_id, rule_id) is not None:
                 raise ConflictError(STILL_ACTIVE, ErrorCode.RULE_IN_FORCE)
             archived = replace(known, status=RuleStatus.ARCHIVED)
-            return await self._write(principal, archived, note=note, effect_id=effect_id)
+            return await self._changed(principal, archived, note=note, effect_id=effect_id)
 
     def check_activation(self, principal: Principal, stored: StoredRule) -> Backtest:
         """The backtest that allows the activation of a rule now; ConflictError when it is not allowed."""
@@ -183,7 +183,8 @@ class RuleRegistry:
             self._check(tenant_id, stored, approved_at, NO_LONGER_TESTED)
             rule = replace(stored.rule, status=RuleStatus.ACTIVE)
             active = [rule, *(each for each in self.active(tenant_id) if each.id != rule_id)]
-            return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
+            entry = await self._write(tenant_id, rule, by=by, active=active, note=note, action_id=action_id)
+            return entry.versions[0].created.version
 
     async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str | None) -> str:
         """Take a rule in force out of force, once for each action; returns the new version. Else ConflictError."""
@@ -198,7 +199,8 @@ class RuleRegistry:
                 raise ConflictError(NOT_ACTIVE, ErrorCode.RULE_NOT_ACTIVE)
             rule = replace(stored.rule, status=RuleStatus.PAUSED)
             active = [each for each in self.active(tenant_id) if each.id != rule_id]
-            return await self._put_active(tenant_id, rule, active, by=by, note=note, action_id=action_id)
+            entry = await self._write(tenant_id, rule, by=by, active=active, note=note, action_id=action_id)
+            return entry.versions[0].created.version
 
     def active(self, tenant_id: str) -> tuple[Rule, ...]:
         """The rules in force, each in its form at the activation."""
@@ -234,52 +236,25 @@ class RuleRegistry:
         if len(rules) >= MOST_RULE_IDS:
             raise ConflictError(TOO_MANY_IDS, ErrorCode.TOO_MANY_RULES)
 
+    async def _changed(self, principal: Principal, rule: Rule, **more: Any) -> Rule:
+        return (await self._write(principal.tenant_id, rule, by=principal.operator, **more)).rule
+
     async def _write(
-        self,
-        principal: Principal,
-        rule: Rule,
-        *,
-        note: str | None = None,
-        backtest: Backtest | None = None,
-        effect_id: str | None = None,
-    ) -> Rule:
-        """Append a change that does not affect the active rules, with the rules in testing where it changes them."""
-        tenant_id, at = principal.tenant_id, self._clock.now()
-        entry = RuleEntry(
-            rule=rule,
-            at=at,
-            by=principal.operator,
-            note=note,
-            backtest=backtest,
-            versions=self._shadow_after(tenant_id, rule, at=at, by=principal.operator),
-            effect_id=effect_id,
-        )
-        await self._append(tenant_id, entry)
-        return rule
-
-    async def _put_active(
-        self, tenant_id: str, rule: Rule, active: Iterable[Rule], *, by: str, note: str | None, action_id: str
-    ) -> str:
-        """Append a change of the active rules; returns the version with them."""
+        self, tenant_id: str, rule: Rule, *, by: str, active: Iterable[Rule] | None = None, **more: Any
+    ) -> RuleEntry:
+        """Append a change, with the rules in force and in testing where it changes them; ``more`` are further fields of
+        the entry.
+        """
         at = self._clock.now()
-        version = self._version(tenant_id, RULES, active, at=at, by=by)
-        entry = RuleEntry(
-            rule=rule,
-            at=at,
-            by=by,
-            note=note,
-            action_id=action_id,
-            versions=(version, *self._shadow_after(tenant_id, rule, at=at, by=by)),
-        )
-        await self._append(tenant_id, entry)
-        return version.created.version
-
-    async def _append(self, tenant_id: str, entry: RuleEntry) -> None:
-        to_programs = [each for version in entry.versions for each in self._versions.to_programs(version)]
-        is_wider = entry.rule.status in {RuleStatus.TESTING, RuleStatus.ACTIVE}  # narrowing is never refused
+        in_force = () if active is None else (self._version(tenant_id, RULES, active, at=at, by=by),)
+        versions = (*in_force, *self._shadow_after(tenant_id, rule, at=at, by=by))
+        entry = RuleEntry(rule=rule, at=at, by=by, versions=versions, **more)
+        to_programs = [each for version in versions for each in self._versions.to_programs(version)]
+        is_wider = rule.status in {RuleStatus.TESTING, RuleStatus.ACTIVE}  # narrowing is never refused
         if is_wider and sum(len(each.body) for each in to_programs) > MOST_WRITTEN_BYTES:
             raise ConflictError(TOO_LARGE, ErrorCode.TOO_MANY_RULES)
         await self._registry.write(tenant_id, ControlKind.RULE, entry, to_programs)
+        return entry
 
     def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[VersionInForceEntry, ...]:
         """The version of the rules in testing after a change of one; empty when they stay the same."""

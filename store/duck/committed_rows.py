@@ -9,12 +9,14 @@ Errors  none; an unknown row is None
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast
 
 import duckdb
 import msgspec
 
 from clearhold.features.core.principal import Principal
+from clearhold.features.core.rows.events import EventRow
+from clearhold.features.core.rows.parties import CounterpartyRow, EntityRow
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -34,6 +36,39 @@ class CommittedRows:
         """The first row, or None."""
         with self._connection.cursor() as cursor:
             return cursor.execute(sql, values).fetchone()
+
+
+def programs_sql(program_ids: Sequence[str] | None) -> str:
+    """A further condition for rows of these programs; None is any."""
+    return "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
+
+
+InProgram = TypeVar("InProgram", bound=EventRow | EntityRow | CounterpartyRow)
+
+
+def reached(principal: Principal, rows: list[InProgram]) -> list[InProgram]:
+    """The rows within the principal's reach; ForbiddenError when all of them are out of it."""
+    within = [row for row in rows if principal.reaches(row.program_id)]
+    if rows and not within:
+        principal.require_program(rows[0].program_id)
+    return within
+
+
+class OpenCursor:
+    """Reads on one cursor, in one thread; closed at the end of a ``with``."""
+
+    def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
+        self._cursor = database.cursor()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cursor.close()
+
+    def interrupt(self) -> None:
+        """From another thread: interrupt the statement of the reading thread."""
+        self._cursor.interrupt()
 
 
 class RowFilter(msgspec.Struct, frozen=True, kw_only=True):

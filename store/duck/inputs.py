@@ -17,9 +17,9 @@ from clearhold.features.core.entries.preflight import PreflightRecord
 from clearhold.features.core.log_entry import EventSubjectType
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import EventRow
-from clearhold.store.duck.committed_rows import CommittedRows, RowFilter
+from clearhold.store.duck.committed_rows import CommittedRows, RowFilter, programs_sql, reached
 from clearhold.store.duck.database import LABEL_ORDER
-from clearhold.store.tables import TEXTS, Predicate, listed, placeholders, row_builder, select_list
+from clearhold.store.tables import TEXTS, Predicate, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -89,14 +89,9 @@ class Events(CommittedRows):
         """
         if program_ids is not None and not program_ids:
             return []
-        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
-        values = [principal.tenant_id, event_id, *(program_ids or ())]
-        with self._connection.cursor() as cursor:
-            rows = [*map(_EVENT, cursor.execute(_FIND.format(programs=programs), values).fetchall())]
-        reached = [row for row in rows if principal.reaches(row.program_id)]
-        if rows and not reached:
-            principal.require_program(rows[0].program_id)
-        return reached
+        sql = _FIND.format(programs=programs_sql(program_ids))
+        rows = self._read(sql, [principal.tenant_id, event_id, *(program_ids or ())])
+        return reached(principal, [*map(_EVENT, rows)])
 
     def alerts_of(
         self, principal: Principal, program_id: str, event_ids: Sequence[str], *, but: Sequence[str]
@@ -117,9 +112,8 @@ class Events(CommittedRows):
 
     def consequences(self, row: EventRow) -> Consequences:
         place = [row.tenant_id, row.program_id, row.offset]
-        with self._connection.cursor() as cursor:
-            alert_ids = tuple(alert_id for (alert_id,) in cursor.execute(_ALERTS, place).fetchall())
-            match = cursor.execute(_PREFLIGHT, place).fetchone()
+        alert_ids = tuple(alert_id for (alert_id,) in self._read(_ALERTS, place))
+        match = self._first(_PREFLIGHT, place)
         return Consequences(alert_ids=alert_ids, preflight_id=None if match is None else str(match[0]))
 
 

@@ -11,9 +11,7 @@ Errors  none; an unknown party is an empty list, an unknown agent or import None
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Final, Generic, NamedTuple, TypeVar
-
-import duckdb
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from clearhold.features.core.canonical import SANDBOX_ID
 from clearhold.features.core.entries.directory import ACCOUNT_PREFIX, DirectoryKind, PartyKey
@@ -21,8 +19,8 @@ from clearhold.features.core.instants import DAY_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.parties import AgentImportRow, AgentRow, CounterpartyRow, EntityRow
 from clearhold.features.core.vocabulary import Band
-from clearhold.store.duck.committed_rows import CommittedRows
-from clearhold.store.tables import TEXTS, Predicate, listed, placeholders, row_builder, select_list
+from clearhold.store.duck.committed_rows import CommittedRows, programs_sql, reached
+from clearhold.store.tables import TEXTS, Predicate, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -42,10 +40,13 @@ _FIRST_KNOWN: Final = """
 class Parties(CommittedRows, Generic[Row]):
     """One table of parties."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, row_type: type[Row]) -> None:
-        super().__init__(connection)
-        self._words = {"table": table, "columns": select_list(row_type)}
-        self._row: Callable[[Sequence[Any]], Row] = row_builder(row_type)
+    _words: ClassVar[dict[str, str]]
+    _row: Callable[[Sequence[Any]], Row]
+
+    def __init_subclass__(cls, *, table: str, row_type: type[Row]) -> None:
+        super().__init_subclass__()
+        cls._words = {"table": table, "columns": select_list(row_type)}
+        cls._row = staticmethod(row_builder(row_type))
 
     def find(self, principal: Principal, party_id: str, program_ids: Sequence[str] | None) -> list[Row]:
         """The party of that id in each of the programs (None: of the tenant's) within the principal's reach.
@@ -54,14 +55,9 @@ class Parties(CommittedRows, Generic[Row]):
         """
         if program_ids is not None and not program_ids:
             return []
-        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
-        wanted = [principal.tenant_id, party_id, *(program_ids or ())]
-        tuples = self._read(_NEWEST.format(programs=programs, **self._words), wanted)
-        rows = [*map(self._row, tuples)]
-        reached = [row for row in rows if principal.reaches(row.program_id)]
-        if rows and not reached:
-            principal.require_program(rows[0].program_id)
-        return reached
+        sql = _NEWEST.format(programs=programs_sql(program_ids), **self._words)
+        rows = self._read(sql, [principal.tenant_id, party_id, *(program_ids or ())])
+        return reached(principal, [*map(self._row, rows)])
 
     def last_raw(self, row: Row) -> str:
         """The bank's newest object of it, masked; an empty one without any."""
@@ -70,19 +66,15 @@ class Parties(CommittedRows, Generic[Row]):
         return "{}" if values is None else str(values[0])
 
 
-class Entities(Parties[EntityRow]):
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        super().__init__(connection, "entities", EntityRow)
-
+class Entities(Parties[EntityRow], table="entities", row_type=EntityRow):
     def created_at(self, row: EntityRow) -> int:
         """The bank's stated time, else that of the first event that named the entity."""
         values = self._first(_FIRST_KNOWN, [row.tenant_id, row.program_id, row.id])
         return row.created_at if values is None else int(values[0])
 
 
-class Counterparties(Parties[CounterpartyRow]):
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        super().__init__(connection, "counterparties", CounterpartyRow)
+class Counterparties(Parties[CounterpartyRow], table="counterparties", row_type=CounterpartyRow):
+    """The other sides of transfers."""
 
 
 _AGENT: Final = row_builder(AgentRow)
@@ -104,14 +96,8 @@ _ONE: Final = f"""
     SELECT {select_list(AgentRow)} FROM agents WHERE tenant_id = ? AND program_id = ? AND id = ?
     ORDER BY "offset" DESC LIMIT 1"""
 _NEWEST_IMPORT: Final = f"""
-    SELECT {select_list(AgentImportRow)} FROM agent_imports WHERE tenant_id = ? AND program_id = ?
+    SELECT {select_list(AgentImportRow)} FROM agent_imports WHERE tenant_id = ? AND program_id = ? AND {{matching}}
     ORDER BY "offset" DESC LIMIT 1"""
-_ENDED: Final = f"""
-    SELECT {select_list(AgentImportRow)} FROM agent_imports WHERE tenant_id = ? AND program_id = ? AND id = ?
-    AND stage <> 'begun' ORDER BY "offset" DESC LIMIT 1"""
-_DONE: Final = f"""
-    SELECT {select_list(AgentImportRow)} FROM agent_imports
-    WHERE tenant_id = ? AND program_id = ? AND stage = 'done' ORDER BY "offset" DESC LIMIT 1"""
 _FIRST_REGISTERED: Final = """
     SELECT epoch_us(min(registered_at)) FROM (
         SELECT arg_max(registered_at, "offset") AS registered_at FROM agents WHERE tenant_id = ? AND program_id = ?
@@ -147,18 +133,18 @@ class AgentImports(CommittedRows):
 
     def newest(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
         """The newest begin or end of an import."""
-        return self._one(_NEWEST_IMPORT, [tenant_id, program_id])
+        return self._one("true", tenant_id, program_id)
 
     def ended(self, tenant_id: str, program_id: str, import_id: str) -> AgentImportRow | None:
         """The end of an import."""
-        return self._one(_ENDED, [tenant_id, program_id, import_id])
+        return self._one("id = ? AND stage <> 'begun'", tenant_id, program_id, import_id)
 
     def done(self, tenant_id: str, program_id: str) -> AgentImportRow | None:
         """The last finished import."""
-        return self._one(_DONE, [tenant_id, program_id])
+        return self._one("stage = 'done'", tenant_id, program_id)
 
-    def _one(self, sql: str, values: Sequence[Any]) -> AgentImportRow | None:
-        selected = self._first(sql, values)
+    def _one(self, matching: str, *values: str) -> AgentImportRow | None:
+        selected = self._first(_NEWEST_IMPORT.format(matching=matching), values)
         return None if selected is None else _IMPORT(selected)
 
 

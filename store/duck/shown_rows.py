@@ -7,7 +7,7 @@ tables.
 Unit  a difference names the table, the id of the row, and the columns that differ from the record
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import duckdb
@@ -16,6 +16,7 @@ import msgspec
 from clearhold.features.core.entries.actions import ALWAYS_TWO_APPROVERS
 from clearhold.features.core.principal import Principal
 from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.tables import camel_case
 
 MOST_DIFFERENCES: Final = 20
 MISSING: Final = "missing"
@@ -25,37 +26,22 @@ UNRECORDED: Final = "unrecorded"
 """In place of columns: a row of the table is missing in the record."""
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
-_DISPOSITION_FIELDS: Final = {
-    "alert_id": "alertId",
-    "decided_by": "decidedBy",
-    "decision": "decision",
-    "narrative": "narrative",
-    "narrative_model": "narrativeModel",
-    "recommendation": "recommendation",
-    "policy_version": "policyVersion",
-    "alert_sha256": "alertSha256",
-    "policy_sha256": "policySha256",
-    "action_id": "actionId",
-    "identity": "identity",
-}
-_ALERT_FIELDS: Final = {
-    "detector": "detector",
-    "subject_type": "subjectType",
-    "subject_id": "subjectId",
-    "transfer_id": "transferId",
-    "band_at_alert": "bandAtAlert",
-    "policy_version": "policyVersion",
-    "dedupe_key": "dedupeKey",
-    "appeal_of": "appealOf",
-}
+_DISPOSITION_FIELDS: Final = (
+    *("alert_id", "decided_by", "decision", "narrative", "narrative_model", "recommendation", "policy_version"),
+    *("alert_sha256", "policy_sha256", "action_id", "identity"),
+)
+_ALERT_FIELDS: Final = (
+    *("detector", "subject_type", "subject_id", "transfer_id", "band_at_alert", "policy_version", "dedupe_key"),
+    "appeal_of",
+)
 _SEVERITIES: Final = "['low', 'medium', 'high']"
 
 
-def _same_texts(row: str, body: str, fields: Mapping[str, str]) -> dict[str, str]:
-    return {
-        column: f"{row}.{column} IS NOT DISTINCT FROM json_extract_string({body}, '$.{key}')"
-        for column, key in fields.items()
-    }
+def _same_texts(row: str, body: str, columns: Sequence[str], **others: str) -> dict[str, str]:
+    """The columns that must equal the fields of the body with their names, or with those in ``others``."""
+    keys = {column: others.get(column, camel_case(column)) for column in columns}
+    same = "{row}.{column} IS NOT DISTINCT FROM json_extract_string({body}, '$.{key}')"
+    return {column: same.format(row=row, column=column, body=body, key=key) for column, key in keys.items()}
 
 
 _SAME_DISPOSITION: Final = _same_texts("d", "r.body", _DISPOSITION_FIELDS) | {
@@ -75,16 +61,11 @@ _SAME_ALERT: Final = _same_texts("a", "b.body", _ALERT_FIELDS) | {
     f"list_position({_SEVERITIES}, json_extract_string(b.body, '$.severity'))",
 }
 
-_ACTION_FIELDS: Final = {
-    "alert_id": "alertId",
-    "type": "kind",
-    "target_type": "targetType",
-    "target_id": "targetId",
-    "requested_by": "actor",
-    "requested_identity": "identity",
-}
+_ACTION_FIELDS: Final = ("alert_id", "type", "target_type", "target_id", "requested_by", "requested_identity")
 _TWO_APPROVERS: Final = ", ".join(f"'{each.value}'" for each in sorted(ALWAYS_TWO_APPROVERS))
-_SAME_ACTION: Final = _same_texts("a", "r.body", _ACTION_FIELDS) | {
+_SAME_ACTION: Final = _same_texts(
+    "a", "r.body", _ACTION_FIELDS, type="kind", requested_by="actor", requested_identity="identity"
+) | {
     "program_id": "a.program_id = r.program_id",
     "change": "a.change IS NOT DISTINCT FROM nullif(json_extract(r.body, '$.change')::VARCHAR, 'null')",
     "created_at": "epoch_ms(a.created_at) = epoch_ms(CAST(json_extract_string(r.body, '$.createdAt') AS TIMESTAMP))",

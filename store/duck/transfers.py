@@ -16,7 +16,7 @@ from msgspec import structs
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.rows.events import TransferRow
-from clearhold.store.duck.committed_rows import RowFilter, Timeline
+from clearhold.store.duck.committed_rows import RowFilter, Timeline, programs_sql
 from clearhold.store.tables import NUMBERS, TEXTS, Predicate, listed, placeholders, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
@@ -121,11 +121,10 @@ class Transfers(
         """
         if program_ids is not None and not program_ids:
             return None
-        programs = "" if program_ids is None else f"AND program_id IN {placeholders(program_ids)}"
         reach = sorted(principal.program_ids or ())
         first = f"program_id IN {placeholders(reach)} DESC," if reach else ""
         values = [principal.tenant_id, row_id, *(program_ids or ()), *reach]
-        selected = self._first(_FIND.format(programs=programs, first=first), values)
+        selected = self._first(_FIND.format(programs=programs_sql(program_ids), first=first), values)
         if selected is None:
             return None
         row = self._row(selected)
@@ -144,8 +143,7 @@ class Transfers(
         offsets: dict[str, list[int]] = msgspec.json.decode(features.paths or "{}")
         every = [offset for path in offsets.values() for offset in path]
         values = [principal.tenant_id, features.program_id, min(every, default=0), max(every, default=0), listed(every)]
-        with self._connection.cursor() as cursor:
-            ids = dict(cursor.execute(_IDS_AT, values).fetchall())
+        ids = dict(self._read(_IDS_AT, values))
         return {name: [ids[offset] for offset in path] for name, path in offsets.items()}
 
     def _stored(self, principal: Principal, rows: list[TransferRow]) -> list[StoredTransferRow]:

@@ -122,8 +122,7 @@ class WebhookDeliveries(CommittedRows):
         """The bodies of deliveries, given by id and creation time."""
         instants = [created_at for _, created_at in deliveries]
         values = [endpoint_id, min(instants), max(instants), listed([delivery_id for delivery_id, _ in deliveries])]
-        with self._connection.cursor() as cursor:
-            return {delivery_id: body.encode() for delivery_id, body in cursor.execute(_BODIES, values).fetchall()}
+        return {delivery_id: body.encode() for delivery_id, body in self._read(_BODIES, values)}
 
     def past_of(self, endpoint_id: str) -> EndpointPast:
         row = self._first(_HEALTH, [endpoint_id])

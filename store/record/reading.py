@@ -135,10 +135,10 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
 
     chain: str
     seq: int
-    id: str | None
-    expected: str | None
-    found: str | None
-    created_at: int | None
+    id: str | None = None
+    expected: str | None = None
+    found: str | None = None
+    created_at: int | None = None
 
 
 class ChainCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,14 +201,8 @@ class Verification:
         expected = None if checkpoint is None else checkpoint.root
         if checkpoint is not None and (checkpoint.size, expected) == (size, walk.root):
             return None
-        return Break(
-            chain=walk.chain,
-            seq=min(walk.size, size - 1),
-            id=None,
-            expected=_base64(expected),
-            found=_base64(walk.root),
-            created_at=None,
-        )
+        at = min(walk.size, size - 1)
+        return Break(chain=walk.chain, seq=at, expected=_base64(expected), found=_base64(walk.root))
 
 
 class _Walk:
@@ -260,11 +254,11 @@ class _Walk:
     def _hole(self, link: BareLink | None) -> Break:
         """A link is missing; the next one, if there is one, has its hash."""
         expected = link[2] if link is not None and link[0] == self.size + 1 else None
-        return Break(chain=self.chain, seq=self.size, id=None, expected=expected, found=None, created_at=None)
+        return Break(chain=self.chain, seq=self.size, expected=expected)
 
     def _broken(self, link: BareLink, expected: str | None, found: str | None) -> Break:
         """``id`` is the link's hash at first; ``_with_its_link`` replaces it."""
-        return Break(chain=self.chain, seq=link[0], id=link[3], expected=expected, found=found, created_at=None)
+        return Break(chain=self.chain, seq=link[0], id=link[3], expected=expected, found=found)
 
 
 def _with_its_link(cursor: duckdb.DuckDBPyConnection, key: ChainKey, broken_at: Break) -> Break:

@@ -44,7 +44,7 @@ from clearhold.store.subjects.things import (
     SubjectFacts,
     look_up,
 )
-from clearhold.store.tables import NUMBERS, TEXTS, Column, columns_of, listed, row_builder, select_list
+from clearhold.store.tables import NUMBERS, TEXTS, Column, camel_case, columns_of, listed, row_builder, select_list
 
 # ruff: noqa: S608 - statements are built from constants; every value is a parameter
 
@@ -78,7 +78,7 @@ class RowLines:
         vector = len(columns_of(FeatureVector)) if row_type is TransferFeaturesRow else 0
         own = columns[: len(columns) - vector]
         self._table = table
-        self._own = [(_wire_name(column.name), _form(column)) for column in own]
+        self._own = [(camel_case(column.name), _form(column)) for column in own]
         self._features = [NAME_OF[column.name] for column in columns[len(own) :]]
 
     def row_of(self, values: Sequence[Any]) -> dict[str, object]:
@@ -93,11 +93,6 @@ class RowLines:
 
     def line(self, values: Sequence[Any]) -> bytes:
         return line_of(self._table, self.row_of(values))
-
-
-def _wire_name(column: str) -> str:
-    first, *others = column.split("_")
-    return first + "".join(part.capitalize() for part in others)
 
 
 def _form(column: Column) -> Form | None:

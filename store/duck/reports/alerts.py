@@ -116,14 +116,11 @@ class ReportTransfers(CommittedRows):
         predicate.add(sql, *ids)
         place = [principal.tenant_id, actor.program_id]
         values = [*_UNMOVED, *predicate.values, *place, *_UNDONE]
-        with self._connection.cursor() as cursor:
-            sql = _TOTALS.format(matching=predicate.sql)
-            ((*counts, foreign),) = cursor.execute(sql, [*values, *_UNAUTHORIZED]).fetchall()
-            totals = DayTotals(*counts)  # in the order of its first fields
-            if not foreign:
-                return totals
-            sql = _FOREIGN_CENTS.format(matching=predicate.sql)
-            ((cents,),) = cursor.execute(sql, [*values, *place]).fetchall()
+        ((*counts, foreign),) = self._read(_TOTALS.format(matching=predicate.sql), [*values, *_UNAUTHORIZED])
+        totals = DayTotals(*counts)  # in the order of its first fields
+        if not foreign:
+            return totals
+        ((cents,),) = self._read(_FOREIGN_CENTS.format(matching=predicate.sql), [*values, *place])
         return replace(totals, cents=totals.cents + cents)
 
 

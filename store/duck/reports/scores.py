@@ -101,12 +101,10 @@ class ReportScores(CommittedRows):
     def signals(self, principal: Principal, subject: ReportSubject, span: Span) -> list[SignalCount] | None:
         """The signals in records of the span or of the span before, by name; None when neither has a record."""
         predicate = _of_subject(principal, subject, span.before.start, span.end)
-        with self._connection.cursor() as cursor:
-            (counted,) = cursor.execute(_COUNTED.format(matching=predicate.sql), predicate.values).fetchall()
-            if not counted[0]:
-                return None
-            sql = _SIGNALS.format(matching=predicate.sql)
-            rows = cursor.execute(sql, [span.start, *predicate.values]).fetchall()
+        ((count,),) = self._read(_COUNTED.format(matching=predicate.sql), predicate.values)
+        if not count:
+            return None
+        rows = self._read(_SIGNALS.format(matching=predicate.sql), [span.start, *predicate.values])
         return [SignalCount(*row) for row in rows]
 
     def transfer_versions(self, principal: Principal, program_id: str, span: Span) -> list[str]:
@@ -129,8 +127,7 @@ class ReportScores(CommittedRows):
         return (rows[0][-1] if rows else 0), [EnteredBand(*row[:-1]) for row in rows]
 
     def _rows(self, sql: str, predicate: Predicate, limit: int) -> list[tuple[Any, ...]]:
-        with self._connection.cursor() as cursor:
-            return cursor.execute(sql.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
+        return self._read(sql.format(matching=predicate.sql), [*predicate.values, limit])
 
 
 def _of_subject(principal: Principal, subject: ReportSubject, start: int | None, end: int) -> Predicate:
@@ -277,12 +274,11 @@ class MetricsDays(CommittedRows):
         predicate.add(f"program_id IN {TEXTS}", listed(program_ids))
         predicate.between("day_at", from_, to)
         predicate.between("day_at", None, before)
-        with self._connection.cursor() as cursor:
-            days = cursor.execute(_DAYS.format(matching=predicate.sql), [*predicate.values, limit]).fetchall()
-            if not days:
-                return []
-            predicate.between("day_at", days[-1][0], None)
-            page = cursor.execute(_TOTALS_OF_DAYS.format(matching=predicate.sql), predicate.values).fetchall()
+        days = self._read(_DAYS.format(matching=predicate.sql), [*predicate.values, limit])
+        if not days:
+            return []
+        predicate.between("day_at", days[-1][0], None)
+        page = self._read(_TOTALS_OF_DAYS.format(matching=predicate.sql), predicate.values)
         return [
             StoredDay(day_at, window_days, as_of_at, sum_of(map(_DAY_TOTALS.decode, totals)))
             for day_at, window_days, as_of_at, totals in page

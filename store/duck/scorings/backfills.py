@@ -10,7 +10,7 @@ Errors  ``duckdb.InterruptException`` in the reading thread after ``interrupt``;
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 import duckdb
 import numpy as np
@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
 from clearhold.features.core.rows.alerts import BackfillRow
-from clearhold.store.duck.committed_rows import CommittedRows
+from clearhold.store.duck.committed_rows import CommittedRows, OpenCursor
 from clearhold.store.duck.transfers import FIRST_OWNERS
 from clearhold.store.tables import TEXTS, listed, row_builder, rows_in, select_list
 
@@ -49,23 +49,23 @@ def newest_of(connection: duckdb.DuckDBPyConnection, transfer_id: str) -> list[T
     return list(rows_in(TransferFeaturesRow, table))
 
 
-class ScoringPage:
+class ScoringPage(NamedTuple):
     """The scorings up to an offset."""
 
-    def __init__(self, table: pa.Table, *, upto: int) -> None:
-        self.table, self.upto = table, upto
+    table: pa.Table
+    upto: int
 
     @property
-    def count(self) -> int:
-        return self.table.num_rows
+    def transfers(self) -> int:
+        return int(self.table.num_rows)
 
     @property
     def rows(self) -> Iterator[TransferFeaturesRow]:
         return rows_in(TransferFeaturesRow, self.table)
 
 
-class NewestScorings:
-    """The newest scoring of each transfer of a program, as of a log offset. Used by one thread, and closed.
+class NewestScorings(OpenCursor):
+    """The newest scoring of each transfer of a program, as of a log offset.
 
     ``others`` is the number of those with another feature version.
     """
@@ -79,17 +79,11 @@ class NewestScorings:
         upto: int,
         feature_version: str,
     ) -> None:
-        self._cursor = database.cursor()
+        super().__init__(database)
         self._place = [tenant_id, program_id]
         self._offsets: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self._parameters = [feature_version, tenant_id, program_id, upto]
         self.others = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._cursor.close()
 
     def find(self) -> None:
         """Find the newest scorings; call this first."""
@@ -108,11 +102,7 @@ class NewestScorings:
             return None
         ends = (int(self._offsets[first]), int(self._offsets[min(first + count, len(self._offsets)) - 1]))
         table = self._cursor.execute(_PAGE, [*self._place, *ends, *ends]).to_arrow_table()
-        return ScoringPage(table, upto=ends[1])
-
-    def interrupt(self) -> None:
-        """Interrupt the query of the reading thread."""
-        self._cursor.interrupt()
+        return ScoringPage(table, ends[1])
 
 
 _VERSIONS: Final = f"""
@@ -149,18 +139,12 @@ class Fading(NamedTuple):
     kept: int  # how many scores of one entity are found
 
 
-class PartyTransfers:
-    """Of one program. Used by one thread, and closed."""
+class PartyTransfers(OpenCursor):
+    """Of one program."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection, *, tenant_id: str, program_id: str, upto: int) -> None:
-        self._cursor = database.cursor()
+        super().__init__(database)
         self._parameters = [tenant_id, program_id, upto]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._cursor.close()
 
     def find(self, fading: Fading) -> None:
         """Find them; call this first."""
@@ -178,10 +162,6 @@ class PartyTransfers:
     def _of(self, kind: str, ids: Sequence[str]) -> tuple[str, ...]:
         tuples = self._cursor.execute(_OF, [kind, listed(ids)]).fetchall()
         return tuple(transfer_id for (transfer_id,) in tuples)
-
-    def interrupt(self) -> None:
-        """Interrupt the query of the reading thread."""
-        self._cursor.interrupt()
 
 
 _ROW: Final = row_builder(BackfillRow)

@@ -261,8 +261,7 @@ class ShadowScores(CommittedRows):
         shadowed.add("version = ?", version)
         shadowed.between("scored_at", since, None)
         values = [*shadowed.values, *labelled.values, now - MATURES_AFTER_US]
-        with self._connection.cursor() as cursor:
-            sql = _PAIR_COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql, order=LABEL_ORDER, **_CLASSES)
-            counts = cursor.execute(sql, values).fetchall()
-            champions = cursor.execute(_CHAMPIONS.format(shadowed=shadowed.sql), shadowed.values).fetchall()
+        sql = _PAIR_COUNTS.format(shadowed=shadowed.sql, labelled=labelled.sql, order=LABEL_ORDER, **_CLASSES)
+        counts = self._read(sql, values)
+        champions = self._read(_CHAMPIONS.format(shadowed=shadowed.sql), shadowed.values)
         return [PairCount(*row) for row in counts], [version for (version,) in champions]

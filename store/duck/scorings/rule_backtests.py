@@ -9,7 +9,7 @@ How     A whole span is read in stretches, each with separate statements: memory
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from threading import Event
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import duckdb
 
@@ -27,6 +27,7 @@ from clearhold.features.core.rules import (
 from clearhold.features.policy.routing import RULE_PREFIX
 from clearhold.features.rules.backtest import BacktestCounts, MatchCount
 from clearhold.features.rules.predicate import sql_of
+from clearhold.store.duck.committed_rows import OpenCursor
 from clearhold.store.duck.database import LABEL_ORDER
 from clearhold.store.tables import Predicate, Span, listed
 
@@ -78,33 +79,33 @@ class MatchTally:
         )
 
 
-class RuleReader:
-    """Used by one thread, and closed; ``interrupt`` may come from another.
+class RuleReader(OpenCursor):
+    """The transfers of a span that a rule matches, or matched.
 
     Errors  ForbiddenError for a rule of a program that the principal may not touch; in the reading thread
             ``duckdb.InterruptException`` after ``interrupt``
     """
 
     def __init__(
-        self, database: duckdb.DuckDBPyConnection, principal: Principal, rule: Rule, program_ids: Sequence[str] | None
+        self,
+        database: duckdb.DuckDBPyConnection,
+        principal: Principal,
+        rule: Rule,
+        program_ids: Sequence[str] | None,
+        span: Span,
     ) -> None:
         """``program_ids`` are the programs that a rule without its own is held against; None is all within reach."""
         if rule.program_id is not None:
             principal.require_program(rule.program_id)
             program_ids = (rule.program_id,)
-        self._principal, self._rule, self._program_ids = principal, rule, program_ids
-        self._cursor, self._interrupted = database.cursor(), Event()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._cursor.close()
+        super().__init__(database)
+        self._principal, self._rule, self._program_ids, self._span = principal, rule, program_ids, span
+        self._interrupted = Event()
 
     def interrupt(self) -> None:
         """Interrupt the reading thread's statement, or its next one."""
         self._interrupted.set()
-        self._cursor.interrupt()
+        super().interrupt()
 
     def within(self, instant: str | None = None, start: int | None = None, end: int | None = None) -> Predicate:
         """The programs of the rule, and a half-open span of time."""
@@ -178,17 +179,6 @@ _KNOWN: Final = """
 class RuleBacktest(RuleReader):
     """One backtest of a rule over the transfers of a span."""
 
-    def __init__(
-        self,
-        database: duckdb.DuckDBPyConnection,
-        principal: Principal,
-        rule: Rule,
-        program_ids: Sequence[str] | None,
-        span: Span,
-    ) -> None:
-        super().__init__(database, principal, rule, program_ids)
-        self._span = span
-
     def over_newest(self) -> tuple[BacktestCounts, bool]:
         """Over the newest transfers; also returns whether the span has more."""
         transfers, is_cut = self._newest()
@@ -261,26 +251,14 @@ _SHADOW_SCANNED: Final = """
 
 
 class RuleShadow(RuleReader):
-    """A rule's matches in a mode and a span of time, and the number of transfers scored in it."""
+    """A rule's matches in a span of time, and the number of transfers scored in it."""
 
-    def __init__(
-        self,
-        database: duckdb.DuckDBPyConnection,
-        principal: Principal,
-        rule: Rule,
-        program_ids: Sequence[str] | None,
-        mode: RuleMode,
-        span: Span,
-    ) -> None:
-        super().__init__(database, principal, rule, program_ids)
-        self._mode, self._span = mode, span
-
-    def counts(self) -> BacktestCounts:
+    def counts(self, mode: RuleMode) -> BacktestCounts:
         steps, scored = self.within(), self.within("scored_at", *self._span)
         sql = _SHADOW_SCANNED.format(steps=steps.sql, within=scored.sql)
         scanned = dict(self.read(sql, [*steps.values, *scored.values]))
         within = self.within("matched_at", *self._span)
-        within.add("rule_id = ? AND rule_sha256 = ? AND mode = ?", self._rule.id, rule_hash(self._rule), self._mode)
+        within.add("rule_id = ? AND rule_sha256 = ? AND mode = ?", self._rule.id, rule_hash(self._rule), mode)
         self.read(_SHADOW_MATCHES.format(within=within.sql), within.values)
         ((oldest,),) = self.read(_OLDEST)
         self.prepare_facts(oldest)

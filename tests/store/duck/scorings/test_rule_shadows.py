@@ -30,8 +30,8 @@ def report(
     by: Principal | None = None,
     mode: RuleMode = RuleMode.SHADOW,
 ) -> ShadowReport:
-    with RuleShadow(database, by or an_operator(TENANT), rule, None, mode, Span(SINCE, AT + 1)) as shadow:
-        return to_shadow_report(rule, shadow.counts(), version="shadow-v1", since=SINCE)
+    with RuleShadow(database, by or an_operator(TENANT), rule, None, Span(SINCE, AT + 1)) as shadow:
+        return to_shadow_report(rule, shadow.counts(mode), version="shadow-v1", since=SINCE)
 
 
 def test_given_matches_of_all_kinds_when_reported_then_only_those_in_shadow_with_the_present_text_count(

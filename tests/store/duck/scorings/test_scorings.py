@@ -36,7 +36,7 @@ def pages(found: NewestScorings, size: int, after: int = 0) -> list[list[tuple[s
     read = []
     while (page := found.page(after, size)) is not None:
         read.append(sorted((row.transfer_id, row.offset) for row in page.rows))
-        assert page.count == len(read[-1])
+        assert page.transfers == len(read[-1])
         after = page.upto
     return read
 
