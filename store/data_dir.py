@@ -64,7 +64,6 @@ class DataDir:
         self.shards = layout.shards
         self.identity = LogIdentity(log_id=layout.log_id, shards=layout.shards)
         self.redis_dir = path / "redis"
-        self.redis_socket = path / "redis.sock"
         self.duckdb_path = path / "clearhold.duckdb"
         self.snapshots_dir = path / "checkpoints"
         self.lake_dir = path / "lake"

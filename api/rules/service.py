@@ -75,7 +75,7 @@ class RuleService:
         program_ids = self._programs.filter_by(principal, query.program_id)
         listed = (
             stored
-            for stored in self._registry.of_principal(principal)
+            for stored in self._registry.rules.of_principal(principal)
             if (query.status is None or stored.rule.status in query.status)
             and (program_ids is None or stored.rule.program_id in program_ids)
         )
@@ -86,6 +86,7 @@ class RuleService:
 
     async def versions(self, principal: Principal, query: RulesVersionsQuery) -> ArrayPart:
         """Versions of the rules in force, newest first, with the rules within the principal's reach."""
+        rules = self._registry.rules.of_tenant(principal.tenant_id)
 
         def to_version(version: PolicyVersion) -> RulesVersion:
             return RulesVersion(
@@ -94,7 +95,7 @@ class RuleService:
                 rules=reached_rules_in(version, principal),
                 created_at=version.created_at,
                 active=version.active,
-                note=self._registry.note_of(principal, version.version) or msgspec.UNSET,
+                note=rules.note_of(principal, version.version) or msgspec.UNSET,
             )
 
         return array_part(self._registry.versions(principal), query, place=_place_of_version, show=to_version)

@@ -30,7 +30,7 @@ from bench.workbench import PREFIX, TENANT
 from clearhold.features.core.canonical import derived_id
 from clearhold.features.core.entries.commands import DecisionEntry, LabelEntry, OperatorKind
 from clearhold.features.core.instants import DAY_US, HOUR_US, parse_instant
-from clearhold.features.core.log_entry import EntryKind, LogEntry, shard_of
+from clearhold.features.core.log_entry import ChainFactRow, EntryKind, LogEntry, shard_of
 from clearhold.features.core.principal import Program
 from clearhold.features.core.rows.alerts import AlertRow
 from clearhold.features.core.rows.events import QuarantineRow
@@ -40,7 +40,6 @@ from clearhold.store.analysts.writer import LakeWriter
 from clearhold.store.data_dir import DEFAULT_SHARDS
 from clearhold.store.duck.database import BatchWriter, open_database
 from clearhold.store.ids import new_id
-from clearhold.store.record.chain_file import FACT_TYPE
 from clearhold.store.redis_log.offsets import SEQ_BITS
 from clearhold.store.tables import row_tables
 
@@ -86,7 +85,7 @@ class _Rows:
     def __call__(self, row: msgspec.Struct) -> None:
         if isinstance(row, QuarantineRow):
             raise SystemExit(f"{row.program_id}, offset {row.offset}: {row.error}")
-        if not isinstance(row, FACT_TYPE):
+        if not isinstance(row, ChainFactRow):
             self._rows.setdefault(type(row), []).append(row)
             self._count += 1
 

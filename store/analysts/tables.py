@@ -91,6 +91,10 @@ class LakeTable(NamedTuple):
         return f"SELECT {columns} FROM {source} WHERE {condition}"
 
     @property
+    def definitions(self) -> tuple[str, ...]:
+        return tuple(column.definition for column in self.columns)
+
+    @property
     def names(self) -> str:
         return ", ".join(f'"{column.name}"' for column in self.columns)
 
@@ -130,24 +134,16 @@ _IN_PLACE_OF: Final[Mapping[tuple[str, str], tuple[tuple[str, str, str], ...]]] 
     ("preflights", "body"): _OF_PREFLIGHT,
     ("preflights", "idempotency_key"): (),
 }
-WRITTEN_FREELY: Final = frozenset(
-    {
-        ("entities", "name"),
-        ("entities", "review_reasons"),
-        ("counterparties", "name"),
-        ("agents", "name"),
-        ("dispositions", "narrative"),
-        ("labels", "reason"),
-        ("labels", "recorded_by"),
-        ("dispositions", "decided_by"),
-        ("actions", "requested_by"),
-        ("actions", "approved_by"),
-        ("actions", "error"),
-        ("accounts", "owner_told_by"),
-        ("entities", "expected_payment_rails"),
-        ("entities", "legal_type"),
-    }
-)
+_FREE_TEXTS: Final = {
+    "entities": ("name", "review_reasons", "expected_payment_rails", "legal_type"),
+    "counterparties": ("name",),
+    "agents": ("name",),
+    "dispositions": ("narrative", "decided_by"),
+    "labels": ("reason", "recorded_by"),
+    "actions": ("requested_by", "approved_by", "error"),
+    "accounts": ("owner_told_by",),
+}
+WRITTEN_FREELY: Final = frozenset((table, column) for table, columns in _FREE_TEXTS.items() for column in columns)
 """Columns that may contain a whole account number, typed by a person. The last four digits of a number are kept, as in
 ``raw``; the record keeps the original text, because its digests are of that."""
 

@@ -121,7 +121,9 @@ class LakeWriter:
         try:
             for table in lake_tables():
                 self._copy_table(table, rows[table.name], written, ending, as_of)
-            control = self._changed_control()
+            control = {
+                name: of_table for name, of_table in self._control().items() if self._control_rows.get(name) != of_table
+            }
             written += (self._written_control(name, of_table) for name, of_table in control.items() if of_table)
             copied = {table.name: self._copied(table, rows[table.name]) for table in lake_tables()}
             self._add(
@@ -182,7 +184,7 @@ class LakeWriter:
     def _write_schemas(self) -> None:
         for table in _TABLES:
             path = self._lake / FOLDER / table.name / SCHEMA_FILE
-            if self.parts.columns.get(table.name) != _definitions(table) or not path.exists():
+            if self.parts.columns.get(table.name) != table.definitions or not path.exists():
                 columns = ", ".join(f'CAST(NULL AS {each.sql_type}) AS "{each.name}"' for each in table.columns)
                 rows = table.select("false") if table.source else f"SELECT {columns} WHERE false"
                 write_part(self._cursor, rows, path)
@@ -203,9 +205,6 @@ class LakeWriter:
                 part = Part(table_name=table.name, day=day.isoformat(), first_row=first, end_row=upto)
                 written.append(self._copied_into(part, table.select(rows + of_day)))
             first = upto
-
-    def _changed_control(self) -> dict[str, Sequence[msgspec.Struct]]:
-        return {name: rows for name, rows in self._control().items() if self._control_rows.get(name) != rows}
 
     def _written_control(self, name: str, rows: Sequence[msgspec.Struct]) -> Part:
         """The whole table, in a part of the present day."""
@@ -247,7 +246,7 @@ class LakeWriter:
                 self.parts,
                 parts=in_order((*kept, *new)),
                 source_id=self._source_id,
-                columns={table.name: _definitions(table) for table in _TABLES},
+                columns={table.name: table.definitions for table in _TABLES},
                 **changed,
             )
         )
@@ -318,13 +317,9 @@ def _check_rows(merged: Part, due: Iterable[Part]) -> None:
         raise OSError(f"The parts merged into {merged.file} do not have the rows that they had.")
 
 
-def _definitions(table: LakeTable) -> tuple[str, ...]:
-    return tuple(column.definition for column in table.columns)
-
-
 def _only_added(before: tuple[str, ...], table: LakeTable) -> bool:
     """Whether parts with these columns can be read beside new ones: missing columns are null in their rows."""
-    now = _definitions(table)
+    now = table.definitions
     return (
         bool(before)
         and set(before) <= set(now)

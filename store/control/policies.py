@@ -62,13 +62,7 @@ class VersionKind(msgspec.Struct, frozen=True, kw_only=True):
 
 _POLICIES: Final = VersionKind(entry=ControlKind.POLICY, most=MOST_POLICIES, too_many=TOO_MANY_POLICIES)
 VERSION_KINDS: Final[Mapping[str, VersionKind]] = {
-    POLICY: _POLICIES,
-    CLOCK: _POLICIES,
-    LADDER: _POLICIES,
-    THRESHOLDS: _POLICIES,
-    KRI: _POLICIES,
-    RETENTION: _POLICIES,
-    FX: _POLICIES,
+    **dict.fromkeys((POLICY, CLOCK, LADDER, THRESHOLDS, KRI, RETENTION, FX), _POLICIES),
     RULES: VersionKind(entry=ControlKind.RULE, most=MOST_RULES_VERSIONS, too_many=TOO_MANY_RULES_VERSIONS),
     SHADOW: VersionKind(entry=ControlKind.RULE, in_shadow=True),
     SCORECARD: VersionKind(entry=ControlKind.SCORECARD, most=MOST_SCORECARDS, too_many=TOO_MANY_SCORECARDS),

@@ -73,17 +73,13 @@ class RuleRegistry:
     def __init__(self, registry: Registry, *, clock: Clock) -> None:
         self._registry, self._clock = registry, clock
         self._versions = Versions(registry, clock=clock)
-        self._rules, self._policies = registry.tenancy.rules, registry.tenancy.policies
+        self.rules, self._policies = registry.tenancy.rules, registry.tenancy.policies
 
     def read(self, principal: Principal, rule_id: str) -> StoredRule:
-        stored = self._rules.find(principal, rule_id)
+        stored = self.rules.find(principal, rule_id)
         if stored is None:
             raise NotFoundError(UNKNOWN_RULE, ErrorCode.RULE_NOT_FOUND)
         return stored
-
-    def of_principal(self, principal: Principal) -> tuple[StoredRule, ...]:
-        """The rules within the principal's reach, newest first."""
-        return self._rules.of_principal(principal)
 
     def versions(self, principal: Principal) -> tuple[PolicyVersion, ...]:
         """The versions of the rules in force, past ones too, newest first."""
@@ -91,9 +87,6 @@ class RuleRegistry:
         return tuple(
             sorted(policies.of_principal(principal, RULES), key=lambda policy: number_of(policy.version), reverse=True)
         )
-
-    def note_of(self, principal: Principal, version: str) -> str | None:
-        return self._rules.of_tenant(principal.tenant_id).note_of(principal, version)
 
     def counted(self, principal: Principal, stored: StoredRule) -> CountedRule | None:
         """How a rule in testing, or one in force that logs, counts; None for any other."""
@@ -107,7 +100,7 @@ class RuleRegistry:
     async def create(self, principal: Principal, rule: Rule, effect_id: str | None) -> Rule:
         """The rule as a draft. The same ``effect_id`` gives the same one."""
         async with self._writing(principal.tenant_id):
-            known = self._rules.find(principal, rule.id)
+            known = self.rules.find(principal, rule.id)
             if known is not None and self._registry.tenancy.has_effect(effect_id):
                 return known.rule
             if known is not None:
@@ -172,7 +165,7 @@ class RuleRegistry:
         Raises ConflictError when the rule has changed since the request, or its test is no longer valid.
         """
         async with self._writing(tenant_id):
-            rules = self._rules.of_tenant(tenant_id)
+            rules = self.rules.of_tenant(tenant_id)
             done = rules.version_of(action_id)
             if done is not None:
                 return done
@@ -189,7 +182,7 @@ class RuleRegistry:
     async def pause(self, tenant_id: str, rule_id: str, *, action_id: str, by: str, note: str | None) -> str:
         """Take a rule in force out of force, once for each action; returns the new version. Else ConflictError."""
         async with self._writing(tenant_id):
-            rules = self._rules.of_tenant(tenant_id)
+            rules = self.rules.of_tenant(tenant_id)
             done = rules.version_of(action_id)
             if done is not None:
                 return done
@@ -230,7 +223,7 @@ class RuleRegistry:
         return backtest
 
     def _check_room(self, tenant_id: str) -> None:
-        rules = self._rules.of_tenant(tenant_id).all()
+        rules = self.rules.of_tenant(tenant_id).all()
         if sum(each.rule.status is not RuleStatus.ARCHIVED for each in rules) >= MOST_RULES:
             raise ConflictError(TOO_MANY, ErrorCode.TOO_MANY_RULES)
         if len(rules) >= MOST_RULE_IDS:
@@ -258,7 +251,7 @@ class RuleRegistry:
 
     def _shadow_after(self, tenant_id: str, changed: Rule, *, at: int, by: str) -> tuple[VersionInForceEntry, ...]:
         """The version of the rules in testing after a change of one; empty when they stay the same."""
-        before = {rule.id: rule for rule in self._rules.of_tenant(tenant_id).testing()}
+        before = {rule.id: rule for rule in self.rules.of_tenant(tenant_id).testing()}
         after = {rule_id: rule for rule_id, rule in before.items() if rule_id != changed.id}
         if changed.status is RuleStatus.TESTING:
             after[changed.id] = changed

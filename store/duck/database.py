@@ -23,6 +23,7 @@ import msgspec
 import pyarrow as pa
 
 from clearhold.features.catalogue.vector import TransferFeaturesRow
+from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.features.core.rows.alerts import (
     ActionRow,
     AlertBodyRow,
@@ -59,7 +60,7 @@ from clearhold.features.core.rows.parties import (
 )
 from clearhold.store.errors import StartupError
 from clearhold.store.record.chain import ChainWriter
-from clearhold.store.record.chain_file import FACT_TYPE, RecordChainRow, RecordCheckpointRow
+from clearhold.store.record.chain_file import RecordChainRow, RecordCheckpointRow
 from clearhold.store.tables import RowTables, columns_of, row_tables, rows_of
 
 
@@ -277,7 +278,7 @@ class BatchWriter:
         own = row_tables({LogOffsetRow: marks, RecordChainRow: links})
         # Statements are looked up before the transaction opens, so that a row of an unknown type costs nothing.
         tables = [
-            (_INSERTS[name], table) for name, table in (*rows.items(), *own.items()) if name != FACT_TYPE.__name__
+            (_INSERTS[name], table) for name, table in (*rows.items(), *own.items()) if name != ChainFactRow.__name__
         ]
         self._cursor.begin()
         try:
@@ -293,12 +294,12 @@ class BatchWriter:
         self._in_doubt = False
 
     def _links_of(self, rows: RowTables) -> list[RecordChainRow]:
-        facts = rows.get(FACT_TYPE.__name__)
+        facts = rows.get(ChainFactRow.__name__)
         if facts is None:
             return []
         if self._chains is None:
             raise ValueError("This writer has no chains to link facts to.")
-        return self._chains.rows_of(rows_of(FACT_TYPE, facts))
+        return self._chains.rows_of(rows_of(ChainFactRow, facts))
 
     def _was_committed(self, offsets: Mapping[int, int]) -> bool:
         """Whether the last failed batch is in the tables after all; if so, the chains' files are completed."""

@@ -70,9 +70,6 @@ class SigningKey(msgspec.Struct, frozen=True, kw_only=True):
     def public(self) -> bytes:
         return self.private.public_key().public_bytes_raw()
 
-    def sign(self, content: bytes) -> bytes:
-        return self.private.sign(content)
-
 
 def signing_key(keys: Iterable[SigningKey], purpose: KeyPurpose, at: int) -> SigningKey:
     """The key that signs at an instant: the last one that began, or the first of all before that.

@@ -15,12 +15,8 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from clearhold.features.core.canonical import Chain
-from clearhold.features.core.log_entry import ChainFactRow
 from clearhold.store.durable_files import fsync_folder, make_durable_folder
 from clearhold.store.errors import StartupError
-
-FACT_TYPE: Final = ChainFactRow
-"""The one row type without a table: ``ChainWriter`` turns a fact into a stored ``RecordChainRow``."""
 
 
 class RecordChainRow(msgspec.Struct, frozen=True, gc=False):
