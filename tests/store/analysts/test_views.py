@@ -1,19 +1,38 @@
-"""What stands in JSON, as rows: the views name the fields as they are written."""
+"""What stands in JSON, as rows: the views name the fields as they are written; and the words that a column can have."""
 
 # ruff: noqa: FBT003 - rows are built in the order of their columns
 
+import re
+from enum import StrEnum
 from pathlib import Path
 
 import duckdb
 import msgspec
+import pytest
 
-from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue
+from clearhold.features.catalogue.kris import KriStatus, KriUnit, KriValue, SnapshotCause
+from clearhold.features.core.entries.actions import ActionStatus
 from clearhold.features.core.entries.preflight import Preflight, PreflightRecord, ProposedTransfer, Resolved
 from clearhold.features.core.rows.alerts import PolicyRow
 from clearhold.features.core.rows.events import PreflightRow
 from clearhold.features.core.rows.parties import KriSnapshotRow, ScoreRow
-from clearhold.features.core.vocabulary import Band, Decision, Direction, Rail, Reason
+from clearhold.features.core.rules import RuleAction, RuleStatus
+from clearhold.features.core.vocabulary import (
+    AlertDecision,
+    AlertStatus,
+    Band,
+    Decision,
+    Direction,
+    LabelSource,
+    LabelValue,
+    Rail,
+    Reason,
+    Severity,
+    SlaTier,
+    SubjectType,
+)
 from clearhold.features.policy.bodies import LimitsBody
+from clearhold.store.analysts.meanings import meaning_of
 from clearhold.store.duck.database import BatchWriter
 from clearhold.store.tables import row_tables
 from tests.support.clock import T0, FrozenClock
@@ -120,3 +139,33 @@ def test_given_values_in_json_when_they_are_copied_then_views_have_them_as_rows(
     everything = str(lake.view("FROM preflights"))
     assert "000123456789" not in everything
     assert "secret" not in everything
+
+
+@pytest.mark.parametrize(
+    ("view", "column", "words"),
+    [
+        ("actions", "status", ActionStatus),
+        ("alerts", "severity", Severity),
+        ("alerts", "sla_tier", SlaTier),
+        ("alerts", "status", AlertStatus),
+        ("alerts", "subject_type", SubjectType),
+        ("dispositions", "decision", AlertDecision),
+        ("kri_snapshots", "cause", SnapshotCause),
+        ("kri_values", "status", KriStatus),
+        ("kri_values", "unit", KriUnit),
+        ("labels", "label", LabelValue),
+        ("labels", "source", LabelSource),
+        ("preflights", "decision", Decision),
+        ("rules", "action", RuleAction),
+        ("rules", "status", RuleStatus),
+        ("transfers", "direction", Direction),
+        ("transfers", "rail", Rail),
+        ("transfers", "score_band", Band),
+    ],
+)
+def test_given_a_column_of_a_closed_set_then_its_meaning_names_every_word_of_it(
+    view: str, column: str, words: type[StrEnum]
+) -> None:
+    meaning = meaning_of(view, column) or ""
+
+    assert [word.value for word in words if word.value not in re.findall("[a-z_]+", meaning)] == []
