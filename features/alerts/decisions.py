@@ -159,7 +159,8 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)
-    program.clearings.appeal(alert.id, old.id)
+    for row in alert.rows:
+        program.clearings.wait(row)
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
@@ -197,6 +198,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         alert_sha256="",
         recommendation=None,
         ends_at=opened_at,
+        packed_rows=old.packed_rows.copy(),
         disposition_ids=(entry.id,),
         stored_texts=b"",
     )
@@ -229,10 +231,11 @@ def sign(
         identity=entry.identity,
     )
     _tally(program, alert, entry, signed)
+    waited, by_person = alert.waits, entry.operator_kind is OperatorKind.PERSON
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
-    if entry.operator_kind is OperatorKind.PERSON:
-        program.clearings.decide(alert.id, waits=alert.waits)
+    program.clearings.decide(alert.rows, waited=waited, waits=alert.waits, by_person=by_person)
+    if by_person:
         program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision not in CLOSING)
     program.alerts.put(alert)
     if alert.detector == STRUCTURING:

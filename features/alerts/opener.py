@@ -276,8 +276,8 @@ class AlertOpener:
     def _take_in(self, finding: Finding, alert: AlertState) -> None:
         """A person's decision on the alert is one on the transfer, too, unless it came before."""
         is_on_transfer = finding.subject.type is not SubjectType.PROGRAM and self._context.transfer_id
-        if is_on_transfer and alert.status is not AlertStatus.CLOSED:
-            self._program.clearings.add_transfer(alert.id, self._row, waits=alert.waits)
+        if is_on_transfer and alert.status is not AlertStatus.CLOSED and alert.add_row(self._row) and alert.waits:
+            self._program.clearings.wait(self._row)
 
     def _count_as_alerted(self) -> None:
         transfer = self._context.transfer

@@ -139,7 +139,7 @@ def _without_cleared(
     """The inputs without the returns of transfers that a person has cleared."""
     of_30d = _returns_among(program, cleared, at - DAYS_30, at)
     of_60d = _returns_among(program, cleared, at - DAYS_60, at)
-    near = near_of(actor.probes, at - DAYS_30, at)
+    near, cleared = near_of(actor.probes, at - DAYS_30, at), set(cleared)
     probed = {other for row, other in zip(near.rows, near.others, strict=True) if row not in cleared}
     return msgspec.structs.replace(
         inputs,

@@ -34,6 +34,7 @@ from clearhold.features.measurement.assessment import Assessment
 from clearhold.features.measurement.next_change import is_behind, next_change_of_actor, next_change_of_counterparty
 from clearhold.features.policy.in_force import thresholds_of
 from clearhold.features.scorers import crs_v1, ers_v1
+from clearhold.features.scorers.engine import CEILING
 from clearhold.features.scorers.signal import Family
 from clearhold.features.scorers.trs_v1.scorer import SCORER as TRANSFER_SCORER
 from clearhold.features.state.parties import Actor, KnownCounterparty
@@ -120,7 +121,7 @@ def add_transfer_score(
 
 
 def _shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
-    """The points of a transfer's score from its entity's identity, and from returns."""
+    """The points of a transfer's score from its entity's identity, and from returns; a score has no more than 100."""
     identity = returns = 0
     for reason in reasons:
         family = _SHARED.get(reason.id)
@@ -128,7 +129,7 @@ def _shares_of(reasons: Iterable[Reason]) -> tuple[int, int]:
             identity += reason.weight
         elif family is Family.RETURNS:
             returns += reason.weight
-    return identity, returns
+    return min(max(identity, 0), CEILING), min(max(returns, 0), CEILING)
 
 
 def emit_entity_score(

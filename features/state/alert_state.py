@@ -6,6 +6,7 @@ alert can wait in the review band and be held.
 
 from array import array
 from bisect import bisect_left, insort
+from sys import byteorder
 from typing import Final
 
 import msgspec
@@ -14,6 +15,7 @@ from clearhold.features.core.rows.alerts import RANK_INSTANT_BITS
 from clearhold.features.core.vocabulary import WAITING, AlertStatus, Band, Route, Severity, SlaTier, SubjectType
 
 NEWEST_TRANSFERS: Final = 20
+_ROW_BYTES: Final = 4
 _BY_SEVERITY: Final = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2}
 MOST_CENTS: Final = 2**63 - 1  # the largest value of a BIGINT column
 
@@ -58,6 +60,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     first_at: int
     last_at: int
     packed_transfers: bytes  # ``newest_transfers`` in a quarter of the bytes
+    packed_rows: bytearray = msgspec.field(default_factory=bytearray)  # ``rows``, four bytes each
     disposition_ids: tuple[str, ...] = ()  # also the id of the appeal that opened it
     stored_texts: bytes | Texts | int = b""  # packed, or not, or the number of texts at rest; empty once dropped
 
@@ -84,6 +87,11 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return _IDS_DECODER.decode(self.packed_transfers)
 
     @property
+    def rows(self) -> "memoryview[int]":
+        """The rows of the transfers that a decision on it concerns, sorted."""
+        return memoryview(self.packed_rows).cast("I")
+
+    @property
     def transfers(self) -> tuple[str, ...]:
         """The transfer that opened it, and those of its newest findings."""
         first = () if self.transfer_id is None else (self.transfer_id,)
@@ -96,6 +104,16 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
             self.cents = min(self.cents + cents, MOST_CENTS)
             self.last_at = max(self.last_at, at)
             self.packed_transfers = packed_ids((*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:])
+
+    def add_row(self, row: int) -> bool:
+        """Add a transfer that a decision concerns; False for one that was added before."""
+        rows = self.rows
+        place = bisect_left(rows, row)
+        if place < len(rows) and rows[place] == row:
+            return False
+        rows.release()
+        self.packed_rows[place * _ROW_BYTES : place * _ROW_BYTES] = row.to_bytes(_ROW_BYTES, byteorder)
+        return True
 
     def trim(self) -> None:
         """Drop the fields that a closed alert does not need again; the store has them."""

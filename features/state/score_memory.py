@@ -40,7 +40,7 @@ _LAST_DAY: Final = 160_000  # in the year 2408; a later day fits into no entry
 _VALUE: Final = 0x7F
 _HARD: Final = 0x80
 _MARK: Final = 0x100
-_SHARE_BITS: Final = 8
+_SHARE_BITS: Final = 7
 _SHARE_MASK: Final = (1 << _SHARE_BITS) - 1
 Strong = tuple[int, int, int, int]
 """The transfer score with the most points today, its day, and its points of identity and of returns."""
@@ -287,7 +287,7 @@ class StrongestTransfers:
 
 
 def packed_shares(identity: int, returns: int) -> int:
-    """The points of a transfer's score that come from its entity's identity and from returns, in one number."""
+    """The points of a score that come from its entity's identity, and from returns, in one number of 14 bits."""
     return identity << _SHARE_BITS | returns
 
 

@@ -1,14 +1,22 @@
 """Scores of entities and counterparties as a program's events change them, and the records of it."""
 
 import uuid
-from typing import Any
+from typing import Any, Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clearhold.features.core.instants import DAY_US, HOUR_US
 from clearhold.features.core.log_entry import EntryPosition
-from clearhold.features.parties.actor_scores import emit_counterparty_score, emit_entity_score, score_id
+from clearhold.features.core.vocabulary import Reason, Score
+from clearhold.features.measurement.actor_evaluation import evaluate_actor
+from clearhold.features.parties.actor_scores import (
+    add_transfer_score,
+    emit_counterparty_score,
+    emit_entity_score,
+    score_id,
+)
 from tests.support.bank_events import Data, a_counterparty, a_wire, an_entity, rfc3339
 from tests.support.clock import T0
 from tests.support.daily_payments import (
@@ -22,6 +30,8 @@ from tests.support.daily_payments import (
     reason_ids,
 )
 from tests.support.stories import ShardStory
+
+_IDENTITY: Final = ("TRS-KYC-01", "TRS-KYC-02", "TRS-SCR-02", "TRS-SCR-05")  # reasons of an entity's identity
 
 
 def test_given_too_few_transfers_when_the_fifth_comes_then_the_entitys_first_record_is_written() -> None:
@@ -292,3 +302,23 @@ def test_given_what_led_to_a_record_then_its_id_is_the_uuid_of_that(offset: int,
 
     scores = uuid.uuid5(uuid.NAMESPACE_URL, "https://clearhold.invalid/scores")
     assert found == str(uuid.uuid5(scores, f"3/{offset}/ers-v1/entity/{subject}"))
+
+
+@pytest.mark.parametrize("points", [(90, 90), (100, 100, 100, 100), (-20, 5), (101,)])
+def test_given_a_card_whose_identity_points_leave_0_to_100_then_a_score_has_0_to_100_of_them(
+    points: tuple[int, ...],
+) -> None:
+    story = pay_daily(ShardStory(), 5)
+    actor = story.program.entity("enti_1")
+    assert actor is not None
+    reasons = tuple(
+        Reason(id=each, signal="identity", weight=weight, hard=False, sentence="Stated.")
+        for each, weight in zip(_IDENTITY, points, strict=False)
+    )
+    score = Score(version="trs-v1", value=100, n=20, confidence=0.5, reasons=reasons)
+
+    add_transfer_score(story.program, actor, (99, T0), score, again=False)
+
+    stored = story.program.scores.transfers.best(actor.index)
+    assert stored == (100, T0 // DAY_US, min(max(sum(points), 0), 100), 0)
+    assert evaluate_actor(story.program, actor, T0 + DAY_US) is not None
