@@ -116,7 +116,7 @@ def _land_first(
         program, amount, snapshot.currency, snapshot.stated_usd_cents, at=at, decided_at=position.appended_at
     )
     actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
-    counterparty, is_updated = counterparty_of(program, snapshot, at)
+    counterparty, is_updated = counterparty_of(program, snapshot, at, at)
     country = country_of_transfer(snapshot.country, counterparty)
     subject = subject_of_snapshot(
         program, snapshot, cents=cents, at=at, actor=actor, counterparty=counterparty, country=country
@@ -183,7 +183,7 @@ def _land_newer(
     stored: StoredTransfer, snapshot: TransferSnapshot, position: EntryPosition, updated_at: int
 ) -> LandingResult:
     program, row_index, record = stored.program, stored.row_index, stored.record
-    actor, counterparty, is_updated = parties_of(stored, snapshot)
+    actor, counterparty, is_updated = parties_of(stored, snapshot, position.event_at)
     merged = merged_record(
         program, record, snapshot, position, updated_at=updated_at, actor=actor, counterparty=counterparty
     )

@@ -21,7 +21,7 @@ _CARD: Final = Rail.CARD.value
 
 
 def parties_of(
-    stored: StoredTransfer, snapshot: TransferSnapshot
+    stored: StoredTransfer, snapshot: TransferSnapshot, event_at: int
 ) -> tuple[Actor | None, KnownCounterparty | None, bool]:
     """The parties that a newer snapshot names, else the stored ones; True when the counterparty's details changed."""
     program, (actor, counterparty) = stored.program, stored.parties()
@@ -29,17 +29,22 @@ def parties_of(
         actor = program.actor_of(snapshot.entity_id, snapshot.account_id)
     if snapshot.counterparty_id is None and counterparty is not None and not counterparty.unlisted:
         return actor, counterparty, False
-    named, is_updated = counterparty_of(program, snapshot, stored.record.at, stored)
+    named, is_updated = counterparty_of(program, snapshot, stored.record.at, event_at, stored)
     return actor, counterparty if named is None else named, is_updated
 
 
 def counterparty_of(
-    program: ProgramState, snapshot: TransferSnapshot, at: int, stored: StoredTransfer | None = None
+    program: ProgramState,
+    snapshot: TransferSnapshot,
+    at: int,
+    stated_at: int,
+    stored: StoredTransfer | None = None,
 ) -> tuple[KnownCounterparty | None, bool]:
     """The counterparty of a transfer at ``at``, with the snapshot's details merged into it; True when it changed.
 
-    A later state of a transfer repeats the details that its payee had when it was made, and an embedded object may be
-    older than the newest one. They do not replace later statements on the payee.
+    The details are of ``stated_at``; those of an embedded object of its own time where that is later, or where a newer
+    object is known. A later state of a transfer repeats the details that its payee had when it was made. They do not
+    replace later statements on the payee.
     """
     book, country = program.counterparties, snapshot.country
     name, routing, last4 = snapshot.counterparty_name, snapshot.counterparty_routing, snapshot.counterparty_last4
@@ -55,20 +60,20 @@ def counterparty_of(
     else:
         return None, False
     embedded_at = None if snapshot.embedded is None else snapshot.embedded.updated_at
-    is_older = embedded_at is not None and embedded_at < counterparty.order.updated_at
-    if is_older or (stored is not None and counterparty is stored.counterparty and snapshot.embedded is None):
+    if embedded_at is not None:
+        stated_at = embedded_at if embedded_at < counterparty.order.updated_at else max(stated_at, embedded_at)
+    if stored is not None and counterparty is stored.counterparty and snapshot.embedded is None:
         name = None if counterparty.name else name
-        known = counterparty.country if stored is None or is_older else program.strings.text(stored.record.country)
-        country = None if country == known or (is_older and known is not None) else country
+        country = None if country == program.strings.text(stored.record.country) else country
         if counterparty.keeps(routing, last4):
             routing = last4 = None
-    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=country)
+    is_updated = book.merge(counterparty, name=name, routing=routing, last4=last4, country=country, at=stated_at)
     return counterparty, _is_first(counterparty, at) or is_updated
 
 
 def _is_first(counterparty: KnownCounterparty, at: int) -> bool:
     """Whether this transfer is the first with it; its time is then stored."""
-    if counterparty.first_seen_at is not None:
+    if counterparty.first_seen_at is not None and counterparty.first_seen_at <= at:
         return False
     counterparty.first_seen_at = at
     return True

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import msgspec
 
-from clearhold.features.bank.events import CounterpartySnapshot, TransferSnapshot
+from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.masking import masked_text
 from clearhold.features.bank.parties import read_account, read_counterparty, read_entity
 from clearhold.features.bank.statuses import account_rank, counterparty_rank, entity_rank
@@ -102,31 +102,23 @@ def apply_counterparty_event(
     party = program.counterparties.get_or_add(snapshot.id)
     order = SnapshotOrder.of(snapshot.updated_at, position.event_at, counterparty_rank(suffix))
     is_older = order.is_before(party.order)
-    if is_older:
-        snapshot = _of_unknown(party, snapshot)
     party.order = max(order, party.order)
     if party.first_seen_at is None and party.stated_at is None:
         party.stated_at = position.event_at
     is_changed = program.counterparties.merge(
-        party, name=snapshot.name, routing=snapshot.routing, last4=snapshot.last4, country=snapshot.country
+        party,
+        name=snapshot.name,
+        routing=snapshot.routing,
+        last4=snapshot.last4,
+        country=snapshot.country,
+        at=order.updated_at if is_older else position.event_at,
+        is_older=is_older,
     )
     if is_older and not is_changed:
         return EventOutcome(EventResult.STALE, subject)
     emit(counterparty_row(program, party, None if is_older else masked_text(bytes(raw)), position))
     emit_counterparty_score(program, party, position, emit)
     return EventOutcome(EventResult.APPLIED, subject)
-
-
-def _of_unknown(party: KnownCounterparty, older: CounterpartySnapshot) -> CounterpartySnapshot:
-    """What an older snapshot states of details that no newer one stated: the name, the account, the country."""
-    has_account = bool(party.routing or party.last4)
-    return msgspec.structs.replace(
-        older,
-        name=None if party.name else older.name,
-        routing=None if has_account else older.routing,
-        last4=None if has_account else older.last4,
-        country=None if party.country else older.country,
-    )
 
 
 def newest_embedded(snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition) -> str | None:

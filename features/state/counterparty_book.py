@@ -12,6 +12,7 @@ from clearhold.features.core.plain_text import look_key, name_key
 from clearhold.features.state.parties import UNLISTED, KnownCounterparty
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.id_index import IdIndex, key_of
+from clearhold.features.windows.series import ALWAYS
 
 _SEVERAL: Final = -1
 
@@ -81,7 +82,11 @@ class PartyLookup:
 
 
 class CounterpartyBook:
-    """Counterparties of one program, found by id, by routing number and last four, or by name."""
+    """Counterparties of one program, found by id, by routing number and last four, or by name.
+
+    A newer statement of a detail counts, in any order of arrival: the book has the time of each counterparty's newest
+    details, and the times of its name, its account and its country where they are apart.
+    """
 
     def __init__(self) -> None:
         self.all: list[KnownCounterparty] = []
@@ -89,6 +94,8 @@ class CounterpartyBook:
         self._by_account = PartyLookup()
         self._by_name = PartyLookup()
         self._by_look = PartyLookup()  # those whose name looks otherwise than it is written
+        self._stated_at = array("q")
+        self._stated_apart: dict[int, tuple[int, int, int]] = {}
 
     def get(self, counterparty_id: str) -> KnownCounterparty | None:
         return self._by_id.get(counterparty_id)
@@ -99,6 +106,7 @@ class CounterpartyBook:
             party = KnownCounterparty(counterparty_id, len(self.all), AmountSeries())
             self.all.append(party)
             self._by_id[counterparty_id] = party
+            self._stated_at.append(ALWAYS)
         return party
 
     def unlisted(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty:
@@ -110,23 +118,83 @@ class CounterpartyBook:
         return self.match(name, routing, last4) or self._by_id.get(_unlisted_id(name, routing, last4))
 
     def merge(
-        self, party: KnownCounterparty, *, name: str | None, routing: str | None, last4: str | None, country: str | None
+        self,
+        party: KnownCounterparty,
+        *,
+        name: str | None,
+        routing: str | None,
+        last4: str | None,
+        country: str | None,
+        at: int,
+        is_older: bool = False,
     ) -> bool:
-        """Store the details that are given; True when any changed. Lookups keep the first holder of an account."""
+        """Store the details that were stated at an instant, unless newer ones are known; True when any changed.
+
+        ``is_older`` decides between two statements of one instant. Lookups keep the first holder of an account.
+        """
+        has_account, is_changed = routing or last4, False
+        if not (name or has_account or country):
+            return False
+        if (
+            at >= self._stated_at[party.index]
+            and (name or not party.name)
+            and (has_account or not (party.routing or party.last4))
+            and (country or not party.country)
+            and not is_older
+        ):
+            self._stated_at[party.index] = at
+            if self._stated_apart:
+                self._stated_apart.pop(party.index, None)
+        else:
+            is_name, is_account, is_country = self._are_newest(party, name, has_account, country, at - is_older)
+            name, country = name if is_name else None, country if is_country else None
+            if has_account and not is_account:
+                is_changed = self._add_earlier_account(party, routing, last4)
+                routing, last4 = party.completed_by(routing, last4)
         if (
             (not name or name == party.name)
             and (not country or country == party.country)
             and (not routing or routing == party.routing)
             and (not last4 or last4 == party.last4)
         ):
-            return False
+            return is_changed
         merged = (name or party.name, *party.account_after(routing, last4), country or party.country)
         if merged == (party.name, party.routing, party.last4, party.country):
-            return False
+            return is_changed
         former_name = party.name
         party.take_account(merged[1], merged[2])
         party.name, party.country = merged[0], shared(merged[3])
-        self._index(party, former_name=former_name)
+        self._index_account(party, party.routing, party.last4)
+        self._index_name(party, former_name=former_name)
+        return True
+
+    def _are_newest(
+        self, party: KnownCounterparty, name: str | None, account: str | None, country: str | None, at: int
+    ) -> tuple[bool, bool, bool]:
+        """Whether the stated name, account and country are the newest; their times are stored."""
+        index = party.index
+        newest = self._stated_at[index]
+        name_at, account_at, country_at = self._stated_apart.get(index) or (
+            newest if party.name else ALWAYS,
+            newest if party.routing or party.last4 else ALWAYS,
+            newest if party.country else ALWAYS,
+        )
+        is_newest = (
+            bool(name) and name_at <= at,
+            bool(account) and account_at <= at,
+            bool(country) and country_at <= at,
+        )
+        if any(is_newest):
+            is_name, is_account, is_country = is_newest
+            times = (at if is_name else name_at, at if is_account else account_at, at if is_country else country_at)
+            self._stated_apart[index] = times
+            self._stated_at[index] = max(times)
+        return is_newest
+
+    def _add_earlier_account(self, party: KnownCounterparty, routing: str | None, last4: str | None) -> bool:
+        if not party.add_earlier_account(routing, last4):
+            return False
+        self._index_account(party, routing, last4)
         return True
 
     def match(self, name: str, routing: str | None, last4: str | None) -> KnownCounterparty | None:
@@ -185,9 +253,11 @@ class CounterpartyBook:
         written_so = () if look == key else self._by_name.get(look)
         return [self.all[index] for index in (*self._by_name.get(key), *written_so, *self._by_look.get(look))]
 
-    def _index(self, party: KnownCounterparty, *, former_name: str | None) -> None:
-        if party.routing and party.last4:
-            self._by_account.add(_account(party.routing, party.last4), party.index)
+    def _index_account(self, party: KnownCounterparty, routing: str | None, last4: str | None) -> None:
+        if routing and last4:
+            self._by_account.add(_account(routing, last4), party.index)
+
+    def _index_name(self, party: KnownCounterparty, *, former_name: str | None) -> None:
         if party.name == former_name:
             return
         lookups = (self._by_name, self._by_look)
@@ -198,8 +268,9 @@ class CounterpartyBook:
                 lookup.add(key, party.index)
 
     def dump_lookups(self) -> tuple[Any, ...]:
-        """The lookups by account, name and look; dumped, because they depend on the order of the details' arrival."""
-        return (self._by_account.dump(), self._by_name.dump(), self._by_look.dump())
+        """The lookups, which depend on the order of the details' arrival, and the times of the details."""
+        lookups = (self._by_account.dump(), self._by_name.dump(), self._by_look.dump())
+        return (*lookups, self._stated_at.tobytes(), list(self._stated_apart.items()))
 
     def load_parties(self, dumped: Any) -> None:
         for each in dumped:
@@ -208,9 +279,12 @@ class CounterpartyBook:
             self._by_id[party.id] = party
 
     def load_lookups(self, dumped: Any) -> None:
-        self._by_account.load(dumped[0])
-        self._by_name.load(dumped[1])
-        self._by_look.load(dumped[2])
+        by_account, by_name, by_look, stated_at, stated_apart = dumped
+        self._by_account.load(by_account)
+        self._by_name.load(by_name)
+        self._by_look.load(by_look)
+        self._stated_at.frombytes(stated_at)
+        self._stated_apart.update((index, tuple(times)) for index, times in stated_apart)
 
 
 def _name_keys(name: str | None) -> tuple[str | None, str | None]:

@@ -183,6 +183,20 @@ class KnownCounterparty(InMemory):
             accounts = (*accounts[:place], completed, *accounts[place + 1 :])
         self.accounts, self.routing, self.last4 = accounts, shared(routing), shared(last4)
 
+    def add_earlier_account(self, routing: str | None, last4: str | None) -> bool:
+        """Store an account that was stated before the present one; True when it was not on file."""
+        known = self.accounts or (KnownAccount(self.routing, self.last4, self.times.first(EVER)),)
+        if not self.differs(routing, last4) or len(known) == ACCOUNTS_LIMIT:
+            return False
+        self.accounts, self.has_new_account = (KnownAccount(shared(routing), shared(last4)), *known), True
+        return True
+
+    def completed_by(self, routing: str | None, last4: str | None) -> tuple[str | None, str | None]:
+        """Its account with what an older statement of it adds."""
+        if accounts_differ(self.routing, self.last4, routing, last4):
+            return None, None
+        return self.routing or routing, self.last4 or last4
+
     def earlier_accounts(self) -> list[KnownAccount]:
         """Its accounts but the one that it has now."""
         return [each for each in self.accounts if each.differs(self.routing, self.last4)]

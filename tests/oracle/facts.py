@@ -101,13 +101,14 @@ class Account:
 
 @dataclass
 class Party:
-    """``accounts`` is empty until there is a second one."""
+    """``accounts`` is empty until there is a second one; ``told_at`` has when each detail was said last."""
 
     name: str | None = None
     routing: str | None = None
     last4: str | None = None
     country: str | None = None
     accounts: list[Account] = field(default_factory=list)
+    told_at: dict[str, int] = field(default_factory=dict)
 
 
 class Meeting(NamedTuple):

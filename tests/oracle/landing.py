@@ -84,7 +84,7 @@ def _first_sight(program: Program, said: Said, event_at: int, appended_at: int) 
     """Its first words count for all times: as it would have been told live."""
     own = min(said.created_at if said.created_at is not None else event_at, appended_at)
     _meet(program, said)
-    party = party_of(program, said)
+    party = party_of(program, said, own)
     nothing: Return | None = None
     known = Known(
         said,
@@ -116,7 +116,7 @@ def _revise(program: Program, known: Known, said: Said, event_at: int) -> bool:
     if said.entity_id is not None or actor is None:
         actor = actor_of(program, said)
     is_kept = said.counterparty_id is None and party is not None and party[0] == "id"
-    named = None if is_kept else party_of(program, said, known)
+    named = None if is_kept else party_of(program, said, event_at, known)
     if named is not None and named != party:
         party, country = named, _country(said, program.parties[named].country)
     returned = said.returned if said.returned is not None else known.returned.last

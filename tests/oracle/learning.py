@@ -118,32 +118,62 @@ def learn_counterparty(program: Program, data: Data, event_at: int, word: str | 
     where = country((data.get("address") or {}).get("country_code")) or country(data.get("local_bank_country_code"))
     routing, last4 = routing_number(data.get("routing_number")), last_four(data.get("account_number"))
     said, key = Party(data.get("name"), routing, last4, where), ("id", data["id"])
-    if is_older(version, newest):  # what it says of details that nobody has said anything of since
-        known = program.parties[key]
-        has_account = known.routing is not None or known.last4 is not None
-        account = (None, None) if has_account else (routing, last4)
-        said = Party(None if known.name else said.name, *account, None if known.country else where)
-    _say(program, key, said)
+    older = is_older(version, newest)
+    _say(program, key, said, version[0] if older else event_at, older=older)
 
 
-def _say(program: Program, key: Key, said: Party) -> None:
-    """Take over what is said; names are kept in the order in which they were taken, accounts by their first holder."""
+def _say(program: Program, key: Key, said: Party, at: int, *, older: bool = False) -> None:
+    """Take over what is said, unless something newer is known; names are kept in the order in which they were taken,
+    accounts by their first holder.
+    """
     party = program.parties.setdefault(key, Party())
-    if said.name is not None and (party.name is None or normal_name(party.name) != normal_name(said.name)):
+    name, where, has_account = said.name, said.country, bool(said.routing or said.last4)
+    name = name if name and _is_newest(party, "name", at, older=older) else None
+    where = where if where and _is_newest(party, "country", at, older=older) else None
+    if name is not None and (party.name is None or normal_name(party.name) != normal_name(name)):
         program.named = [other for other in program.named if other != key] + [key]
-    party.name = said.name or party.name
-    _say_account(program, key, party, said)
-    party.country = said.country or party.country
-    if party.routing and party.last4:
-        program.holders.setdefault((party.routing, party.last4), key)
+    party.name, party.country = name or party.name, where or party.country
+    if has_account and _is_newest(party, "account", at, older=older):
+        _say_account(program, key, party, said)
+        account: Party | Account = party
+    else:
+        account = _say_earlier_account(program, key, party, said)
+    if account.routing and account.last4:
+        program.holders.setdefault((account.routing, account.last4), key)
+
+
+def _is_newest(party: Party, detail: str, at: int, *, older: bool) -> bool:
+    told_at = party.told_at.get(detail)
+    if told_at is not None and (at < told_at or (at == told_at and older)):
+        return False
+    party.told_at[detail] = at
+    return True
+
+
+def _say_earlier_account(program: Program, key: Key, party: Party, said: Party) -> Party | Account:
+    """An account that another one has replaced since, or what is missing of the present one."""
+    if not details_differ(party, said):
+        party.routing, party.last4 = party.routing or said.routing, party.last4 or said.last4
+        return party
+    if not party.accounts:
+        party.accounts.append(_first_account(program, key, party))
+    account = account_of(party, said)
+    if account is None:
+        account = Account(said.routing, said.last4)
+        party.accounts.insert(0, account)
+    return account
+
+
+def _first_account(program: Program, key: Key, party: Party) -> Account:
+    moved = [each.own for each in program.transfers.values() if each.party.last == key and each.moved.last]
+    return Account(party.routing, party.last4, min(moved, default=None))
 
 
 def _say_account(program: Program, key: Key, party: Party, said: Party) -> None:
     """Differing details add an account; matching ones fill in what is missing of the present account."""
     if details_differ(party, said):
         if not party.accounts:
-            moved = [each.own for each in program.transfers.values() if each.party.last == key and each.moved.last]
-            party.accounts.append(Account(party.routing, party.last4, min(moved, default=None)))
+            party.accounts.append(_first_account(program, key, party))
         account = account_of(party, said)
         if account is None:
             account = Account(said.routing, said.last4)
@@ -212,8 +242,8 @@ def stranger_of(said: Party) -> Key:
     return ("name", normal_name(said.name), said.routing or "", said.last4 or "")
 
 
-def party_of(program: Program, said: Said, known: Known | None = None) -> Key | None:
-    """Whom a snapshot names as its other side, after learning what it says of them.
+def party_of(program: Program, said: Said, at: int, known: Known | None = None) -> Key | None:
+    """Whom a snapshot names as its other side, after learning what it says of them as of ``at``.
 
     A later snapshot of a transfer that is ``known`` repeats what was true of them when it was made.
     """
@@ -232,7 +262,7 @@ def party_of(program: Program, said: Said, known: Known | None = None) -> Key | 
         account = (None, None) if account_of(party, details) is not None else (said.routing, said.last4)
         where = None if said.country == known.country else said.country
         details = Party(None if party.name else said.name, *account, where)
-    _say(program, key, details)
+    _say(program, key, details, at)
     return key
 
 

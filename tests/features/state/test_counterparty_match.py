@@ -15,7 +15,7 @@ def book_of(*accounts: tuple[str | None, str | None]) -> tuple[CounterpartyBook,
     book, parties = CounterpartyBook(), []
     for number, (routing, last4) in enumerate(accounts):
         party = book.get_or_add(f"cpty_{number}")
-        book.merge(party, name="Harbor Goods", routing=routing, last4=last4, country=None)
+        book.merge(party, name="Harbor Goods", routing=routing, last4=last4, country=None, at=number)
         parties.append(party)
     return book, parties
 
