@@ -7,15 +7,16 @@ alert is its match.
 Two statements open alerts at their delivery, without a transfer. Both alerts rest on the newest transfer of their
 subject, named in the evidence by log offset alone; an actor without one gets the alert with its next transfer.
 
-screening   denied, politically exposed, high risk, fraud risk: by the detectors that find it at a transfer. An alert
-            that a person closed covers no new outcome. A transfer of the 90 days before an outcome that arrives after
-            it opens the alert too, unless one covers it
+screening   denied, politically exposed, high risk, fraud risk: by the detectors that find it at a transfer. A denied
+            entity may have been paid by a book transfer alone. An alert that a person closed covers no new outcome. A
+            transfer of the 90 days before an outcome that arrives after it opens the alert too, unless one covers it
 sanctions   a wallet that paid or was paid appears on a list; a hard alert that already covers it gets no further one
 
 Window  the newest transfer of 90 days before a statement, among as many as a search of the graph looks at
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -25,11 +26,14 @@ from clearhold.features.alerts.opener import AlertOpener
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE
 from clearhold.features.core.instants import DAYS_90
 from clearhold.features.core.log_entry import Emit, EntryPosition, no_rows
+from clearhold.features.core.money import BOOK_CLASSES
 from clearhold.features.core.rows.alerts import AlertRow, RuleMatchRow
 from clearhold.features.core.vocabulary import LabelValue, Reason, SubjectType
 from clearhold.features.detectors.detector import DetectionContext, Finding
 from clearhold.features.detectors.finding import (
     cap_finding,
+    denied_payee,
+    denied_payee_finding,
     is_of_listed,
     listed_finding,
     listed_findings,
@@ -48,7 +52,8 @@ from clearhold.features.parties.agents import Listed
 from clearhold.features.parties.party_rows import outcomes_since
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.trs_v1 import scorer as trs_v1
-from clearhold.features.state.parties import Actor, KnownCounterparty
+from clearhold.features.scorers.trs_v1.identity import DENIED
+from clearhold.features.state.parties import EVER, Actor, KnownCounterparty
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import ReturnState
 from clearhold.features.windows.edges import EDGES_A_NODE, Edges, node_of_actor
@@ -68,6 +73,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
     if label is not None:
         note_label(program, landed.row_index, label, position)
     returned = _finding_return(program, landed, is_news=label is LabelValue.BAD)
+    is_book = transfer.record.class_id in BOOK_CLASSES
     if (
         not crossings
         and not matches
@@ -76,6 +82,7 @@ def run_detectors(program: ProgramState, landed: LandingResult, position: EntryP
         and not any(reason.id in TRIGGERS for reason in fired)
         and assessment.score.band not in DETECTOR_OF_BAND
         and not is_of_listed(program, landed.parties)
+        and not (is_book and denied_payee(program, transfer, transfer.record.at))
     ):
         return
     context = DetectionContext(program, transfer, landed, assessment, fired)
@@ -122,18 +129,42 @@ def open_for_outcomes(program: ProgramState, position: EntryPosition, emit: Emit
         at = max(position.event_at, actor.profile.known_at)
         graph, node = program.graph, node_of_actor(actor.index)
         sides = [side.get(node) for side in (graph.into, graph.out, graph.alone)]
-        transfer = _newest_transfer(program, actor, sides, at, position.appended_at)
-        if transfer is not None:
+        transfer = _newest_transfer(program, partial(_is_of, actor), sides, at, position.appended_at)
+        if transfer is None and DENIED.id in reason_ids:
+            _open_for_denied_payee(program, actor, sides, at, position, emit)
+        elif transfer is not None:
             context = _context_of_outcome(transfer, actor, reason_ids, at)
             opener = AlertOpener(context, position, emit)
             for finding in _at(reason_findings(context), at):
                 opener.open_or_join(finding, is_outcome=True)
 
 
+def _open_for_denied_payee(
+    program: ProgramState,
+    owner: Actor,
+    sides: Sequence[Edges | None],
+    at: int,
+    position: EntryPosition,
+    emit: Emit,
+) -> None:
+    """Open the alert of a denied entity that moved no money, and was paid by a book transfer."""
+    transfer = _newest_transfer(
+        program, lambda each: denied_payee(program, each, at) is owner, sides, at, position.appended_at
+    )
+    if transfer is not None:
+        context = _context_without_reasons(transfer)
+        finding = denied_payee_finding(context, owner, at=at)
+        AlertOpener(context, position, emit).open_or_join(finding, is_outcome=True)
+
+
 def open_for_late_money(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Open the alerts of outcomes that came before this transfer and are of the days after it."""
     actor, transfer = landed.parties[0], landed.transfer
-    if not landed.is_new or actor is None or transfer is None or not transfer.record.moved:
+    if not landed.is_new or transfer is None or not transfer.record.moved:
+        return
+    if transfer.record.class_id in BOOK_CLASSES:
+        _open_for_late_payee(transfer, position, emit)
+    if actor is None:
         return
     moved_at, at = transfer.record.at, actor.profile.known_at
     reason_ids = outcomes_since(program, actor, actor.profile_at(moved_at)) if moved_at < at else None
@@ -146,20 +177,38 @@ def open_for_late_money(program: ProgramState, landed: LandingResult, position: 
             opener.open_or_join(finding)
 
 
+def _open_for_late_payee(transfer: StoredTransfer, position: EntryPosition, emit: Emit) -> None:
+    """Open the alert of an entity that was denied after this transfer had paid it."""
+    program, moved_at = transfer.program, transfer.record.at
+    owner = denied_payee(program, transfer, EVER)
+    if owner is None or denied_payee(program, transfer, moved_at) is owner:
+        return
+    at = owner.profile.known_at
+    if moved_at > at - DAYS_90:
+        context = _context_without_reasons(transfer)
+        finding, opener = denied_payee_finding(context, owner, at=at), AlertOpener(context, position, emit)
+        if opener.alert_covering(finding) is None:
+            opener.open_or_join(finding)
+
+
 def open_for_listed(program: ProgramState, listed: Listed, position: EntryPosition, emit: Emit) -> None:
     """Open the alert of a newly listed wallet, if it paid or was paid; later payments join it."""
     at, graph = position.appended_at, program.graph
     edges = graph.into.get(node_of_actor(listed.index)) if isinstance(listed, Actor) else graph.out.get(listed.node)
-    transfer = _newest_transfer(program, listed, [edges], at, at)
+    transfer = _newest_transfer(program, partial(_is_of, listed), [edges], at, at)
     if transfer is None:
         return
-    assessment = score_again(transfer)
-    context = DetectionContext(program, transfer, known_result(_NO_ID, transfer, assessment), assessment, ())
+    context = _context_without_reasons(transfer)
     opener = AlertOpener(context, position, emit)
     finding = listed_finding(context, listed, at=at)
     alert = opener.alert_covering(finding)
     if alert is None or not alert.hard:
         opener.open_or_join(finding)
+
+
+def _context_without_reasons(transfer: StoredTransfer) -> DetectionContext:
+    assessment = score_again(transfer)
+    return DetectionContext(transfer.program, transfer, known_result(_NO_ID, transfer, assessment), assessment, ())
 
 
 def _context_of_outcome(
@@ -182,15 +231,23 @@ def _at(findings: Iterable[Finding], at: int) -> Iterator[Finding]:
 
 
 def _newest_transfer(
-    program: ProgramState, party: Actor | KnownCounterparty, sides: Iterable[Edges | None], since: int, upto: int
+    program: ProgramState,
+    is_meant: Callable[[StoredTransfer], bool],
+    sides: Iterable[Edges | None],
+    since: int,
+    upto: int,
 ) -> StoredTransfer | None:
-    """The newest transfer of the party itself: a node of the graph may have several wallets or accounts."""
+    """The newest transfer that is meant: a node of the graph may have several wallets or accounts."""
     newest = (edges.newest_places(since - DAYS_90, upto, EDGES_A_NODE) for edges in sides if edges is not None)
     for _, row in sorted((place for places in newest for place in places), reverse=True):
         transfer = StoredTransfer.read(program, row)
-        if any(each is party for each in transfer.parties()):
+        if is_meant(transfer):
             return transfer
     return None
+
+
+def _is_of(party: Actor | KnownCounterparty, transfer: StoredTransfer) -> bool:
+    return any(each is party for each in transfer.parties())
 
 
 def _context_of(program: ProgramState, landed: LandingResult) -> DetectionContext | None:
@@ -230,6 +287,9 @@ def _findings(context: DetectionContext, returned: ReturnState | None) -> Iterat
     covered = {(each.detector.id, each.subject) for each in listed}
     yield from listed
     yield from (each for each in reason_findings(context) if (each.detector.id, each.subject) not in covered)
+    owner = denied_payee(context.program, context.transfer, context.at)
+    if owner is not None:
+        yield denied_payee_finding(context, owner, at=context.at)
     if returned is not None:
         yield from return_findings(context, returned)
 

@@ -66,6 +66,7 @@ OUTGOING_CLASSES: Final = frozenset(
     number for number, (_, direction) in enumerate(RAIL_CLASSES) if direction == Direction.OUTGOING
 )
 CARD_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.CARD)
+BOOK_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.BOOK)
 ACH_CLASSES: Final = frozenset(number for number, (rail, _) in enumerate(RAIL_CLASSES) if rail == Rail.ACH)
 ORIGINATED_CLASS: Final = RAIL_CLASSES.index((Rail.ACH.value, Direction.OUTGOING.value))
 ACH_DEBIT: Final = ACH_TYPES.index(AchType.DEBIT.value)

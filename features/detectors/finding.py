@@ -11,8 +11,9 @@ from typing import Final, NamedTuple
 from clearhold.features.bank.statuses import FROZEN_RETURN_CODE, UNAUTHORIZED_RETURN_CODES
 from clearhold.features.catalogue.vector import FeatureVector
 from clearhold.features.core.entries.actions import CapKind
-from clearhold.features.core.instants import DAYS_30, DAYS_60
-from clearhold.features.core.vocabulary import Reason, SubjectType
+from clearhold.features.core.instants import DAYS_7, DAYS_30, DAYS_60
+from clearhold.features.core.money import BOOK_CLASSES
+from clearhold.features.core.vocabulary import Reason, SubjectType, VerificationStatus
 from clearhold.features.detectors.detector import (
     HARD,
     HIGH,
@@ -29,7 +30,13 @@ from clearhold.features.detectors.detector import (
     named_counterparty,
     worse_of,
 )
-from clearhold.features.detectors.parties import SANCTIONS_RETURN, SCREENING, UNAUTHORIZED_RETURN, UNAUTHORIZED_RETURNS
+from clearhold.features.detectors.parties import (
+    DENIED,
+    SANCTIONS_RETURN,
+    SCREENING,
+    UNAUTHORIZED_RETURN,
+    UNAUTHORIZED_RETURNS,
+)
 from clearhold.features.detectors.supporting import LIMIT
 from clearhold.features.detectors.table import (
     DETECTOR_OF,
@@ -38,6 +45,7 @@ from clearhold.features.detectors.table import (
     PROGRAM_LIMIT_BREACH,
     TRIGGERS,
 )
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.limits.caps import CapCrossing, sentence_of
 from clearhold.features.policy.rule_set import RuleInForce
 from clearhold.features.scorers.engine import in_order
@@ -130,6 +138,31 @@ def listed_finding(context: DetectionContext, listed: Actor | KnownCounterparty,
         at=at,
         after=at - DAYS_30,
         until=at + DAYS_30,
+        is_news=context.landed.is_new,
+    )
+
+
+def denied_payee(program: ProgramState, transfer: StoredTransfer, at: int) -> Actor | None:
+    """The owner of the program's account that a book transfer of another owner pays, where it was denied by then."""
+    record, party = transfer.record, transfer.counterparty
+    if record.class_id not in BOOK_CLASSES or party is None or not record.moved:
+        return None
+    owner = program.known_actor(party.id)
+    if owner is None or owner is transfer.actor:
+        return None
+    return owner if owner.profile_at(at).words.verification_status == VerificationStatus.DENIED else None
+
+
+def denied_payee_finding(context: DetectionContext, owner: Actor, *, at: int) -> Finding:
+    """The owner moves no money itself, so the transfer has no reason of it."""
+    return Finding(
+        detector=DETECTOR_OF[DENIED],
+        subject=named_actor(owner),
+        grade=HARD,
+        sentence="The owner of the account that this book transfer pays failed verification (DENIED).",
+        at=at,
+        after=at - DAYS_7,
+        until=at + DAYS_7,
         is_news=context.landed.is_new,
     )
 

@@ -32,6 +32,7 @@ from clearhold.features.scorers.trs_v1 import timing as timing_rules
 
 UNAUTHORIZED_RETURN: Final = "unauthorized_return"
 UNAUTHORIZED_RETURNS: Final = 2
+DENIED: Final = "kyc_denied_moving"
 SANCTIONS_RETURN: Final = "sanctions_return"
 SCREENING: Final = "screening_stale_or_hit"
 UNVERIFIED_7D_CENTS: Final = 100_000
@@ -147,8 +148,11 @@ DETECTORS: Final[tuple[Detector, ...]] = (
         next_step="wait for the return window of the debits before more leaves by a fast rail",
     ),
     Detector(
-        id="kyc_denied_moving",
-        opens_when="A denied entity moves money, or the bank denies an entity that moved some in the 90 days before.",
+        id=DENIED,
+        opens_when=(
+            "A denied entity moves money, or is paid by a book transfer; or the bank denies an entity that moved some "
+            "in the 90 days before."
+        ),
         triggers=(Trigger(identity_rules.DENIED.id, actor_subject, HARD, DAYS_7),),
         features=("entity_verification_status",),
         unexplained="how an entity that was denied can still move money",
