@@ -29,6 +29,7 @@ from clearhold.features.state.alert_state import AlertState
 from clearhold.features.state.program import ProgramState
 from clearhold.features.state.transfer_table import UNSCORED
 
+_TRANSFER: Final = "transfer"
 _NOT_ALLOWED: Final = "The alert was decided since the request, and its status does not allow this decision any more."
 
 
@@ -118,25 +119,37 @@ def release_cleared(
 
 def _released_by(program: ProgramState, action: ActionEntry | ActionState) -> Iterator[AlertState]:
     """The held alerts that a ``clear_hold`` releases once it is executed."""
+    row = program.transfers.row_of(action.target_id)
     for alert in program.alerts.held_alerts():
         if alert.id == action.alert_id or (
-            action.target_id in alert.transfers and not _is_held_by_another(program, alert, action.target_id)
+            row is not None
+            and (row in alert.rows or action.target_id in alert.transfers)
+            and not _is_held_by_another(program, alert, row)
         ):
             yield alert
 
 
-def _is_held_by_another(program: ProgramState, alert: AlertState, cleared_id: str) -> bool:
-    """Whether a different transfer of the alert is in the hold band and was not cleared."""
-    return any(
-        _is_in_hold(program, transfer_id)
-        and ActionType.CLEAR_HOLD not in program.actions.executed_on("transfer", transfer_id)
-        for transfer_id in alert.transfers
-        if transfer_id != cleared_id
-    )
+def _is_held_by_another(program: ProgramState, alert: AlertState, cleared: int) -> bool:
+    """Whether a different transfer of the alert is in the hold band and was not cleared. Only of its newest findings
+    does the alert have the ids.
+    """
+    rows = {program.transfers.row_of(each): each for each in alert.transfers}
+    in_hold = {row for row in (*rows, *alert.rows) if _is_in_hold(program, row)}
+    in_hold.discard(cleared)
+    if any(not _is_cleared(program, rows[row]) for row in in_hold & rows.keys()):
+        return True
+    older = in_hold - rows.keys()
+    if not older:
+        return False
+    targets = program.actions.executed_targets()
+    return not older <= {program.transfers.row_of(each) for kind, each in targets if _is_cleared(program, each, kind)}
 
 
-def _is_in_hold(program: ProgramState, transfer_id: str) -> bool:
-    row = program.transfers.row_of(transfer_id)
+def _is_cleared(program: ProgramState, target_id: str, target_type: str = _TRANSFER) -> bool:
+    return target_type == _TRANSFER and ActionType.CLEAR_HOLD in program.actions.executed_on(target_type, target_id)
+
+
+def _is_in_hold(program: ProgramState, row: int | None) -> bool:
     score = UNSCORED if row is None else program.transfers.read(row).score
     return score != UNSCORED and band_of(score) is Band.HOLD
 

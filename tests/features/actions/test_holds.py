@@ -46,6 +46,27 @@ def test_given_a_held_transfer_when_its_hold_is_cleared_then_its_alerts_are_rele
     assert {row.id for row in ticked if isinstance(row, AlertRow)}.isdisjoint(alert.id for alert in held)
 
 
+@pytest.mark.parametrize("last", [0, 1, 12, 23])
+def test_given_an_alert_of_many_held_transfers_when_they_are_cleared_then_it_is_released_with_the_last_one(
+    last: int,
+) -> None:
+    """Also with one that is older than the findings whose ids an alert has."""
+    story = HeldStory()
+    transfers = [story.wire() for _ in range(24)]
+    shared = {alert.id for alert in story.alerts("held") if evidence_of(alert).get("hits", 0) > 20}
+    kept = transfers.pop(last)
+
+    for transfer in transfers:
+        story.clear(transfer)
+    held = {alert.id for alert in story.alerts("held")}
+    story.story.state = ShardState.loaded(iter(list(story.story.state.dump())))
+    story.clear(kept)
+
+    assert shared & held
+    assert held
+    assert story.alerts("held") == []
+
+
 def test_given_another_transfer_in_the_hold_band_when_one_is_cleared_then_what_holds_the_other_stays_held() -> None:
     story = HeldStory()
     first, second = story.wire(), story.wire()
