@@ -164,8 +164,8 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
-    rows = [row for each in alert.transfers if (row := program.transfers.row_of(each)) is not None]
-    for of_transfer in alert_transfer_rows(program, alert, rows, position):
+    named = (known for known in map(program.transfers.row_of, alert.transfers) if known is not None)
+    for of_transfer in alert_transfer_rows(program, alert, (*named, *alert.rows), position):
         emit(of_transfer)
     settle_clearings(program, position, emit)
     kind = ResultKind.APPEAL

@@ -9,7 +9,7 @@ import pytest
 
 from clearhold.features.core.entries.commands import OperatorKind
 from clearhold.features.core.instants import DAY_US
-from clearhold.features.core.rows.alerts import AlertRow, DispositionRow
+from clearhold.features.core.rows.alerts import AlertRow, AlertTransferRow, DispositionRow
 from clearhold.features.core.vocabulary import AlertStatus
 from clearhold.features.policy.seeds import POLICY_V1
 from clearhold.features.shard.shard import ShardState
@@ -65,6 +65,19 @@ def test_given_an_alert_of_many_held_transfers_when_they_are_cleared_then_it_is_
     assert shared & held
     assert held
     assert story.alerts("held") == []
+
+
+@pytest.mark.parametrize("count", [3, 24])
+def test_given_an_alert_of_many_transfers_when_appealed_then_each_of_them_leads_to_the_appeal(count: int) -> None:
+    story = HeldStory()
+    transfers = [story.wire() for _ in range(count)]
+    shared = next(alert for alert in story.alerts("held") if alert.detector == "kyc_denied_moving")
+    story.decide(shared, "release")
+
+    appeal = story.appeal(shared)
+
+    found = {row.transfer_number for row in story.story.all(AlertTransferRow) if row.alert_id == appeal.id}
+    assert found == {story.story.program.transfers.row_of(each) for each in transfers}
 
 
 def test_given_another_transfer_in_the_hold_band_when_one_is_cleared_then_what_holds_the_other_stays_held() -> None:
