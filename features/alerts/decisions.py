@@ -159,8 +159,7 @@ def appeal(program: ProgramState, entry: AppealEntry, position: EntryPosition, e
     book.set_texts(alert, (f"Appeal of alert {old.id}: {about}.", text_of(evidence), None))
     body = alert_body_row(program, alert, evidence, None, position)
     book.put(alert)
-    for row in alert.rows:
-        program.clearings.wait(row)
+    program.clearings.decide(_rows_of(program, alert), waited=False, waits=True, by_person=False)
     program.day_tallies.count_alert(alert.opened_at, closed=False)
     emit(alert_row(program, alert, position))
     emit(body)
@@ -198,7 +197,7 @@ def _appeal_of(old: AlertState, entry: AppealEntry, policies: InForce, opened_at
         alert_sha256="",
         recommendation=None,
         ends_at=opened_at,
-        packed_rows=old.packed_rows.copy(),
+        older_rows=old.older_rows and old.older_rows.copy(),
         disposition_ids=(entry.id,),
         stored_texts=b"",
     )
@@ -214,8 +213,7 @@ def sign(
     action_id: str | None = None,
 ) -> None:
     """Sign a decision that the alert's status allows; ``action_id`` is the action that it follows from."""
-    policies = policy_in_force(program, position.appended_at)
-    at = min(entry.at, position.appended_at)
+    policies, at = policy_in_force(program, position.appended_at), min(entry.at, position.appended_at)
     decided_by = signer(entry.operator)
     signed = SignedDecision(
         id=entry.id,
@@ -234,7 +232,7 @@ def sign(
     waited, by_person = alert.waits, entry.operator_kind is OperatorKind.PERSON
     _apply(program.alerts, alert, entry.decision, policies, at, decided_by)
     alert.disposition_ids = (*alert.disposition_ids, entry.id)
-    program.clearings.decide(alert.rows, waited=waited, waits=alert.waits, by_person=by_person)
+    program.clearings.decide(_rows_of(program, alert), waited=waited, waits=alert.waits, by_person=by_person)
     if by_person:
         program.closing_evidence.review(alert.id, position.appended_at, overturned=entry.decision not in CLOSING)
     program.alerts.put(alert)
@@ -244,6 +242,14 @@ def sign(
     for row in disposition_rows(program, alert, signed, position):
         emit(row)
     settle_clearings(program, position, emit)
+
+
+def _rows_of(program: ProgramState, alert: AlertState) -> list[int]:
+    """The transfers that a decision on the alert is on, too; an alert on the program is on none."""
+    if alert.subject_type is SubjectType.PROGRAM:
+        return []
+    newest = {row for each in alert.transfers if (row := program.transfers.row_of(each)) is not None}
+    return sorted(newest.union(alert.older()))
 
 
 def signer(operator: str) -> str:

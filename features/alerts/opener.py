@@ -149,7 +149,7 @@ class AlertOpener:
         if finding.subject.type is not SubjectType.TRANSFER:
             self._book.open_window(subject_key(finding), finding.after, alert)
         self._book.put(alert)
-        self._take_in(finding, alert)
+        self._begin_wait(finding, alert)
         self._count_transfer(finding, alert)
         self._note_alerted(finding, alert)
         self._program.day_tallies.count_alert(alert.opened_at, closed=is_automated)
@@ -217,9 +217,7 @@ class AlertOpener:
         context, is_worse = self._context, self._is_worse(alert, finding)
         is_news = (finding.is_news or self._is_missing(alert)) and self._count_transfer(finding, alert)
         if is_news:
-            alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
-            alert.from_history &= self._is_history(finding)
-            self._take_in(finding, alert)
+            self._add_finding(finding, alert)
             if routing.is_closable:
                 self._program.closing_evidence.add_transfer(alert.id, self._row)
         if is_news or finding.subject.type is SubjectType.TRANSFER or self._book.is_alerted(self._row, in_hold=False):
@@ -273,10 +271,18 @@ class AlertOpener:
         if alert.waits and finding.subject.type is not SubjectType.PROGRAM and self._context.transfer_id:
             self._book.note_alerted(self._row, in_hold=self._in_hold(finding))
 
-    def _take_in(self, finding: Finding, alert: AlertState) -> None:
+    def _add_finding(self, finding: Finding, alert: AlertState) -> None:
+        context = self._context
+        is_new, oldest_id = alert.add_finding(context.transfer_id, context.at, context.vector.amount_cents or 0)
+        alert.from_history &= self._is_history(finding)
+        if is_new and not alert.has_older(self._row):
+            self._begin_wait(finding, alert)
+        if oldest_id and (row := self._program.transfers.row_of(oldest_id)) is not None:
+            alert.add_older(row)
+
+    def _begin_wait(self, finding: Finding, alert: AlertState) -> None:
         """A person's decision on the alert is one on the transfer, too, unless it came before."""
-        is_on_transfer = finding.subject.type is not SubjectType.PROGRAM and self._context.transfer_id
-        if is_on_transfer and alert.status is not AlertStatus.CLOSED and alert.add_row(self._row) and alert.waits:
+        if alert.waits and finding.subject.type is not SubjectType.PROGRAM and self._context.transfer_id:
             self._program.clearings.wait(self._row)
 
     def _count_as_alerted(self) -> None:

@@ -60,7 +60,7 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
     first_at: int
     last_at: int
     packed_transfers: bytes  # ``newest_transfers`` in a quarter of the bytes
-    packed_rows: bytearray = msgspec.field(default_factory=bytearray)  # ``rows``, four bytes each
+    older_rows: bytearray | None = None  # of the transfers before ``newest_transfers``: sorted, four bytes each
     disposition_ids: tuple[str, ...] = ()  # also the id of the appeal that opened it
     stored_texts: bytes | Texts | int = b""  # packed, or not, or the number of texts at rest; empty once dropped
 
@@ -87,33 +87,39 @@ class AlertState(msgspec.Struct, kw_only=True, gc=False, array_like=True):
         return _IDS_DECODER.decode(self.packed_transfers)
 
     @property
-    def rows(self) -> "memoryview[int]":
-        """The rows of the transfers that a decision on it concerns, sorted."""
-        return memoryview(self.packed_rows).cast("I")
-
-    @property
     def transfers(self) -> tuple[str, ...]:
         """The transfer that opened it, and those of its newest findings."""
         first = () if self.transfer_id is None else (self.transfer_id,)
         return tuple(dict.fromkeys((*first, *self.newest_transfers)))
 
-    def add_finding(self, transfer_id: str, at: int, cents: int) -> None:
+    def add_finding(self, transfer_id: str, at: int, cents: int) -> tuple[bool, str | None]:
+        """Whether the transfer is none of ``transfers``; and the id that is no longer among the newest."""
         self.first_at = min(self.first_at, at)
-        if self.status is not AlertStatus.CLOSED:
-            self.hits += 1
-            self.cents = min(self.cents + cents, MOST_CENTS)
-            self.last_at = max(self.last_at, at)
-            self.packed_transfers = packed_ids((*self.newest_transfers, transfer_id)[-NEWEST_TRANSFERS:])
+        if self.status is AlertStatus.CLOSED:
+            return False, None
+        self.hits += 1
+        self.cents = min(self.cents + cents, MOST_CENTS)
+        self.last_at = max(self.last_at, at)
+        newest = self.newest_transfers
+        self.packed_transfers = packed_ids((*newest, transfer_id)[-NEWEST_TRANSFERS:])
+        is_new = transfer_id != self.transfer_id and transfer_id not in newest
+        return is_new, newest[0] if len(newest) == NEWEST_TRANSFERS else None
 
-    def add_row(self, row: int) -> bool:
-        """Add a transfer that a decision concerns; False for one that was added before."""
-        rows = self.rows
+    def older(self) -> "memoryview[int]":
+        """The rows of the transfers before ``newest_transfers``, sorted."""
+        return memoryview(self.older_rows or b"").cast("I")
+
+    def has_older(self, row: int) -> bool:
+        rows = self.older()
         place = bisect_left(rows, row)
-        if place < len(rows) and rows[place] == row:
-            return False
-        rows.release()
-        self.packed_rows[place * _ROW_BYTES : place * _ROW_BYTES] = row.to_bytes(_ROW_BYTES, byteorder)
-        return True
+        return place < len(rows) and rows[place] == row
+
+    def add_older(self, row: int) -> None:
+        if not self.has_older(row):
+            place = bisect_left(self.older(), row) * _ROW_BYTES
+            if self.older_rows is None:
+                self.older_rows = bytearray()
+            self.older_rows[place:place] = row.to_bytes(_ROW_BYTES, byteorder)
 
     def trim(self) -> None:
         """Drop the fields that a closed alert does not need again; the store has them."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clearhold.features.core.entries.commands import AppealEntry
 from clearhold.features.core.instants import DAY_US as DAY
 from clearhold.features.core.instants import HOUR_US as HOUR
 from clearhold.features.core.log_entry import EntryKind, LogEntry
@@ -319,3 +320,28 @@ def rows_and_state_of(entries: list[LogEntry]) -> tuple[list[msgspec.Struct], li
     for entry in entries:
         state.apply(entry, rows.append)
     return rows, list(state.dump())
+
+
+@pytest.mark.parametrize("wires", [24, 25, 60])
+def test_given_an_alert_on_more_transfers_than_it_names_when_it_is_closed_or_appealed_then_that_is_on_all(
+    wires: int,
+) -> None:
+    story = detector_story()
+    for place in range(wires):
+        story.wire("enti_1", f"cpty_{place}", 10_00, place * HOUR // 4)
+    (alert,) = story.alerts("fan_out")
+    book, clearings = book_of(story), story.program.clearings
+    stored = book.get(alert.id)
+    assert stored is not None
+    in_alert = list(range(4, wires))
+    assert list(stored.older()) == in_alert[:-20], "only the transfers that the alert no longer names"
+
+    for each in {row.id: row for row in story.all(AlertRow)}.values():
+        story.submit(a_decision(each, "close", 2 * DAY))
+    story.tick(2 * DAY)
+    closed = [row for row in range(wires) if clearings.is_cleared(row)]
+    story.submit(AppealEntry(id="apl_1", alert_id=alert.id, reason="New facts.", operator="ann", at=T0 + 3 * DAY))
+    appealed = [row for row in range(wires) if clearings.is_cleared(row)]
+
+    assert set(in_alert) <= set(closed)
+    assert appealed == [row for row in closed if row not in in_alert]

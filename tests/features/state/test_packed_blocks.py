@@ -12,15 +12,15 @@ from clearhold.features.state.alert_storage import PackedBlocks
 from clearhold.features.windows import narrow_table
 
 
-@given(texts=st.lists(st.binary(max_size=60), max_size=60), against_first=st.booleans(), cut=st.integers(0, 60))
+@given(texts=st.lists(st.binary(max_size=60), max_size=60), cut=st.integers(0, 60))
 def test_given_texts_when_blocks_are_dumped_halfway_then_each_comes_out_as_it_went_in(
-    texts: list[bytes], *, against_first: bool, cut: int
+    texts: list[bytes], cut: int
 ) -> None:
-    straight, resumed = PackedBlocks(against_first=against_first), PackedBlocks(against_first=against_first)
+    straight, resumed = PackedBlocks(), PackedBlocks()
     numbers = [straight.add(text) for text in texts]
     for text in texts[:cut]:
         resumed.add(text)
-    half, resumed = resumed, PackedBlocks(against_first=against_first)
+    half, resumed = resumed, PackedBlocks()
     for part in half.dump():
         resumed.load(part)
     for text in texts[cut:]:
@@ -33,7 +33,7 @@ def test_given_texts_when_blocks_are_dumped_halfway_then_each_comes_out_as_it_we
 
 
 def test_given_texts_that_resemble_each_other_then_a_block_takes_less_than_each_alone() -> None:
-    blocks = PackedBlocks(against_first=True)
+    blocks = PackedBlocks()
     texts = [b"Closed by the policy as 5 transfers in 24 h are ordinary; alert %d." % number for number in range(64)]
     for text in texts:
         blocks.add(text)
