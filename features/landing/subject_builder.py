@@ -61,7 +61,7 @@ def counterparty_of(
         return None, False
     embedded_at = None if snapshot.embedded is None else snapshot.embedded.updated_at
     if embedded_at is not None:
-        stated_at = embedded_at if embedded_at < counterparty.order.updated_at else max(stated_at, embedded_at)
+        stated_at = embedded_at if embedded_at < counterparty.updated_at else max(stated_at, embedded_at)
     if stored is not None and counterparty is stored.counterparty and snapshot.embedded is None:
         name = None if counterparty.name else name
         country = None if country == program.strings.text(stored.record.country) else country

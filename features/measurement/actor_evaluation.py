@@ -103,7 +103,7 @@ def rescreen_days(program: ProgramState, actor: Actor | None, at: int) -> int | 
 
 
 def entity_inputs(program: ProgramState, actor: Actor, at: int) -> EntityInputs:
-    """The inputs of an entity's score; it reads four transfers, however long the history."""
+    """The inputs of an entity's score; it reads two transfers, however long the history."""
     score, day, identity, returns = program.scores.transfers.best(actor.index)
     known, probes = identity_at(actor, at), actor.probes
     inputs = EntityInputs(

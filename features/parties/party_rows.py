@@ -102,7 +102,7 @@ def apply_counterparty_event(
     party = program.counterparties.get_or_add(snapshot.id)
     order = SnapshotOrder.of(snapshot.updated_at, position.event_at, counterparty_rank(suffix))
     is_older = order.is_before(party.order)
-    party.order = max(order, party.order)
+    party.take_order(max(order, party.order))
     if party.first_seen_at is None and party.stated_at is None:
         party.stated_at = position.event_at
     is_changed = program.counterparties.merge(
@@ -131,14 +131,15 @@ def newest_embedded(snapshot: TransferSnapshot, landed: LandingResult, position:
         return None
     stated = embedded.updated_at
     order = SnapshotOrder(ALWAYS if stated is None else stated, position.event_at, 0)
-    is_older = order.is_before(party.order) if stated is None else stated <= party.order.updated_at
+    is_older = order.is_before(party.order) if stated is None else stated <= party.updated_at
     if landed.result is not EventResult.APPLIED or is_older:
         return None
     encoded = _ENCODE_OBJECT(embedded.data)
     checksum = crc32(encoded)
     if checksum == party.embedded:
         return None
-    party.order, party.embedded = order, checksum
+    party.take_order(order)
+    party.embedded = checksum
     return masked_text(encoded)
 
 

@@ -19,7 +19,7 @@ from clearhold.features.state.party_details import (
 )
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges
-from clearhold.features.windows.series import EventTimes
+from clearhold.features.windows.series import ALWAYS, EventTimes
 from clearhold.features.windows.series_kinds import OUTGOING_PARTS, SeriesByKind, SeriesKind, dump_series, load_series
 
 EVER: Final = 1 << 62
@@ -135,13 +135,23 @@ class KnownCounterparty(InMemory):
     has_new_account: bool = False  # its account details changed since its score was last evaluated
     first_seen_at: int | None = None  # the time of the first transfer with it
     stated_at: int | None = None  # of the first event on it, when no transfer with it came before
-    order: SnapshotOrder = NEVER_STATED  # of the newest object that the bank sent of it
+    updated_at: int = ALWAYS  # ``order``, as are the next two: without an object in memory
+    event_at: int = ALWAYS
+    rank: int = 0
     embedded: int = 0  # a checksum of the newest object that a transfer embedded
     node: int = NOBODY  # in the graph, from the first transfer on
     returns: EventTimes | None = None
     unauthorized: EventTimes | None = None
     zones: dict[int, EventTimes] | None = None
     series_by_kind: SeriesByKind | None = None
+
+    @property
+    def order(self) -> SnapshotOrder:
+        """Of the newest object that the bank sent of it; ``NEVER_STATED`` before the first."""
+        return SnapshotOrder(self.updated_at, self.event_at, self.rank)
+
+    def take_order(self, order: SnapshotOrder) -> None:
+        self.updated_at, self.event_at, self.rank = order
 
     @property
     def unlisted(self) -> bool:
@@ -203,7 +213,7 @@ class KnownCounterparty(InMemory):
 
     def dump(self) -> tuple[Any, ...]:
         details = (self.id, self.name, self.routing, self.last4, self.country, self.accounts)
-        order = None if self.order is NEVER_STATED else tuple(self.order)
+        order = None if self.order == NEVER_STATED else tuple(self.order)
         seen = (self.first_seen_at, self.stated_at)
         facts = (*details, *seen, order, self.embedded, self.node, self.has_new_account)
         return (facts, self.times.dump(), dump_times(self))
@@ -216,7 +226,7 @@ class KnownCounterparty(InMemory):
         party.routing, party.last4, party.country = map(shared, facts[2:5])
         party.accounts = tuple(KnownAccount(*each) for each in facts[5])
         party.first_seen_at, party.stated_at, order, party.embedded, party.node, party.has_new_account = facts[6:]
-        party.order = NEVER_STATED if order is None else SnapshotOrder(*order)
+        party.take_order(NEVER_STATED if order is None else SnapshotOrder(*order))
         party.times.load(dumped[1])
         load_times(party, dumped[2])
         return party

@@ -7,8 +7,8 @@ order of arrival.
 The band of a last evaluation holds until an instant at which time alone may change it. That instant is a lower bound,
 and a tick looks only at the subjects whose instant has come; it is put and taken in logarithmic time.
 
-Unit    packed: 26 bytes a subject and some 50 for one whose band time can change, 40 bytes more an actor, and 10 a
-        transfer score beyond four; instants in microseconds
+Unit    packed: 26 bytes a subject and some 50 for one whose band time can change, 20 bytes more an actor, and 10 a
+        transfer score beyond two; instants in microseconds
 """
 
 from array import array
@@ -30,7 +30,7 @@ AT_ONCE: Final = 0
 _INDEX_BITS: Final = 32
 _INDEX: Final = (1 << _INDEX_BITS) - 1
 _OUTDATED: Final = 1_024  # replaced instants that the heap may have beside one for each subject
-STRONGEST: Final = 4
+_STRONGEST: Final = 2
 NEVER: Final = -(2**63)
 _SCORE_BITS: Final = 7
 _ROW_BITS: Final = 32
@@ -187,7 +187,7 @@ class LastScores:
 
 
 class StrongestTransfers:
-    """The transfer scores of each actor that have points left: the strongest in four places, the others behind them."""
+    """The transfer scores of each actor that have points left: the strongest in two places, the others behind them."""
 
     __slots__ = ("_entries", "_others", "_shares")
 
@@ -199,16 +199,16 @@ class StrongestTransfers:
     def add(self, index: int, row: int, at: int, score: int, *, shares: int = 0) -> bool:
         """Add a transfer's score; True when it is the strongest."""
         entries = self._entries
-        first = index * STRONGEST
+        first = index * _STRONGEST
         if first >= len(entries):
-            missing = first + STRONGEST - len(entries)
+            missing = first + _STRONGEST - len(entries)
             entries.extend([0] * missing)
             self._shares.extend([0] * missing)
         if not score:
             return False
         day = min(max(at // DAY_US, 0), _LAST_DAY)
         entry = ((fades_at(score, day) << _SCORE_BITS | score) << _ROW_BITS) | (_ROW_MASK - row)
-        stored = entries[first : first + STRONGEST]
+        stored = entries[first : first + _STRONGEST]
         weakest = min(stored)
         if entry <= weakest:
             self._keep(index, entry, shares, day)
@@ -234,7 +234,7 @@ class StrongestTransfers:
         """Remove a transfer that is scored again, has another actor or is cleared; its shares if it was stored."""
         key = _ROW_MASK - row
         entries, of_entries = self._others.get(index, _NO_OTHERS)
-        for slot in range(index * STRONGEST, min((index + 1) * STRONGEST, len(self._entries))):
+        for slot in range(index * _STRONGEST, min((index + 1) * _STRONGEST, len(self._entries))):
             if self._entries[slot] & _ROW_MASK == key:
                 shares = self._shares[slot]
                 self._entries[slot], self._shares[slot] = (entries.pop(), of_entries.pop()) if entries else (0, 0)
@@ -251,24 +251,24 @@ class StrongestTransfers:
         """Give the transfers of one actor to another."""
         everything = sorted((*self._all(index), *self._all(into)))
         self.add(max(index, into), 0, 0, 0)  # makes room
-        others, strongest = everything[:-STRONGEST], everything[-STRONGEST:]
-        for slot, (entry, share) in enumerate((*strongest, *[(0, 0)] * (STRONGEST - len(strongest)))):
-            self._entries[into * STRONGEST + slot] = entry
-            self._shares[into * STRONGEST + slot] = share
-            self._entries[index * STRONGEST + slot] = self._shares[index * STRONGEST + slot] = 0
+        others, strongest = everything[:-_STRONGEST], everything[-_STRONGEST:]
+        for slot, (entry, share) in enumerate((*strongest, *[(0, 0)] * (_STRONGEST - len(strongest)))):
+            self._entries[into * _STRONGEST + slot] = entry
+            self._shares[into * _STRONGEST + slot] = share
+            self._entries[index * _STRONGEST + slot] = self._shares[index * _STRONGEST + slot] = 0
         self._others.pop(index, None)
         self._others[into] = (array("q", [entry for entry, _ in others]), array("H", [share for _, share in others]))
 
     def _all(self, index: int) -> Iterator[tuple[int, int]]:
         """Entry and shares of each stored transfer."""
-        slots = slice(index * STRONGEST, (index + 1) * STRONGEST)
+        slots = slice(index * _STRONGEST, (index + 1) * _STRONGEST)
         yield from (each for each in zip(self._entries[slots], self._shares[slots], strict=True) if each[0])
         yield from zip(*self._others.get(index, _NO_OTHERS), strict=True)
 
     def best(self, index: int) -> Strong:
         """The strongest; of equally strong ones the higher, which is older, then the first that landed."""
-        first = index * STRONGEST
-        entries = self._entries[first : first + STRONGEST]
+        first = index * _STRONGEST
+        entries = self._entries[first : first + _STRONGEST]
         entry = max(entries) if entries else 0
         if not entry:
             return NO_TRANSFER

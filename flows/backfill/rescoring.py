@@ -25,7 +25,6 @@ from clearhold.features.core.entries.commands import ActorRange, ActorsRescored,
 from clearhold.features.measurement.assessment import scored_with
 from clearhold.features.scorers.ers_v1 import DAY, LIVES
 from clearhold.features.shard.questions import ActorIds, CardInForce, CounterpartyIds, CountParties, Owner, ReadArrivals
-from clearhold.features.state.score_memory import STRONGEST
 from clearhold.flows.backfill.page_scoring import PageScoring
 from clearhold.flows.backfill.replay import LogReplay, OrderedLog, gently
 from clearhold.flows.backfill.step_log import BackfillCounts, BackfillSteps, StepLog
@@ -157,7 +156,8 @@ def _next_of(results: Iterator[tuple[int, Rescored | None]]) -> list[tuple[int, 
 
 
 STEP_SUBJECTS: Final = 100
-FADING: Final = Fading(LIVES, DAY, STRONGEST)
+_STRONGEST: Final = 4  # transfers of an entity that are scored again
+FADING: Final = Fading(LIVES, DAY, _STRONGEST)
 _COUNTED_AT_ONCE: Final = 2_000
 
 
