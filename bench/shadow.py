@@ -39,7 +39,7 @@ def run(run: Run) -> Iterator[Figure]:
         LandingResult(EventResult.APPLIED, "trf_1", None, Assessment(vector, DEFAULT.score(vector), degraded=False))
         for vector in vectors
     ]
-    cost_us = _cost_us(lambda each: emit_shadow_score(program, None, each, position, rows.append), landed)
+    cost_us = _cost_us(lambda each: emit_shadow_score(program, each, position, rows.append), landed)
     champion_us = _cost_us(DEFAULT.score, vectors)
     yield Figure(
         name="a challenger beside the champion",

@@ -113,9 +113,7 @@ def apply_dispute_event(
     return EventOutcome(EventResult.APPLIED, subject)
 
 
-def label_by_earlier_dispute(
-    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
+def label_by_earlier_dispute(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Label a new transfer whose dispute was decided before it was known, unless its status has just labelled it."""
     alerts, row_index = program.alerts, landed.row_index
     if not alerts.disputes_waiting or not landed.is_new:

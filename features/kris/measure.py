@@ -213,7 +213,7 @@ def volumes(program: ProgramState, windows: WindowCounts, now: int) -> dict[KriN
 
 def _velocity(program: ProgramState, now: int) -> Reading:
     """The usual day is ``program.dailyAvgCents30d``, not rounded to cents."""
-    times = program.baseline.amounts.times
+    times = program.baseline.amounts.instants()
     if not times or (age := now - times[0]) < DAYS_7:
         return UNMEASURED
     span = min(DAYS_30, age)

@@ -274,9 +274,7 @@ def known_result(transfer_id: str, transfer: StoredTransfer, assessment: Assessm
     )
 
 
-def emit_shadow_score(
-    program: ProgramState, _snapshot: object, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
+def emit_shadow_score(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Score the vector of a newly scored transfer with the challenger too, where one runs."""
     challenger, assessment = program.scorecards.challenger, landed.assessment
     if challenger is None or assessment is None or emit is no_rows:

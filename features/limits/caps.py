@@ -208,7 +208,7 @@ def _crossed_velocity(version: CapVersion, stored: StoredTransfer, now: int) -> 
     if count > cap:
         yield from _crossing(version, actor, _Measure(count, count), at, at)
         return
-    times = actor.amounts.times
+    times = actor.amounts.instants()
     for index in range(bisect_right(times, at) - 1, bisect_left(times, min(now + 1, at + HOURS_24))):
         count = index + 1 - bisect_right(times, times[index] - HOURS_24)
         if count > cap:

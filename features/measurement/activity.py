@@ -41,7 +41,7 @@ def amounts_of(subject: Subject, before: Before, at: int) -> tuple[Amounts, int 
     if of_day and cents is not None:
         slack = cents // _WITHIN_PARTS
         equal += sum(1 for amount in of_quarter[-of_day:] if cents - slack <= amount <= cents + slack)
-    all_48h = actor.amounts.measure(at - 2 * DAY_US, at)[1]
+    all_48h = before.of_48h[1]
     received_48h = cents_in(actor.series_by_kind, _RECEIVED, at - 2 * DAY_US, at)
     sent_48h = all_48h - received_48h - cents_in(actor.series_by_kind, _CARDS, at - 2 * DAY_US, at)
     if its_own and _RECEIVED in own.kinds:

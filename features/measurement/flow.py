@@ -184,10 +184,7 @@ def _own_edges(nears: list[Near], program: ProgramSeries, actor: int, at: int) -
 
 
 def _first_after(party: KnownCounterparty, since: int, at: int) -> bool:
-    series = party.times
-    if series.revised_at <= at and series.times:
-        return series.times[0] > since
-    first = series.first(at)
+    first = party.times.first(at)
     return first is None or first > since
 
 

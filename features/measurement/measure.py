@@ -86,7 +86,7 @@ def _facts(subject: Subject) -> Facts:
 
 def _activity(subject: Subject, before: Before, at: int, structuring_7d: int) -> Activity:
     """Velocity with the subject; earlier transfers, returns, ACH debits and unauthorized returns without it."""
-    own, actor, amounts, own_return = subject.own, subject.actor, before.amounts, before.own_return_of_actor
+    own, actor, own_return = subject.own, subject.actor, before.own_return_of_actor
     count_24h, cents_24h = before.of_24h
     returns, unauthorized = (None, None) if actor is None else (actor.returns, actor.unauthorized)
     return Activity(
@@ -95,7 +95,7 @@ def _activity(subject: Subject, before: Before, at: int, structuring_7d: int) ->
         velocity_24h_sum_cents=cents_24h
         - (own.cents or 0 if before.own else 0)
         + (subject.cents or 0 if subject.moved else 0),
-        entity_prior_transfers=amounts.count(ALWAYS, at) - before.own,
+        entity_prior_transfers=before.ever[0] - before.own,
         entity_prior_returns=count_of(returns, ALWAYS, at) - own_return,
         entity_ach_debits_60d=count_of(before.debits, at - DAYS_60, at) - before.own_debit,
         entity_unauthorized_returns_60d=count_of(unauthorized, at - DAYS_60, at)
@@ -163,7 +163,7 @@ def _typologies(
 def _history(subject: Subject, before: Before, at: int, structuring_24h: int) -> History:
     own, actor = subject.own, subject.actor
     own_cents = own.cents or 0 if before.own else 0
-    count_90d, cents_90d = before.amounts.measure(at - DAYS_90, at)
+    count_90d, cents_90d = before.of_90d
     return History(
         entity_sum_cents_30d=before.of_30d[1] - own_cents,
         entity_n_90d=count_90d - before.own,

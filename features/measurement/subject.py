@@ -7,12 +7,13 @@ from typing import Final
 
 import msgspec
 
-from clearhold.features.core.instants import DAY_US, DAYS_30
+from clearhold.features.core.instants import DAY_US, DAYS_30, DAYS_90
 from clearhold.features.state.parties import Actor, KnownCounterparty
 from clearhold.features.state.program_series import ProgramSeries
 from clearhold.features.windows.amount_series import AmountSeries
 from clearhold.features.windows.edges import NOBODY, Edges, node_of_actor
 from clearhold.features.windows.graph import Graph
+from clearhold.features.windows.series import ALWAYS
 from clearhold.features.windows.series_kinds import SeriesKind
 
 STRANGER: Final = -2
@@ -94,7 +95,6 @@ class Before(msgspec.Struct, frozen=True, gc=False):
     ``own_return_of_actor`` is for a return of the subject that counts for the measured actor.
     """
 
-    amounts: AmountSeries
     debits: AmountSeries | None  # the ACH debits that the actor sent
     own: int
     own_party: int
@@ -102,7 +102,10 @@ class Before(msgspec.Struct, frozen=True, gc=False):
     own_return: int
     own_return_of_actor: int
     of_24h: tuple[int, int]  # count and cents of the actor's transfers, with ``own``
+    of_48h: tuple[int, int]
     of_30d: tuple[int, int]
+    of_90d: tuple[int, int]
+    ever: tuple[int, int]
     previous_at: int | None  # the actor's newest transfer
     program_first_at: int | None  # the program's oldest transfer
 
@@ -114,16 +117,21 @@ def before_of(subject: Subject, program: ProgramSeries, at: int) -> Before:
     its_own = actor is not None and own.actor is actor
     own_count = 1 if own.moved and its_own else 0
     own_return = 1 if own.returned_at is not None and own.returned_at <= at else 0
+    of_24h, of_48h, of_30d, of_90d, ever = amounts.measure_each(
+        (at - DAY_US, at - 2 * DAY_US, at - DAYS_30, at - DAYS_90, ALWAYS), at
+    )
     return Before(
-        amounts,
         None if actor is None else actor.ach_debits,
         own_count,
         1 if own.moved and counterparty is not None and own.counterparty is counterparty else 0,
         own_count if own.originated else 0,
         own_return,
         own_return if its_own else 0,
-        amounts.measure(at - DAY_US, at),
-        amounts.measure(at - DAYS_30, at),
+        of_24h,
+        of_48h,
+        of_30d,
+        of_90d,
+        ever,
         amounts.previous(at, skip=own_count),
         program.amounts.first(at),
     )

@@ -11,7 +11,6 @@ route   the policy in force sends each finding to a person or closes it (``featu
 match   match-back: the oldest open pre-flight on a new transfer is closed with it
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 from zlib import crc32
 
@@ -66,7 +65,6 @@ from clearhold.features.state.open_preflights import CounterpartyDetails
 from clearhold.features.state.program import ProgramState
 from clearhold.features.windows.id_index import key_of
 
-AfterLanding = Callable[[ProgramState, TransferSnapshot, LandingResult, EntryPosition, Emit], None]
 Event = TypedEvent | BankEvent
 # Looked up once: see ``features/bank/transfers.py``.
 _APPLIED, _DUPLICATE, _STALE = EventResult.APPLIED, EventResult.DUPLICATE, EventResult.STALE
@@ -141,7 +139,7 @@ def _applied_or_failed(
 
 
 def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosition, emit: Emit) -> EventOutcome:
-    """Apply a new event: a transfer lands and ``AFTER_LANDING`` follows; a party's details are merged."""
+    """Apply a new event: a transfer lands and ``after_landing`` follows; a party's details are merged."""
     kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
         return EventOutcome(EventResult.UNKNOWN)
@@ -188,8 +186,7 @@ def _apply_transfer(
     if snapshot is None:
         return EventOutcome(EventResult.UNUSABLE)
     landed = land(program, snapshot, position)
-    for follow in AFTER_LANDING:
-        follow(program, snapshot, landed, position, emit)
+    after_landing(program, snapshot, landed, position, emit)
     is_plain = landed.result is _APPLIED and reads_plainly(kind, data, snapshot, appended_at=position.appended_at)
     subject = SubjectOfEvent(_TRANSFER, landed.transfer_id or snapshot.id)
     return EventOutcome(landed.result, subject, is_plain, landed.fault)
@@ -238,22 +235,6 @@ def _emit_scorings(program: ProgramState, landed: LandingResult, position: Entry
         )
 
 
-def score_actors(
-    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
-    """The scores of the transfer's entity and counterparty."""
-    score_parties(program, landed, position, emit)
-
-
-def detect_and_route(
-    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
-    """Findings become alerts, each routed by the policy in force."""
-    if program.runs_detectors:
-        run_detectors(program, landed, position, emit)
-        open_for_late_money(program, landed, position, emit)
-
-
 def match_preflight(
     program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
@@ -284,25 +265,21 @@ def match_preflight(
         )
 
 
-def settle_cleared_transfers(
-    program: ProgramState, _snapshot: TransferSnapshot, _landed: LandingResult, position: EntryPosition, emit: Emit
+def after_landing(
+    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
 ) -> None:
-    """The scores of entities whose cleared transfers the bank or a new alert contradicts."""
+    """The stages after a landing, in order. A stage does nothing when the result does not concern it."""
+    emit_landed_rows(program, snapshot, landed, position, emit)
+    emit_shadow_score(program, landed, position, emit)
+    score_parties(program, landed, position, emit)
+    if program.runs_detectors:
+        run_detectors(program, landed, position, emit)
+        open_for_late_money(program, landed, position, emit)
+    label_disputed_check(program, snapshot, landed, position, emit)
+    label_by_earlier_dispute(program, landed, position, emit)
     settle_clearings(program, position, emit)
-
-
-AFTER_LANDING: Final[tuple[AfterLanding, ...]] = (
-    emit_landed_rows,
-    emit_shadow_score,
-    score_actors,
-    detect_and_route,
-    label_disputed_check,
-    label_by_earlier_dispute,
-    settle_cleared_transfers,
-    match_preflight,
-    snapshot_after_transfers,
-)
-"""The stages after a landing, in order. A stage does nothing when the result does not concern it."""
+    match_preflight(program, snapshot, landed, position, emit)
+    snapshot_after_transfers(program, landed, position, emit)
 
 
 def quarantine_row(entry: LogEntry, error: str) -> QuarantineRow:

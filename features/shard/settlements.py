@@ -18,10 +18,10 @@ from clearhold.features.core.money import USD
 from clearhold.features.core.rows.parties import AgentImportRow
 from clearhold.features.core.vocabulary import Direction, Rail
 from clearhold.features.landing.landing import land
-from clearhold.features.landing.stored_transfer import LandingResult, StoredTransfer
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.parties.actor_scores import emit_entity_score
 from clearhold.features.parties.agents import apply_agent, apply_profile, link_payer
-from clearhold.features.shard.pipeline import AFTER_LANDING
+from clearhold.features.shard.pipeline import after_landing
 from clearhold.features.state.agent_book import HIT
 from clearhold.features.state.parties import Actor
 from clearhold.features.state.program import ProgramState
@@ -104,7 +104,7 @@ def _land_or_refuse(program: ProgramState, item: SettlementItem, entry: LogEntry
         program.agents.note_status(landed.row_index, item.settled_at, is_pending=item.status == PENDING)
         if not landed.transfer.record.moved:
             program.agents.count_settlement(agent.index, item.units, -1)
-    _follow(program, snapshot, landed, position, emit)
+    after_landing(program, snapshot, landed, position, emit)
     return None
 
 
@@ -129,16 +129,9 @@ def _follow_status(
     landed = land(program, snapshot, position)
     if landed.transfer is not None and landed.transfer.record.moved != was_counted:
         book.count_settlement(actor.index, item.units, -1 if was_counted else 1)
-    _follow(program, snapshot, landed, position, emit)
+    after_landing(program, snapshot, landed, position, emit)
     emit_entity_score(program, actor, position, emit)
     return None
-
-
-def _follow(
-    program: ProgramState, snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
-    for follow in AFTER_LANDING:
-        follow(program, snapshot, landed, position, emit)
 
 
 def _paid_agent(program: ProgramState, item: SettlementItem) -> Actor | SkipReason:

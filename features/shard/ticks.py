@@ -22,7 +22,6 @@ from clearhold.features.alerts.evidence import with_totals
 from clearhold.features.alerts.evidence_bodies import Escalation
 from clearhold.features.alerts.program_alerts import run_program_detectors
 from clearhold.features.alerts.rows import alert_row, result_row
-from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.catalogue.kris import WINDOW_DAYS, KriName, KriValue, SnapshotCause, SnapshotEntry
 from clearhold.features.core.canonical import SNAPSHOT_IDS, json_text
 from clearhold.features.core.entries.commands import EntryResult, ResultKind
@@ -70,12 +69,13 @@ def follow_history(program: ProgramState, position: EntryPosition, emit: Emit) -
         return
     if history.day is None:
         history.day, program.kri_windows.past = day, WindowCounts()
-    first, upto = history.day, min(day, history.live_from)
-    if upto > first:
+    if day > history.day:
+        first, upto = history.day, min(day, history.live_from)
         for past_day in range(first, min(upto, first + WINDOW_DAYS)):  # all windows of later days are empty
             _take_past_snapshot(program, past_day, position, emit)
         _reach_day(program, upto)
-    history.has_events |= day >= history.day
+    if day >= history.day:
+        history.has_events = True
     history.is_quiet = False
 
 
@@ -109,9 +109,7 @@ def _take_past_snapshot(program: ProgramState, day: int, position: EntryPosition
         emit(_snapshot_row(program, taken_id, SnapshotCause.HISTORY, position, kris, score, as_of_at=at))
 
 
-def snapshot_after_transfers(
-    program: ProgramState, _snapshot: TransferSnapshot, landed: LandingResult, position: EntryPosition, emit: Emit
-) -> None:
+def snapshot_after_transfers(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Take a snapshot after every 200 transfers of the program."""
     if landed.is_new and len(program.transfers) % EVERY_TRANSFERS == 0:
         take_snapshot(program, SnapshotCause.TRANSFERS, position, emit)
@@ -206,7 +204,7 @@ def run_clocks(program: ProgramState, position: EntryPosition, emit: Emit) -> No
         escalation = Escalation(at=format_instant(now), by=BY_CLOCK)
         book.set_texts(alert, (summary, with_totals(evidence, alert, escalation), draft))
         emit(alert_row(program, alert, position))
-    times = program.series.amounts.times
+    times = program.series.amounts.instants()
     if times:
         book.rest(times[-1])  # windows are in the transfers' own time
 

@@ -49,7 +49,6 @@ OUTSIDE: Final = 7  # of these, with an undeclared one
 SCORED: Final = 8
 IN_HOLD: Final = 9
 _COUNTS: Final = 10
-_FIRST_OF_30D: Final = 3
 _WRAP: Final = 2**64 - 1
 _WINDOWS: Final = (DAYS_60, DAYS_30)
 _OF_60D, _OF_30D = 0, 1
@@ -81,7 +80,8 @@ _COUNTED_BY: Final = attrgetter(
 class KriContribution(msgspec.Struct, frozen=True, gc=False):
     """The part for key risk indicators; ``leaving_cents`` went to the counterparty, -1 for none."""
 
-    counts: tuple[int, ...]
+    of_60d: tuple[int, ...]
+    of_30d: tuple[int, ...]
     leaving_cents: int
     counterparty: int
 
@@ -120,37 +120,34 @@ class WindowCounts:
     def change(self, contribution: KriContribution, sign: int, at: int) -> None:
         """Change the windows around an instant."""
         if at > self.upto - DAYS_30:
-            for kind in contribution.counts:
-                self._counts[kind] += sign
-            if contribution.leaving_cents:
-                self._change_leaving(contribution, sign)
+            self._change_60d(contribution, sign)
+            self._change_30d(contribution, sign)
         elif at > self.upto - DAYS_60:
-            self._change_in(_OF_60D, contribution, sign)
+            self._change_60d(contribution, sign)
 
     def advance(self, windows: "KriWindows", upto: int) -> None:
         """Move the end of the windows to a later instant."""
         self.upto = upto
-        rows, at = windows.rows, windows.own_time
-        for window, tail in enumerate(self._tails):
-            oldest = upto - _WINDOWS[window]
-            place, last = tail, len(rows)
-            while place < last and at(rows[place]) <= oldest:
-                self._change_in(window, windows.contribution_of(rows[place]), -1)
+        rows, last, glance = windows.rows, len(windows.rows), windows.transfers.glance
+        for window, change in enumerate((self._change_60d, self._change_30d)):
+            oldest, place = upto - _WINDOWS[window], self._tails[window]
+            while place < last and (brief := glance(rows[place])).at <= oldest:
+                change(windows.contribution(brief), -1)
                 place += 1
             self._tails[window] = place
 
-    def _change_in(self, window: int, contribution: KriContribution, sign: int) -> None:
-        """Change one window."""
-        for kind in contribution.counts:
-            if (kind < _FIRST_OF_30D) == (window == _OF_60D):
-                self._counts[kind] += sign
-        if window == _OF_30D and contribution.leaving_cents:
-            self._change_leaving(contribution, sign)
+    def _change_60d(self, contribution: KriContribution, sign: int) -> None:
+        for kind in contribution.of_60d:
+            self._counts[kind] += sign
 
-    def _change_leaving(self, contribution: KriContribution, sign: int) -> None:
-        self.leaving_cents += sign * contribution.leaving_cents
-        if contribution.counterparty >= 0:
-            self._change_party(contribution.counterparty, sign * contribution.leaving_cents)
+    def _change_30d(self, contribution: KriContribution, sign: int) -> None:
+        for kind in contribution.of_30d:
+            self._counts[kind] += sign
+        cents = sign * contribution.leaving_cents
+        if cents:
+            self.leaving_cents += cents
+            if contribution.counterparty >= 0:
+                self._change_party(contribution.counterparty, cents)
 
     def _change_party(self, counterparty: int, cents: int) -> None:
         missing = counterparty + 1 - len(self._cents_of)
@@ -179,16 +176,13 @@ class KriWindows:
     """
 
     def __init__(self, transfers: TransferTable, strings: StringTable, declared_at: Callable[[int], Declared]) -> None:
-        self._transfers, self._strings, self._declared_at = transfers, strings, declared_at
+        self.transfers, self._strings, self._declared_at = transfers, strings, declared_at
         self.rows = array("I")  # by the transfers' own time
         self._newest_at = ALWAYS
         self._compared_with: Declared | None = None  # the declaration that these were compared with
         self._compared: dict[tuple[int, int], tuple[int, ...]] = {}
         self.now = WindowCounts()
         self.past: WindowCounts | None = None
-
-    def own_time(self, row: int) -> int:
-        return self._transfers.at(row)
 
     def add(self, row: int, record: TransferRecord) -> None:
         """Count a transfer that landed."""
@@ -197,7 +191,7 @@ class KriWindows:
             self.rows.append(row)
             self._newest_at = at
         else:
-            self.rows.insert(bisect_right(self.rows, at, key=self._transfers.at), row)
+            self.rows.insert(bisect_right(self.rows, at, key=self.transfers.at), row)
         contribution = self.contribution(record)
         self.now.add(contribution, at)
         if self.past is not None:
@@ -228,27 +222,28 @@ class KriWindows:
         """The rows of transfers whose own time is at or after an instant."""
         if at > self._newest_at:
             return array("I")
-        return self.rows[bisect_right(self.rows, at - 1, key=self._transfers.at) if at > ALWAYS else 0 :]
+        return self.rows[bisect_right(self.rows, at - 1, key=self.transfers.at) if at > ALWAYS else 0 :]
 
     def contribution_of(self, row: int) -> KriContribution:
-        return self.contribution(self._transfers.glance(row))
+        return self.contribution(self.transfers.glance(row))
 
     def contribution(self, record: TransferRecord | TransferBrief) -> KriContribution:
         """The contribution of a transfer with this record."""
         class_id, ach_type, moved, cents = record.class_id, record.ach_type, record.moved, record.cents
-        texts = self._strings.texts
-        counts = self._against_declared(class_id, record.country, record.at)
+        of_60d: tuple[int, ...] = ()
+        of_30d = self._against_declared(class_id, record.country, record.at)
         if class_id == ORIGINATED_CLASS:
             if moved and cents:
-                counts += _SENT[ach_type][texts[record.sec_code] == RCK]
+                of_60d = _SENT[ach_type][self._strings.texts[record.sec_code] == RCK]
         elif class_id in _AUTHORIZED_CLASSES:
+            texts = self._strings.texts
             is_fraud = texts[record.card_reason] in FRAUD_REASONS
-            counts += _AUTHORIZED[(texts[record.status] == DECLINED) * (1 + is_fraud)]
+            of_30d += _AUTHORIZED[(texts[record.status] == DECLINED) * (1 + is_fraud)]
         if record.score != UNSCORED:
-            counts += _SCORED[record.score >= HOLD_FROM]
+            of_30d += _SCORED[record.score >= HOLD_FROM]
         if moved and cents > 0 and _LEAVES[class_id][ach_type]:
-            return KriContribution(counts, cents, record.counterparty)
-        return KriContribution(counts, 0, -1)
+            return KriContribution(of_60d, of_30d, cents, record.counterparty)
+        return KriContribution(of_60d, of_30d, 0, -1)
 
     def _against_declared(self, class_id: int, country: int, at: int) -> tuple[int, ...]:
         """The comparison of rail and country with the declaration of that time, computed once for each pair."""

@@ -134,8 +134,10 @@ class LastScores:
             missing = index + 1 - len(self._codes)
             self._codes.extend([0] * missing)
             self._as_of.extend([NEVER] * missing)
-        instant = self._as_of[index] = max(at, self._as_of[index])
-        return instant
+        if at <= self._as_of[index]:
+            return self._as_of[index]
+        self._as_of[index] = at
+        return at
 
     def is_due(self, index: int, at: int) -> bool:
         """True for a subject that is unscored, or was not evaluated on the day of ``at``."""

@@ -26,6 +26,7 @@ _SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
 _PAIRS: Final = 2**64
 _HALF: Final = 32
 _KEY_BYTES: Final = 8
+_NO_LOOKUP: Final = (-1, b"", None)
 
 
 class Novelty(msgspec.Struct, frozen=True, gc=False):
@@ -54,12 +55,13 @@ class Acquaintances:
     Novelty(is_new_pair=True, of_payer=2, of_payee=1, met_at=None)
     """
 
-    __slots__ = ("_at", "_numbers", "_of_payee", "_of_payer", "_rows", "rare")
+    __slots__ = ("_at", "_last_lookup", "_numbers", "_of_payee", "_of_payer", "_rows", "rare")
 
     def __init__(self) -> None:
         self._numbers = IdIndex(_KEY_BYTES)  # by pair: the number of its first transfer in the two arrays
         self._at = array("q")
         self._rows = array("i")  # ``_FORGOTTEN`` for a meeting that moved to another node
+        self._last_lookup: tuple[int, bytes, int | None] = _NO_LOOKUP  # pair, key and number
         self._of_payer = _Meetings()
         self._of_payee = _Meetings()
         self.rare = Edges()
@@ -85,13 +87,13 @@ class Acquaintances:
 
     def _first(self, payer: int, payee: int) -> tuple[int, int] | None:
         """Instant and row of the pair's first transfer."""
-        number = self._numbers.get(_key_of(payer, payee))
+        _, number = self._key_and_number(payer, payee)
         row = _FORGOTTEN if number is None else self._rows[number]
         return None if number is None or row == _FORGOTTEN else (self._at[number], row)
 
     def _forget(self, payer: int, payee: int) -> tuple[int, int] | None:
         """The forgotten meeting, if there was one."""
-        number, first = self._numbers.get(_key_of(payer, payee)), self._first(payer, payee)
+        (_, number), first = self._key_and_number(payer, payee), self._first(payer, payee)
         if number is not None and first is not None:
             self._rows[number] = _FORGOTTEN
             self._of_payer.remove(payer, first[0])
@@ -99,16 +101,26 @@ class Acquaintances:
         return first
 
     def _remember(self, payer: int, payee: int, first: tuple[int, int]) -> None:
-        key = _key_of(payer, payee)
-        number = self._numbers.get(key)
+        key, number = self._key_and_number(payer, payee)
         if number is None:
             self._numbers.enter(key, len(self._at))
+            self._last_lookup = _NO_LOOKUP
             self._at.append(first[0])
             self._rows.append(first[1])
         else:
             self._at[number], self._rows[number] = first
         self._of_payer.add(payer, first[0])
         self._of_payee.add(payee, first[0])
+
+    def _key_and_number(self, payer: int, payee: int) -> tuple[bytes, int | None]:
+        """The key of a pair, and its number if they ever met; a transfer that lands looks up one pair three times."""
+        pair = payer << _HALF | payee
+        last, key, number = self._last_lookup
+        if pair != last:
+            key = _key_of(pair)
+            number = self._numbers.get(key)
+            self._last_lookup = (pair, key, number)
+        return key, number
 
     def novelty(
         self, payer: int, payee: int, at: int, *, but: int, known_since: int | None, counts: bool = True
@@ -213,7 +225,7 @@ class _Meetings:
         self._several.update((node, array("q", instants)) for node, instants in dumped[1])
 
 
-def _key_of(payer: int, payee: int) -> bytes:
+def _key_of(pair: int) -> bytes:
     """The key for ``IdIndex``, whose keys are spread evenly: both steps carry the bits of both nodes to the front."""
-    spread = (payer << _HALF | payee) * _SPREAD % _PAIRS
+    spread = pair * _SPREAD % _PAIRS
     return ((spread ^ spread >> _HALF) * _SPREAD % _PAIRS).to_bytes(_KEY_BYTES, "big")

@@ -45,8 +45,7 @@ class AmountSeries(Series):
     _times: "array[int] | None" = None  # None while the facts are few: then both columns are in the bytes below
     _sums: "array[int] | bytes" = NO_FACTS
 
-    @property
-    def times(self) -> Sequence[int]:
+    def instants(self) -> Sequence[int]:
         times = self._times
         return INSTANTS[len(self._sums)](self._sums) if times is None else times
 
@@ -121,6 +120,22 @@ class AmountSeries(Series):
             count_change, cents_change = self._unrevised(after, upto)
             return count + count_change, (cents + cents_change) & WRAP
         return count, cents
+
+    def measure_each(self, afters: Sequence[int], upto: int) -> list[tuple[int, int]]:
+        """The same for several windows with one end."""
+        if self.revised_at > upto:
+            return [self.measure(after, upto) for after in afters]
+        times, sums = self._columns()
+        last = len(times)
+        if last and times[-1] > upto:
+            last = bisect_right(times, upto)
+        if not last:
+            return [(0, 0)] * len(afters)
+        total, measures = sums[last - 1], []
+        for after in afters:
+            first = bisect_right(times, after, 0, last)
+            measures.append((last - first, (total - sums[first - 1]) & WRAP if first else total))
+        return measures
 
     def measure_now(self, after: int, upto: int) -> tuple[int, int]:
         """Count and cents of the facts in (after, upto] as known now, whatever became known after ``upto``."""
@@ -206,7 +221,7 @@ class AmountSeries(Series):
         """The instants of the newest facts in (after, upto], as known at ``upto``, oldest first."""
         if self.revised_at > upto:
             return [at for at, _ in self.newest_facts(after, upto, most=most)]
-        times = self.times
+        times = self.instants()
         last = len(times) if not times or times[-1] <= upto else bisect_right(times, upto)
         return list(times[max(bisect_right(times, after, 0, last), last - most) : last])
 

@@ -142,7 +142,7 @@ class Baseline:
         if at <= self._at:
             return
         self._at = at
-        times, oldest = self.amounts.times, at - WINDOW_US
+        times, oldest = self.amounts.instants(), at - WINDOW_US
         first, last = self._first, len(times)
         while first < last and times[first] <= oldest:
             self._count(self._buckets[first], self._classes[first], -1)
@@ -181,7 +181,7 @@ class Baseline:
 
     def measure(self, at: int, class_id: int) -> BaselineValues:
         """The window that ends at ``at``, as known then."""
-        times = self.amounts.times
+        times = self.amounts.instants()
         first = bisect_right(times, at - WINDOW_US)
         last = len(times) if not times or times[-1] <= at else bisect_right(times, at)
         if self.amounts.revised_at <= at:
@@ -239,7 +239,7 @@ class Baseline:
         histogram.add(bucket, count)
 
     def _index_of(self, at: int, bucket: int, class_id: int, cents: int) -> int | None:
-        times = self.amounts.times
+        times = self.amounts.instants()
         index = bisect_right(times, at) - 1
         while index >= 0 and times[index] == at:
             if (

@@ -148,14 +148,13 @@ class Series(InMemory):
     _revisions: list[Revision] | None = None
     revised_at: int = ALWAYS
 
-    @property
     @abstractmethod
-    def times(self) -> Sequence[int]:
+    def instants(self) -> Sequence[int]:
         """The instants of all facts as known now, in order."""
 
     def count(self, after: int, upto: int) -> int:
         """Facts in (after, upto], as known at ``upto``."""
-        times = self.times
+        times = self.instants()
         if not times:
             return self._unrevised(after, upto)[0] if self.revised_at > upto else 0
         last = len(times) if times[-1] <= upto else bisect_right(times, upto)
@@ -166,17 +165,17 @@ class Series(InMemory):
         """Whether a fact is later than ``at``, or a change became known later."""
         if self.revised_at > at:
             return True
-        times = self.times
+        times = self.instants()
         return len(times) > 0 and times[-1] > at
 
     def count_now(self, after: int, upto: int) -> int:
         """Facts in (after, upto] as known now, whatever became known after ``upto``."""
-        times = self.times
+        times = self.instants()
         return bisect_right(times, upto) - bisect_right(times, after)
 
     def count_between(self, after: int, upto: int, *, as_of: int) -> int:
         """Facts in (after, upto], as known at ``as_of``, which is not before ``upto``."""
-        times = self.times
+        times = self.instants()
         if self.revised_at <= as_of:
             return bisect_right(times, upto) - bisect_right(times, after)
         return self.count(after, as_of) - self.count(upto, as_of)
@@ -187,7 +186,7 @@ class Series(InMemory):
 
     def previous(self, upto: int, *, skip: int) -> int | None:
         """The instant of the newest fact at or before ``upto``, as known then, after skipping ``skip`` of them."""
-        times = self.times
+        times = self.instants()
         index = bisect_right(times, upto) - 1
         if self.revised_at > upto:
             return self._nth((times[i] for i in range(index, -1, -1)), upto, skip, newest=True)
@@ -195,7 +194,7 @@ class Series(InMemory):
 
     def first(self, upto: int) -> int | None:
         """The instant of the oldest fact at or before ``upto``, as known then."""
-        times = self.times
+        times = self.instants()
         if self.revised_at > upto:
             oldest = self._nth(iter(times), upto, 0, newest=False)
         else:
@@ -273,6 +272,9 @@ class EventTimes(Series):
     """
 
     times: "array[int]" = msgspec.field(default_factory=lambda: array("q"))
+
+    def instants(self) -> "array[int]":
+        return self.times
 
     def add(self, at: int, *, known_at: int | None = None) -> None:
         """Insert a fact; ``known_at`` is given when it became known later than its own instant."""
