@@ -102,7 +102,8 @@ def _own_contribution(transfer: StoredTransfer) -> OwnContribution:
     then = StoredTransfer(
         program,
         row_index,
-        record._replace(
+        msgspec.structs.replace(
+            record,
             actor=counted.actor,
             counterparty=counted.counterparty,
             ach_type=counted.ach_type,

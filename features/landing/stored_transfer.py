@@ -47,7 +47,7 @@ class StoredTransfer:
         actor, counterparty = record.actor, record.counterparty
         if actor in program.merged:  # an account whose owner was stated since
             actor = program.merged[actor]
-            record = record._replace(actor=actor)
+            record = msgspec.structs.replace(record, actor=actor)
         self.record = record
         self.actor: Actor | None = program.actors[actor] if actor >= 0 else None
         self.counterparty: KnownCounterparty | None = (
@@ -73,7 +73,8 @@ class StoredTransfer:
     def set_score(self, assessment: Assessment, position: EntryPosition) -> None:
         """Replace the score in the record; ``write`` stores it."""
         score = assessment.score
-        self.record = self.record._replace(
+        self.record = msgspec.structs.replace(
+            self.record,
             scored_at=position.appended_at,
             scored_offset=position.offset,
             score_n=score.n,

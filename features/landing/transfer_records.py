@@ -1,6 +1,6 @@
 """Builds ``TransferRecord``: from a first snapshot, and from a newer one over the stored record.
 
-Both builders write the fields by position, in the order of the NamedTuple: naming all 27 costs three times as much,
+Both builders write the fields by position, in the order of the Struct: naming all 27 costs three times as much,
 and one record is built for each event.
 
 The US cents that a transfer counts with are as the bank states them, else at the rate of the policy in force. A rate
@@ -8,6 +8,8 @@ stays with its transfer until the amount or the currency changes, or the bank st
 nothing that was counted. A replay applies a snapshot that was delivered later before one that was delivered earlier;
 then the rate is again the one at the earlier delivery, which the transfer has.
 """
+
+from msgspec.structs import replace
 
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.bank.statuses import UNMOVED_STATUSES
@@ -126,7 +128,7 @@ def with_baseline(record: TransferRecord, vector: FeatureVector) -> TransferReco
     """The record with the baseline of a vector that was recomputed, for when the transfer is scored again."""
     values = BaselineValues(vector.program_n_90d, vector.program_median_cents, vector.program_p95_cents)
     n, median, p95 = _packed_baseline(values)
-    return record._replace(baseline_n=n, baseline_median=median, baseline_p95=p95)
+    return replace(record, baseline_n=n, baseline_median=median, baseline_p95=p95)
 
 
 def _packed_baseline(baseline: BaselineValues) -> tuple[int, int, int]:
@@ -187,10 +189,10 @@ def reprice(
         return merged
     is_same = (merged.amount, merged.currency) == (stored.amount, stored.currency)
     if rate is not None and is_same and not program.policies.is_only_later(rate.version, decided_at):
-        return merged._replace(cents=stored.cents)
+        return replace(merged, cents=stored.cents)
     cents, rate = priced_at(program, merged.amount, currency, None, at=merged.at, decided_at=decided_at)
     if rate is None:
         program.rates.pop(row, None)
     else:
         program.rates[row] = rate
-    return merged._replace(cents=UNPRICED if cents is None else cents)
+    return replace(merged, cents=UNPRICED if cents is None else cents)

@@ -106,7 +106,7 @@ def _replace_score(
     former = transfer.day_contribution()
     transfer.set_score(assessment, position)
     country = program.strings.number(assessment.vector.counterparty_country)  # that of its payee may come late
-    transfer.record = with_baseline(transfer.record, assessment.vector)._replace(country=country)
+    transfer.record = msgspec.structs.replace(with_baseline(transfer.record, assessment.vector), country=country)
     transfer.write()
     program.day_tallies.replace(former, transfer.day_contribution())
     actor = transfer.actor

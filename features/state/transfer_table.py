@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from clearhold.features.core.in_memory import shared
@@ -36,7 +37,7 @@ Kind = tuple[int, int, int, int, int, int, int, bool]
 """Status, country, SEC code, currency, card reason, class, ACH type, and whether it moved, each with few values."""
 
 
-class TransferRecord(NamedTuple):
+class TransferRecord(msgspec.Struct, frozen=True, gc=False):
     """The newest state of one transfer."""
 
     cents: int  # in US dollars; UNPRICED when not known (``priced``)
@@ -68,7 +69,7 @@ class TransferRecord(NamedTuple):
     card: int  # in the program's table of cards, -1 when the bank names none
 
 
-class TransferBrief(NamedTuple):
+class TransferBrief(msgspec.Struct, frozen=True, gc=False):
     """The fields of a record that describe the kind of transfer, read in less time."""
 
     cents: int
@@ -209,9 +210,9 @@ class TransferTable:
         instants = (updated_at, updated_at + event_after, at + scored_after)
         offsets = (raw_offset - scored_before, raw_offset)
         ends = (score, confidence, moved, cents + more_cents, card)
-        return TransferRecord._make(
-            (cents, at, *instants, *offsets, effective_at, actor, counterparty, *of_score, *words, *ends)
-        )
+        sides = (effective_at, actor, counterparty)
+        fields: tuple[Any, ...] = (cents, at, *instants, *offsets, *sides, *of_score, *words, *ends)
+        return TransferRecord(*fields)
 
     def glance(self, row: int) -> TransferBrief:
         cents, at, kind, counterparty, score = self._records.head(row)

@@ -278,7 +278,7 @@ def test_given_scores_then_the_hold_bands_part_is_by_the_newest_score_of_each() 
 
 
 def set_score(transfer: StoredTransfer, score: int) -> None:
-    transfer.record = transfer.record._replace(score=score)
+    transfer.record = replace(transfer.record, score=score)
     transfer.write()
 
 

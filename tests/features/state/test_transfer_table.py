@@ -4,6 +4,7 @@ from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 
 from clearhold.features.core.instants import DAY_US
 from clearhold.features.state.transfer_table import NO_INSTANT, TransferRecord, TransferTable
@@ -71,8 +72,7 @@ def test_given_any_record_when_it_is_written_over_another_then_every_reader_sees
         assert each.raw_offsets((row, other_row)) == [newer.raw_offset, other.raw_offset]
         assert each.sides(row) == (newer.actor, newer.counterparty)
         assert each.actors((row, other_row)) == [newer.actor, other.actor]
-        glance = each.glance(row)
-        assert glance == tuple(getattr(newer, field) for field in glance._fields)
+        assert asdict(each.glance(row)).items() <= asdict(newer).items()
     assert list(loaded.dump()) == list(table.dump())
 
 
@@ -83,7 +83,7 @@ def test_given_blocks_that_are_full_when_any_record_is_written_then_each_row_has
 ) -> None:
     with patch.multiple(narrow_table, BLOCK_BITS=3, _PLACE=7):
         table, loaded = TransferTable(), TransferTable()
-        expected = [some[place % len(some)]._replace(scored_at=T0) for place in range(30)]
+        expected = [replace(some[place % len(some)], scored_at=T0) for place in range(30)]
         for row, record in enumerate(expected):
             assert table.add(f"acht_{row}", record) == row
         for row, record in writes:
