@@ -38,7 +38,6 @@ from clearhold.features.landing.subject_builder import (
     counterparty_of,
     country_of_transfer,
     note_account,
-    paid_by,
     parties_of,
     subject_of_snapshot,
 )
@@ -140,7 +139,7 @@ def _land_first(
     if rate is not None:
         program.rates[transfer.row_index] = rate
     _enter_windows(transfer, subject, assessment, snapshot, position)
-    note_account(program, counterparty, paid_by(snapshot, counterparty), at=at, row=transfer.row_index)
+    note_account(program, counterparty, snapshot, at=at, row=transfer.row_index)
     program.day_tallies.add_transfer(record, transfer.returned())
     return LandingResult(
         _APPLIED,
@@ -190,7 +189,7 @@ def _land_newer(
     merged = reprice(program, row_index, record, merged, snapshot, decided_at=position.appended_at)
     transfer = StoredTransfer(program, row_index, merged)
     if snapshot.counterparty_routing is not None or snapshot.counterparty_last4 is not None:
-        note_account(program, counterparty, paid_by(snapshot, counterparty), at=record.at, row=row_index)
+        note_account(program, counterparty, snapshot, at=record.at, row=row_index)
     assessment = None
     if _may_count_otherwise(stored, transfer, snapshot):
         known_at = known_from(program, row_index, position.event_at)

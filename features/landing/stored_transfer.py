@@ -112,7 +112,8 @@ class StoredTransfer:
         record, counterparty = self.record, self.counterparty
         other = NOBODY if counterparty is None else self.program.node_of(counterparty)
         leaves = money_leaves(*RAIL_CLASSES[record.class_id], ACH_TYPES[record.ach_type])
-        return payer_and_payee(self.actor, other, leaves=leaves)
+        own = NOBODY if self.actor is None else node_of_actor(self.actor.index)
+        return (own, other) if leaves else (other, own)
 
     def cents(self) -> int | None:
         """The amount in US cents, None when it is not known."""
@@ -229,12 +230,6 @@ class StoredTransfer:
             None if rate is None else rate.day,
             None if rate is None else rate.version,
         )
-
-
-def payer_and_payee(actor: Actor | None, counterparty_node: int, *, leaves: bool) -> tuple[int, int]:
-    """The nodes of both sides in the direction of the money; ``leaves`` says that the actor pays."""
-    own = NOBODY if actor is None else node_of_actor(actor.index)
-    return (own, counterparty_node) if leaves else (counterparty_node, own)
 
 
 class RenamedTransfer(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Final
 from clearhold.features.bank.events import TransferSnapshot
 from clearhold.features.core.money import money_leaves
 from clearhold.features.core.vocabulary import Rail
-from clearhold.features.landing.stored_transfer import StoredTransfer, payer_and_payee
+from clearhold.features.landing.stored_transfer import StoredTransfer
 from clearhold.features.landing.transfer_records import has_moved
 from clearhold.features.measurement.actor_evaluation import rescreen_days
 from clearhold.features.measurement.subject import NO_CONTRIBUTION, STRANGER, OwnContribution, Subject
@@ -108,7 +108,7 @@ def subject_of_snapshot(
         else card_key(program.card_table.number(snapshot.card_id), account, -1 if actor is None else actor.index),
         at=at,
         moved=has_moved(snapshot.status),
-        paid=paid_by(snapshot, counterparty),
+        paid=paid_account(counterparty, snapshot.counterparty_routing, snapshot.counterparty_last4),
     )
 
 
@@ -175,8 +175,8 @@ def _sides(actor: Actor | None, other: int, *, leaves: bool, is_named: bool) -> 
     """Source and target, payer and payee: equal, except for a side without a node."""
     own = None if actor is None else node_of_actor(actor.index)
     counterparty = other if other != NOBODY else (STRANGER if is_named else None)
-    source, target = payer_and_payee(actor, other, leaves=leaves)
-    return (source, target, own, counterparty) if leaves else (source, target, counterparty, own)
+    node = NOBODY if own is None else own
+    return (node, other, own, counterparty) if leaves else (other, node, counterparty, own)
 
 
 def _account_changed(
@@ -237,18 +237,15 @@ def paid_account(counterparty: KnownCounterparty | None, routing: str | None, la
     return PartyDetails(counterparty.name, *counterparty.account_after(routing, last4))
 
 
-def paid_by(snapshot: TransferSnapshot, counterparty: KnownCounterparty | None) -> PartyDetails | None:
-    return paid_account(counterparty, snapshot.counterparty_routing, snapshot.counterparty_last4)
-
-
 def note_account(
-    program: ProgramState, counterparty: KnownCounterparty | None, paid: PartyDetails | None, *, at: int, row: int
+    program: ProgramState, counterparty: KnownCounterparty | None, snapshot: TransferSnapshot, *, at: int, row: int
 ) -> None:
-    """Store a landed transfer as the first to its account, unless an earlier one that moved is."""
-    if counterparty is None or paid is None:
+    """Store a landed transfer as the first to its account of several, unless an earlier one that moved is."""
+    if counterparty is None or not counterparty.accounts:
         return
+    paid = counterparty.account_after(snapshot.counterparty_routing, snapshot.counterparty_last4)
     accounts = counterparty.accounts
-    place = place_of(accounts, paid.routing, paid.last4)
+    place = place_of(accounts, *paid)
     if place is not None and not _was_used(program, accounts[place], at):
         counterparty.accounts = with_use(accounts, place, at=at, row=row)
 

@@ -82,7 +82,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     if created_at is None:
         emit(quarantine_row(entry, "created_at is not a date-time"))
         return
-    checksum, key = crc32(entry.body), key_of(event.id)
+    kind, checksum, key = event_type(event.type), crc32(entry.body), key_of(event.id)
     stored = program.events.get(key)
     earlier = earlier_result(stored, checksum)
     event_at = event_time(created_at, appended_at=entry.appended_at)
@@ -92,12 +92,11 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
     else:
         position = EntryPosition(entry.shard, entry.offset, event_at, entry.appended_at)
         follow_history(program, position, emit)
-        outcome = _applied_or_failed(program, event, entry, position, emit)
+        outcome = _applied_or_failed(program, kind, event, entry, position, emit)
         keep = program.events.enter if stored is None else program.events.put
         keep(key, entry_of(checksum, outcome.result))
         program.arrivals.is_late |= is_tied and outcome.result is _STALE
-    family = event_type(event.type).family
-    program.day_tallies.count_event(event_at, family, outcome.result)
+    program.day_tallies.count_event(event_at, kind.family, outcome.result)
     if emit is no_rows:
         return
     fault, subject = None, outcome.subject
@@ -114,7 +113,7 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
             entry.offset,
             event.id,
             event.type,
-            family,
+            kind.family,
             created_at,
             entry.appended_at,
             outcome.result,
@@ -129,18 +128,19 @@ def process_bank_event(program: ProgramState, event: Event, entry: LogEntry, emi
 
 
 def _applied_or_failed(
-    program: ProgramState, event: Event, entry: LogEntry, position: EntryPosition, emit: Emit
+    program: ProgramState, kind: BankEventType, event: Event, entry: LogEntry, position: EntryPosition, emit: Emit
 ) -> EventOutcome:
     try:
-        return apply(program, event, entry.body, position, emit)
+        return _apply(program, kind, event, entry.body, position, emit)
     except Exception as error:  # noqa: BLE001 - any failure of one event: it is set aside, the others go on
         emit(quarantine_row(entry, f"{type(error).__name__}: {error}"))
         return EventOutcome(EventResult.FAILED)
 
 
-def apply(program: ProgramState, event: Event, body: bytes, position: EntryPosition, emit: Emit) -> EventOutcome:
+def _apply(
+    program: ProgramState, kind: BankEventType, event: Event, body: bytes, position: EntryPosition, emit: Emit
+) -> EventOutcome:
     """Apply a new event: a transfer lands and ``after_landing`` follows; a party's details are merged."""
-    kind = event_type(event.type)
     if kind.family not in KNOWN_FAMILIES:
         return EventOutcome(EventResult.UNKNOWN)
     rail = None if kind.kind is None else kind.kind.rail

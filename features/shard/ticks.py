@@ -111,7 +111,7 @@ def _take_past_snapshot(program: ProgramState, day: int, position: EntryPosition
 
 def snapshot_after_transfers(program: ProgramState, landed: LandingResult, position: EntryPosition, emit: Emit) -> None:
     """Take a snapshot after every 200 transfers of the program."""
-    if landed.is_new and len(program.transfers) % EVERY_TRANSFERS == 0:
+    if landed.is_new and (landed.row_index + 1) % EVERY_TRANSFERS == 0:
         take_snapshot(program, SnapshotCause.TRANSFERS, position, emit)
 
 

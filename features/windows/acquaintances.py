@@ -23,7 +23,7 @@ _NEVER: Final = -(2**63)
 _SEVERAL: Final = _NEVER + 1
 _FORGOTTEN: Final = -1
 _SPREAD: Final = 0x9E3779B97F4A7C15  # odd, so that no two pairs have one key
-_PAIRS: Final = 2**64
+_PAIRS: Final = 2**64 - 1
 _HALF: Final = 32
 _KEY_BYTES: Final = 8
 _NO_LOOKUP: Final = (-1, b"", None)
@@ -227,5 +227,5 @@ class _Meetings:
 
 def _key_of(pair: int) -> bytes:
     """The key for ``IdIndex``, whose keys are spread evenly: both steps carry the bits of both nodes to the front."""
-    spread = pair * _SPREAD % _PAIRS
-    return ((spread ^ spread >> _HALF) * _SPREAD % _PAIRS).to_bytes(_KEY_BYTES, "big")
+    spread = pair * _SPREAD & _PAIRS
+    return ((spread ^ spread >> _HALF) * _SPREAD & _PAIRS).to_bytes(_KEY_BYTES, "big")

@@ -11,8 +11,9 @@ Window  (t - 90 d, t]. In order, a tail cursor takes each amount in and out once
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from itertools import accumulate
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -101,7 +102,7 @@ class Histogram:
         return buckets
 
 
-class BaselineValues(NamedTuple):
+class BaselineValues(msgspec.Struct, frozen=True, gc=False):
     """All None together, below the floor."""
 
     n: int | None
