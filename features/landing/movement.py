@@ -100,9 +100,7 @@ def replace_attempt(
 
 def count_under(program: ProgramState, movement: Movement, thresholds: frozenset[int]) -> None:
     """Count a movement that is already in the windows under thresholds that are new to them."""
-    if movement.card or movement.cents is None:
-        return
-    for threshold in thresholds.intersection(program.counted_lines.zones(movement.cents, movement.at)):
+    for threshold in thresholds.intersection(_zones_of(program, movement)):
         for party in (movement.actor, movement.counterparty):
             if party is not None:
                 change_times(zone_of(party, threshold), movement.at, ENTER, None)
@@ -169,15 +167,17 @@ def _change_windows(
     for kind in _KINDS_OF_PROGRAM:
         if kind in this.kinds and (other is None or kind not in other.kinds):
             change_kind(program.series_by_kind, kind, at, cents, sign, known_at)
-    actor, counterparty = this.actor, this.counterparty
-    if actor is not None and _party_differs(this, other, actor, other.actor if other else None):
+    actor, counterparty, zones = this.actor, this.counterparty, _zones_of(program, this)
+    if actor is not None and (other is None or other.actor is not actor or _counts_otherwise(this, other)):
         change_amount(actor.amounts, at, cents, sign, known_at)
         for kind in this.kinds:
             change_kind(series_of_party(actor), kind, at, cents, sign, known_at)
-        _change_zones(program, actor, this, sign, known_at)
-    if counterparty is not None and _party_differs(this, other, counterparty, other.counterparty if other else None):
+        _change_zones(actor, zones, at, sign, known_at)
+    if counterparty is not None and (
+        other is None or other.counterparty is not counterparty or _counts_otherwise(this, other)
+    ):
         change_amount(counterparty.times, at, cents if this.class_id in OUTGOING_CLASSES else 0, sign, known_at)
-        _change_zones(program, counterparty, this, sign, known_at)
+        _change_zones(counterparty, zones, at, sign, known_at)
 
 
 def _change_baseline(program: ProgramState, movement: Movement, sign: int, known_at: int | None) -> None:
@@ -198,13 +198,17 @@ def _change_graph(program: ProgramState, movement: Movement, sign: int, known_at
 
 
 def _change_zones(
-    program: ProgramState, party: Actor | KnownCounterparty, movement: Movement, sign: int, known_at: int | None
+    party: Actor | KnownCounterparty, zones: tuple[int, ...], at: int, sign: int, known_at: int | None
 ) -> None:
-    """Count the amount under the reporting thresholds that it stays just below; card transfers are not structured."""
+    for threshold in zones:
+        change_times(zone_of(party, threshold), at, sign, known_at)
+
+
+def _zones_of(program: ProgramState, movement: Movement) -> tuple[int, ...]:
+    """The reporting thresholds that the amount stays just below; card transfers are not structured."""
     if movement.card or movement.cents is None:
-        return
-    for threshold in program.counted_lines.zones(movement.cents, movement.at):
-        change_times(zone_of(party, threshold), movement.at, sign, known_at)
+        return ()
+    return program.counted_lines.zones(movement.cents, movement.at)
 
 
 def _edge(movement: Movement) -> tuple[int, int, int | None]:
@@ -212,9 +216,9 @@ def _edge(movement: Movement) -> tuple[int, int, int | None]:
     return (movement.source, movement.target, movement.cents)
 
 
-def _party_differs(this: Movement, other: Movement | None, party: object, other_party: object) -> bool:
-    """True when the party's windows change: another party, or the same one with another amount or type."""
-    return other is None or other_party is not party or other.cents != this.cents or other.kinds != this.kinds
+def _counts_otherwise(this: Movement, other: Movement) -> bool:
+    """True when a party's windows change: another amount or type."""
+    return other.cents != this.cents or other.kinds != this.kinds
 
 
 def first_return(snapshot: TransferSnapshot, *, own_at: int, event_at: int) -> ReturnState | None:
