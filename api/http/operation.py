@@ -21,6 +21,18 @@ NDJSON: Final = "application/x-ndjson"
 NO_TEXTS: Final[Mapping[str, str]] = {}
 WRITES: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
+ANYWHERE: Final = (
+    ErrorCode.HTTP_UNREADABLE,
+    ErrorCode.REQUEST_TOO_SLOW,
+    ErrorCode.BODY_INCOMPLETE,
+    ErrorCode.PATH_NOT_FOUND,
+    ErrorCode.METHOD_NOT_ALLOWED,
+    ErrorCode.HEADERS_TOO_LARGE,
+    ErrorCode.INTERNAL_ERROR,
+    ErrorCode.OVERLOADED,
+)
+"""Codes that can answer any request; no operation lists them."""
+
 
 class Access(StrEnum):
     """The proof that a route demands of its caller."""

@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from clearhold.api.http.auth import OPERATOR_NAME
 from clearhold.api.http.envelope import INTERFACE_VERSION
-from clearhold.api.http.error_table import ANYWHERE
 from clearhold.api.http.head import HEADER, IF_MATCH, LONGEST_MS
 from clearhold.api.http.idempotency import REPLAYED
-from clearhold.api.http.operation import Access
+from clearhold.api.http.operation import ANYWHERE, Access
 from clearhold.features.core.errors import ErrorCode, FieldCode
 
 TITLE: Final = "Clearhold"

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from clearhold.api.http.error_table import ANYWHERE, ERRORS
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.operation import ANYWHERE
 from clearhold.features.core.errors import FieldCode
 from docs.pages.wrapping import paragraph
 

@@ -9,8 +9,8 @@ import msgspec
 from litestar import Litestar
 from litestar.routes import HTTPRoute
 
-from clearhold.api.http.error_table import ANYWHERE, ERRORS
-from clearhold.api.http.operation import OPT, Operation
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.operation import ANYWHERE, OPT, Operation
 from clearhold.features.core.errors import ErrorCode, FieldCode
 
 FIRST_ERROR: Final = 400

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from clearhold.api.http.envelope import refusal_of
-from clearhold.api.http.error_table import ANYWHERE, ERRORS
+from clearhold.api.http.error_table import ERRORS
+from clearhold.api.http.operation import ANYWHERE
 from clearhold.features.core.errors import (
     ConflictError,
     ErrorCode,
