@@ -8,8 +8,6 @@ from typing import Final
 
 import structlog
 from litestar import delete, patch, put
-from litestar.di import NamedDependency
-from litestar.params import FromPath
 from msgspec import UNSET, structs
 
 from clearhold.api.admin.schemas import (
@@ -35,9 +33,7 @@ from clearhold.api.admin.schemas import (
 )
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.auth import folded_name
-from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fields import ID_LIMIT
-from clearhold.api.http.gate import body_of, effect_id_of, principal_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
@@ -260,25 +256,13 @@ _REVOKE_TOKEN: Final = _operation(
 )
 
 
-@put(f"{_OF_TENANT}/bank-key", status_code=204, opt=_SET_BANK_KEY.as_opt)
-async def set_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]) -> None:
-    await admin.set_bank_key(
-        principal_of(request.scope), tenant_id, body_of(request.scope, NewBankKey), effect_id_of(request.scope)
-    )
-
-
-@delete(f"{_OF_TENANT}/bank-key", status_code=204, opt=_REMOVE_BANK_KEY.as_opt)
-async def remove_bank_key(tenant_id: FromPath[str], request: ApiRequest, admin: NamedDependency[AdminService]) -> None:
-    await admin.remove_bank_key(principal_of(request.scope), tenant_id, effect_id_of(request.scope))
-
-
 AREA: Final = Area(
     routes=(
         write_route(_TENANTS, _CREATE_TENANT, _SERVICE, AdminService.create_tenant),
         answer_route(_TENANTS, _LIST_TENANTS, _SERVICE, AdminService.tenants),
         write_route(f"{_OF_TENANT}/operator-token", _ROTATE_TOKEN, _SERVICE, AdminService.rotate_operator_token),
-        set_bank_key,
-        remove_bank_key,
+        write_route(f"{_OF_TENANT}/bank-key", _SET_BANK_KEY, _SERVICE, AdminService.set_bank_key, put),
+        write_route(f"{_OF_TENANT}/bank-key", _REMOVE_BANK_KEY, _SERVICE, AdminService.remove_bank_key, delete),
         write_route(_PROGRAMS, _CREATE_PROGRAM, _SERVICE, AdminService.create_program),
         write_route(_OF_PROGRAM, _CHANGE_PROGRAM, _SERVICE, AdminService.change_program, patch),
         write_route(

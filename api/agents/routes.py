@@ -9,17 +9,13 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
-from litestar import Response, get
-from litestar.di import NamedDependency
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
 from clearhold.api.http.fields import CursorText, PageLimit
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.lists import Place, cursor_for, next_link, place_of, to_answer
+from clearhold.api.lists.lists import ArrayPart, Place, cursor_for, place_of, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.entries.directory import ImportStage
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -148,11 +144,11 @@ class AgentService:
         self._agents, self._imports = Agents(stores.database), AgentImports(stores.database)
         self._owner, self._clock = stores.owner, stores.clock
 
-    async def page(self, principal: Principal, query: AgentsQuery) -> tuple[tuple[Agent, ...], str | None]:
+    async def page(self, principal: Principal, query: AgentsQuery) -> ArrayPart:
         """By entity id, with the cursor of the next page; nothing without a program ``agents``."""
         program = self._programs.find_by_slug(principal, AGENTS_SLUG)
         if program is None:
-            return (), None
+            return ArrayPart(b"[]", None)
         limit, filters = query.limit or MOST_LISTED, {"band": query.band}
         after = "" if query.cursor is None else place_of(query.cursor, filters).id
 
@@ -163,7 +159,8 @@ class AgentService:
         page = stored[:limit]
         cursor = cursor_for(Place(0, page[-1].id, program.id), filters) if len(stored) > limit else None
         agents = await self._with_scores(program.id, page)
-        return tuple(each for each in agents if query.band is None or each.band_name in query.band), cursor
+        shown = [each for each in agents if query.band is None or each.band_name in query.band]
+        return ArrayPart(msgspec.json.encode(shown), cursor)
 
     async def read(self, principal: Principal, entity_id: str) -> Agent:
         program = self._program(principal)
@@ -307,15 +304,9 @@ _STATE: Final = _operation(
 )
 
 
-@get("/api/agents", opt=_LIST.as_opt)
-async def list_agents(request: ApiRequest, agents: NamedDependency[AgentService]) -> Response[tuple[Agent, ...]]:
-    page, next_cursor = await agents.page(principal_of(request.scope), query_of(request.scope, AgentsQuery))
-    return Response(page, headers=next_link(request, next_cursor))
-
-
 AREA: Final = Area(
     routes=(
-        list_agents,
+        answer_route("/api/agents", _LIST, _TAG, AgentService.page),
         answer_route("/api/agents/import", _STATE, _TAG, AgentService.import_state),
         answer_route("/api/agents/{entity_id:str}", _READ, _TAG, AgentService.read),
         write_route("/api/agents/import", _IMPORT, _TAG, AgentService.run_import),

@@ -8,7 +8,7 @@ Errors  NotFoundError for an alert or program that is not this tenant's; Conflic
         read
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from clearhold.api.alerts.schemas import (
 )
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import Disposition, to_disposition
+from clearhold.api.lists.exports import Batches
 from clearhold.api.lists.lists import BATCH, ListReader, Place, batches_of, instant_in, place_key, to_answer
 from clearhold.api.log.commands import person_needed, unknown_alert
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
@@ -59,7 +60,7 @@ class AlertService:
         """The worst first; a programId of another tenant is a 404."""
         return AlertPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
 
-    def export(self, principal: Principal, filters: AlertFilters) -> Generator[Sequence[Alert], None, None]:
+    async def export(self, principal: Principal, filters: AlertFilters) -> Batches:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
         rows = self._alerts.export(principal, wanted, BATCH)

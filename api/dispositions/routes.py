@@ -4,7 +4,7 @@ Errors  NotFoundError for a disposition or program that is not this tenant's; In
         another list
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from anyio import to_thread
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import FILTER_LIMIT, BankIds, CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
-from clearhold.api.lists.exports import ExportFormat
+from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation
 from clearhold.api.lists.lists import (
     BATCH,
@@ -112,7 +112,7 @@ class DispositionService:
         """Newest first; a programId of another tenant is a 404."""
         return DispositionPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
 
-    def export(self, principal: Principal, filters: DispositionFilters) -> Generator[Sequence[Disposition], None, None]:
+    async def export(self, principal: Principal, filters: DispositionFilters) -> Batches:
         """All dispositions of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
         return batches_of(self._dispositions.export(principal, wanted, BATCH), self._marked)

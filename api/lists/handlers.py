@@ -12,6 +12,7 @@ route's handler only names it.
 
 from collections.abc import Awaitable, Callable, Mapping
 from inspect import signature
+from types import NoneType
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -124,27 +125,32 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 def answer_route(
     path: str, operation: Operation, service: str, call: Callable[..., Awaitable[object]]
 ) -> HTTPRouteHandler:
-    """A read, without an ETag. A page of a list has the link to the next one."""
+    """A read, without an ETag. A page or a part of a list has the link to the next one."""
 
     @get(path, opt=operation.as_opt)
     async def handler(request: ApiRequest) -> Response[object]:
         answer = await _called(request, operation, service, call)
-        return Response(answer, headers=next_link(request, answer.next_cursor) if isinstance(answer, ListPage) else {})
+        link = next_link(request, answer.next_cursor) if isinstance(answer, ListPage | ArrayPart) else {}
+        content = answer.body if isinstance(answer, ArrayPart) else answer
+        return Response(content, headers=link, media_type=operation.media[0])
 
     return handler
 
 
-def export_route(path: str, operation: Operation, service: str, call: Callable[..., Batches]) -> HTTPRouteHandler:
-    """The download of a whole list, named by the operation's tag."""
+def export_route(
+    path: str, operation: Operation, service: str, call: Callable[..., Awaitable[Batches]], name: str | None = None
+) -> HTTPRouteHandler:
+    """The download of a whole list; its file has the operation's tag as its name, unless ``name`` is given."""
 
     @get(path, opt=operation.as_opt)
     async def handler(request: ApiRequest) -> ASGIApp:
-        services = request.app.state[SERVICES]
-        principal, query = principal_of(request.scope), checked(request.scope).query
-        downloads: Downloads = services["downloads"]
-        batches = call(services[service], principal, query)
-        format_ = getattr(query, "format", ExportFormat.NDJSON)
-        return downloads.of(principal, batches, name=operation.tag, kind=operation.answers[200], format_=format_)
+        batches = await _called(request, operation, service, call)
+        downloads: Downloads = request.app.state[SERVICES]["downloads"]
+        format_ = getattr(checked(request.scope).query, "format", ExportFormat.NDJSON)
+        kind = operation.answers[200]
+        return downloads.of(
+            principal_of(request.scope), batches, name=name or operation.tag, kind=kind, format_=format_
+        )
 
     return handler
 
@@ -181,16 +187,16 @@ def write_route(
     call: Callable[..., Awaitable[object]],
     method: Callable[..., Any] = post,
 ) -> HTTPRouteHandler:
-    """A write. Its status is the one that the operation has for the type of the answer."""
+    """A write. Its status is the one that the operation has for the type of the answer; None has no body."""
     takes_effect_id = "effect_id" in signature(call).parameters
 
     async def handler(request: ApiRequest) -> Response[object]:
         further = (effect_id_of(request.scope),) if takes_effect_id else ()
         answer = await _called(request, operation, service, call, *further)
-        status = next(status for status, type_ in operation.answers.items() if isinstance(answer, type_))
+        status = next(status for status, type_ in operation.answers.items() if isinstance(answer, type_ or NoneType))
         return Response(answer, status_code=status)
 
-    route: HTTPRouteHandler = method(path, opt=operation.as_opt, status_code=min(operation.answers))(handler)
+    route: HTTPRouteHandler = method(path, opt=operation.as_opt, status_code=200)(handler)
     return route
 
 

@@ -199,6 +199,11 @@ class ListReader(Generic[Row, Item, Filters, Key]):
         return await to_thread.run_sync(read)
 
 
+def raw_batches(lines: Iterator[Sequence[bytes]]) -> Generator[Sequence[msgspec.Raw], None, None]:
+    """Lines that are complete already, batch by batch."""
+    return batches_of(lines, lambda batch: [*map(msgspec.Raw, batch)])
+
+
 def batches_of(
     rows: Iterator[Sequence[Row]], items_of: Callable[[Sequence[Row]], Sequence[Item]]
 ) -> Generator[Sequence[Item], None, None]:

@@ -26,11 +26,21 @@ from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import KeyScope, Principal, Simulated
 from clearhold.features.core.rows.parties import CounterpartyRow, EarlierAccount, EntityRow
-from clearhold.features.core.vocabulary import EntityType, PepStatus, VerificationStatus, about
+from clearhold.features.core.vocabulary import ActorType, EntityType, PepStatus, VerificationStatus, about
+from clearhold.features.state.program import AGENTS_SLUG
 from clearhold.store.duck.parties import Counterparties, Entities
 
-UNKNOWN_ENTITY: Final = "Unknown entity on this tenant."
-UNKNOWN_COUNTERPARTY: Final = "Unknown counterparty on this tenant."
+_NOUNS: Final = {
+    ActorType.ENTITY: ("an entity", "Unknown entity on this tenant.", ErrorCode.ENTITY_NOT_FOUND),
+    ActorType.COUNTERPARTY: (
+        "a counterparty",
+        "Unknown counterparty on this tenant.",
+        ErrorCode.COUNTERPARTY_NOT_FOUND,
+    ),
+    ActorType.AGENT: ("an agent", "Unknown agent on this tenant.", ErrorCode.AGENT_NOT_FOUND),
+}
+"""Noun, and the refusal of an unknown id."""
+
 _SERVICE: Final = "parties"
 _TEXTS: Final = msgspec.json.Decoder(tuple[str, ...])
 
@@ -109,11 +119,63 @@ def to_counterparty(row: CounterpartyRow, *, raw: str) -> Counterparty:
     return to_answer(row, Counterparty, raw=masked_raw(raw.encode()), earlier_accounts=earlier)
 
 
-class PartyService:
+class Parties:
+    """Finds the one party of an id, on the named program or on any within reach. For worker threads."""
+
     def __init__(self, resources: Resources) -> None:
         database = resources.stores.database
         self._programs = resources.programs
-        self._entities, self._counterparties = Entities(database), Counterparties(database)
+        self.entities, self.counterparties = Entities(database), Counterparties(database)
+
+    def entity(
+        self,
+        principal: Principal,
+        entity_id: str,
+        program_id: str | None,
+        kind: ActorType = ActorType.ENTITY,
+        unknown: ErrorCode | None = None,
+    ) -> EntityRow:
+        """An agent is an entity of the program ``agents``; ``unknown`` replaces the code of an unknown id."""
+        rows = self.entities.find(principal, entity_id, self._named(principal, program_id))
+        if kind is ActorType.AGENT:
+            rows = [row for row in rows if self.holds_agents(principal, row.program_id)]
+        return _only(rows, kind, unknown)
+
+    def counterparty(self, principal: Principal, counterparty_id: str, program_id: str | None) -> CounterpartyRow:
+        rows = self.counterparties.find(principal, counterparty_id, self._named(principal, program_id))
+        return _only(rows, ActorType.COUNTERPARTY)
+
+    def find(
+        self,
+        principal: Principal,
+        kind: ActorType,
+        actor_id: str,
+        program_id: str | None,
+        unknown: ErrorCode | None = None,
+    ) -> EntityRow | CounterpartyRow:
+        if kind is ActorType.COUNTERPARTY:
+            return self.counterparty(principal, actor_id, program_id)
+        return self.entity(principal, actor_id, program_id, kind, unknown)
+
+    def holds_agents(self, principal: Principal, program_id: str) -> bool:
+        return self._programs.read(principal, program_id).slug == AGENTS_SLUG
+
+    def _named(self, principal: Principal, program_id: str | None) -> tuple[str, ...] | None:
+        return self._programs.filter_by(principal, None if program_id is None else [program_id])
+
+
+def _only(rows: Sequence[Row], kind: ActorType, unknown: ErrorCode | None = None) -> Row:
+    noun, sentence, code = _NOUNS[kind]
+    if not rows:
+        raise NotFoundError(sentence, unknown or code)
+    if len(rows) > 1:
+        raise several_programs(noun)
+    return rows[0]
+
+
+class PartyService:
+    def __init__(self, resources: Resources) -> None:
+        self._programs, self._parties = resources.programs, Parties(resources)
 
     async def entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
         return await to_thread.run_sync(self._entity, principal, entity_id, query)
@@ -122,27 +184,14 @@ class PartyService:
         return await to_thread.run_sync(self._counterparty, principal, counterparty_id, query)
 
     def _entity(self, principal: Principal, entity_id: str, query: PartyQuery) -> Entity:
-        rows = self._entities.find(principal, entity_id, self._named(principal, query))
-        row = only_party(rows, "an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND)
-        entity = to_entity(row, raw=self._entities.last_raw(row), created_at=self._entities.created_at(row))
+        row, table = self._parties.entity(principal, entity_id, query.program_id), self._parties.entities
+        entity = to_entity(row, raw=table.last_raw(row), created_at=table.created_at(row))
         return self._programs.marked(entity, row.program_id)
 
     def _counterparty(self, principal: Principal, counterparty_id: str, query: PartyQuery) -> Counterparty:
-        rows = self._counterparties.find(principal, counterparty_id, self._named(principal, query))
-        row = only_party(rows, "a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND)
-        return self._programs.marked(to_counterparty(row, raw=self._counterparties.last_raw(row)), row.program_id)
-
-    def _named(self, principal: Principal, query: PartyQuery) -> tuple[str, ...] | None:
-        return self._programs.filter_by(principal, None if query.program_id is None else [query.program_id])
-
-
-def only_party(rows: Sequence[Row], noun: str, unknown: str, code: ErrorCode) -> Row:
-    """The party of an id, which is of one program; ``unknown`` and ``code`` refuse an id that no program has."""
-    if not rows:
-        raise NotFoundError(unknown, code)
-    if len(rows) > 1:
-        raise several_programs(noun)
-    return rows[0]
+        row = self._parties.counterparty(principal, counterparty_id, query.program_id)
+        shown = to_counterparty(row, raw=self._parties.counterparties.last_raw(row))
+        return self._programs.marked(shown, row.program_id)
 
 
 ENTITY: Final[dict[str, Any]] = {

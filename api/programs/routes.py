@@ -3,21 +3,18 @@
 from typing import Annotated, Any, Final
 
 import msgspec
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import FromPath
 
 from clearhold.api.area import Area
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
+from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import only
 from clearhold.api.program_service import ProgramService
 from clearhold.features.core.errors import ErrorCode
-from clearhold.features.core.principal import Program
+from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.vocabulary import ProgramSource
 
+_TAG: Final = "programs"
 PROGRAM_ID: Final = "0b9f6f0e-3f0a-4a43-8f2f-5a4f3d0c7a10"
 TENANT_ID: Final = "c2a5a1de-52a5-4c53-9b7e-0d5c8a3f6e21"
 
@@ -46,7 +43,7 @@ class ProgramsQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 _LIST: Final = Operation(
     id="listPrograms",
-    tag="programs",
+    tag=_TAG,
     summary="The tenant's programs, newest first.",
     access=Access.BEARER,
     answers={200: tuple[Program, ...]},
@@ -55,7 +52,7 @@ _LIST: Final = Operation(
 )
 _READ: Final = Operation(
     id="getProgram",
-    tag="programs",
+    tag=_TAG,
     summary="One program of the tenant.",
     access=Access.BEARER,
     answers={200: Program},
@@ -64,19 +61,18 @@ _READ: Final = Operation(
 )
 
 
-@get("/api/programs", opt=_LIST.as_opt)
-async def list_programs(request: ApiRequest, programs: NamedDependency[ProgramService]) -> tuple[Program, ...]:
-    return programs.list(principal_of(request.scope), source=only(query_of(request.scope, ProgramsQuery).source))
+async def _list(programs: ProgramService, principal: Principal, query: ProgramsQuery) -> tuple[Program, ...]:
+    return programs.list(principal, source=only(query.source))
 
 
-@get("/api/programs/{program_id:str}", opt=_READ.as_opt)
-async def get_program(
-    program_id: FromPath[str], request: ApiRequest, programs: NamedDependency[ProgramService]
-) -> Program:
-    return programs.read(principal_of(request.scope), program_id)
+async def _read(programs: ProgramService, principal: Principal, program_id: str) -> Program:
+    return programs.read(principal, program_id)
 
 
 AREA: Final = Area(
-    routes=(list_programs, get_program),
-    provide={"programs": lambda resources: resources.programs},
+    routes=(
+        answer_route("/api/programs", _LIST, _TAG, _list),
+        answer_route("/api/programs/{program_id:str}", _READ, _TAG, _read),
+    ),
+    provide={_TAG: lambda resources: resources.programs},
 )

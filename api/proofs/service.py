@@ -12,13 +12,12 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.area import Resources
-from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, only_party
+from clearhold.api.parties.routes import Parties
 from clearhold.api.proofs.token import (
     Fault,
     NewProof,
     Proof,
     ProofClaims,
-    ProofSubject,
     ProofVerification,
     checked_token,
     signed_token,
@@ -29,18 +28,9 @@ from clearhold.features.core.instants import SECOND_US
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import ActorType, Score
 from clearhold.features.shard.questions import ReadScores
-from clearhold.features.state.program import AGENTS_SLUG
-from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.keys.signing_keys import KeyPurpose
 
-UNKNOWN_AGENT: Final = "Unknown agent on this tenant."
 UNSCORED: Final = "This actor has no score yet, so there is nothing to prove."
-_KINDS: Final = {
-    ProofSubject.ENTITY: ("an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
-    ProofSubject.COUNTERPARTY: ("a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
-    ProofSubject.AGENT: ("an agent", UNKNOWN_AGENT, ErrorCode.AGENT_NOT_FOUND),
-}
-"""Noun, and the refusal of an unknown id."""
 
 
 class ActorScore(NamedTuple):
@@ -64,8 +54,7 @@ class ProofService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
         self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
-        self._entities, self._counterparties = Entities(stores.database), Counterparties(stores.database)
-        self._keys, self._issuer = stores.record.signing_keys, resources.issuer
+        self._parties, self._keys, self._issuer = Parties(resources), stores.record.signing_keys, resources.issuer
 
     async def issue(self, principal: Principal, request: NewProof) -> Proof:
         actor = await self._score(principal, request)
@@ -97,24 +86,14 @@ class ProofService:
         )
 
     async def _score(self, principal: Principal, request: NewProof) -> ActorScore:
-        program_id = await to_thread.run_sync(self._program_with, principal, request)
-        now = self._clock.now()
-        question = ReadScores(ActorType(request.type), (request.id,), now)
+        kind, named = ActorType(request.type), None if request.program_id is None else str(request.program_id)
+        actor = await to_thread.run_sync(self._parties.find, principal, kind, request.id, named)
+        program_id, now = actor.program_id, self._clock.now()
+        question = ReadScores(kind, (request.id,), now)
         (score,) = (await self._owner.query(program_id, question)).value
         if score is None or score.value is None:
             raise ConflictError(UNSCORED, ErrorCode.ACTOR_UNSCORED)
         return ActorScore(program_id, now, score)
-
-    def _program_with(self, principal: Principal, request: NewProof) -> str:
-        """The one program that knows the actor, of those within the principal's reach."""
-        named = self._programs.filter_by(principal, None if request.program_id is None else [str(request.program_id)])
-        if request.type is ProofSubject.COUNTERPARTY:
-            known = self._counterparties.find(principal, request.id, named)
-            return only_party(known, *_KINDS[request.type]).program_id
-        entities = self._entities.find(principal, request.id, named)
-        if request.type is ProofSubject.AGENT:
-            entities = [row for row in entities if self._programs.read(principal, row.program_id).slug == AGENTS_SLUG]
-        return only_party(entities, *_KINDS[request.type]).program_id
 
 
 def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: str) -> ProofClaims:

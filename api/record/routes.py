@@ -3,13 +3,8 @@
 from functools import partial
 from typing import Any, Final
 
-from litestar import Response, get
-from litestar.di import NamedDependency
-
 from clearhold.api.area import Area
 from clearhold.api.dispositions.routes import DISPOSITION
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, ExportFormat
@@ -143,17 +138,11 @@ _PROOF: Final = _operation(
 )
 
 
-@get("/api/record/checkpoint", opt=_CHECKPOINT.as_opt)
-async def sign_checkpoint(request: ApiRequest, record: NamedDependency[RecordService]) -> Response[str]:
-    note = await record.checkpoint(principal_of(request.scope), query_of(request.scope, CheckpointQuery))
-    return Response(note, media_type=_NOTE_MEDIA)
-
-
 AREA: Final = Area(
     routes=(
         answer_route("/api/record/verify", _VERIFY, _TAG, RecordService.verify),
         export_route("/api/record/export", _EXPORT, _TAG, RecordService.export),
-        sign_checkpoint,
+        answer_route("/api/record/checkpoint", _CHECKPOINT, _TAG, RecordService.checkpoint),
         answer_route("/api/record/checkpoints", _CHECKPOINTS, _TAG, RecordService.checkpoints),
         answer_route("/api/record/proof", _PROOF, _TAG, RecordService.proof),
     ),

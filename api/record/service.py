@@ -5,7 +5,7 @@ Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundEr
 """
 
 import base64
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -13,17 +13,17 @@ from anyio import to_thread
 
 from clearhold.api.area import Resources, Stores
 from clearhold.api.http.fields import CursorText, Moment, PageLimit
-from clearhold.api.lists.exports import Concurrency
+from clearhold.api.lists.exports import Batches, Concurrency
 from clearhold.api.lists.lists import (
     DEFAULT_LIMIT,
     UNREADABLE,
     ListPage,
     ListReader,
     Place,
-    batches_of,
     instant_in,
     instant_text,
     only,
+    raw_batches,
     unusable_cursor,
 )
 from clearhold.features.core.canonical import Chain, LineKind, canonical
@@ -248,7 +248,7 @@ class RecordService:
             self._verifications.note(principal.tenant, ok=report_of(checks, rows, None).ok)
             return report_of(checks, rows, query.chain)
 
-    def export(self, principal: Principal, query: RecordExportQuery) -> Generator[Sequence[msgspec.Raw], None, None]:
+    async def export(self, principal: Principal, query: RecordExportQuery) -> Batches:
         """The lines of the record, batch by batch."""
         principal.require_tenant_wide()
         wanted = RecordFilter(
@@ -256,7 +256,7 @@ class RecordService:
             created_from=instant_in(query.from_),
             created_to=instant_in(query.to),
         )
-        return batches_of(self._reader.export(principal, wanted, LINES_A_BATCH), _to_lines)
+        return raw_batches(self._reader.export(principal, wanted, LINES_A_BATCH))
 
     async def checkpoint(self, principal: Principal, query: CheckpointQuery) -> str:
         """The signed note over the present chain, or over its first links."""
@@ -274,10 +274,6 @@ class RecordService:
         self, principal: Principal, filters: _CheckpointFilters, after: CheckpointPlace | None, limit: int
     ) -> Sequence[RecordCheckpointRow]:
         return self._checkpoints.page(principal, only(filters["chain"]), after, limit)
-
-
-def _to_lines(batch: Sequence[bytes]) -> list[msgspec.Raw]:
-    return [msgspec.Raw(line) for line in batch]
 
 
 def _place(row: RecordCheckpointRow) -> Place:

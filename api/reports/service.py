@@ -13,7 +13,7 @@ from anyio import to_thread
 from clearhold.api.area import Resources
 from clearhold.api.kris.routes import indicators_of
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.parties.routes import UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, only_party
+from clearhold.api.parties.routes import Parties
 from clearhold.api.reports.parts import (
     by_detector,
     current_at,
@@ -43,8 +43,6 @@ from clearhold.features.core.principal import Principal, Program
 from clearhold.features.core.rows.parties import KriSnapshotRow
 from clearhold.features.core.vocabulary import ActorType, Band
 from clearhold.features.shard.questions import Owner, ReadDays, ReadScores
-from clearhold.features.state.program import AGENTS_SLUG
-from clearhold.store.duck.parties import Counterparties, Entities
 from clearhold.store.duck.reports.alerts import ReportActors, ReportAlerts, ReportTransfers
 from clearhold.store.duck.reports.scores import KriSnapshots, ReportScores, ReportSnapshots, ReportSubject, SignalCount
 from clearhold.store.tables import Span
@@ -52,20 +50,12 @@ from clearhold.store.tables import Span
 MOST_LISTED: Final = 200
 """Of each list of a report, the newest."""
 
-_KINDS: Final = {
-    ActorType.ENTITY: ("an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
-    ActorType.AGENT: ("an agent", "Unknown agent on this tenant.", ErrorCode.ENTITY_NOT_FOUND),
-    ActorType.COUNTERPARTY: ("a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
-}
-"""Noun, and the refusal of an unknown id."""
-
 
 class ActorReports:
     def __init__(self, resources: Resources) -> None:
         stores, database = resources.stores, resources.stores.database
         self._programs, self._owner, self._clock = resources.programs, stores.owner, stores.clock
-        self._entities, self._counterparties = Entities(database), Counterparties(database)
-        self._actors, self._scores = ReportActors(database), ReportScores(database)
+        self._parties, self._actors, self._scores = Parties(resources), ReportActors(database), ReportScores(database)
         self._alerts, self._transfers = ReportAlerts(database), ReportTransfers(database)
 
     async def read(self, principal: Principal, actor_type: str, actor_id: str, query: ActorQuery) -> ActorReport:
@@ -73,9 +63,8 @@ class ActorReports:
             raise invalid("actorType", "must be entity, counterparty or agent", FieldCode.NOT_ONE_OF)
         now = self._clock.now()
         span = period_of(query.from_, query.to, now=now)
-        named = self._programs.filter_by(principal, None if query.program_id is None else [query.program_id])
         subject, report = await to_thread.run_sync(
-            self._read, principal, ActorType(actor_type), actor_id, named, span, now
+            self._read, principal, ActorType(actor_type), actor_id, query.program_id, span, now
         )
         if span.end <= now:
             return report
@@ -88,13 +77,14 @@ class ActorReports:
         principal: Principal,
         kind: ActorType,
         actor_id: str,
-        named: tuple[str, ...] | None,
+        named: str | None,
         span: Span,
         now: int,
     ) -> tuple[ReportSubject, ActorReport]:
         """The scored subject, and its report with the last score record of the period."""
-        program_id, name = self._find(principal, kind, actor_id, named)
-        is_agent = kind is not ActorType.COUNTERPARTY and self._holds_agents(principal, program_id)
+        row = self._parties.find(principal, kind, actor_id, named, ErrorCode.ENTITY_NOT_FOUND)
+        program_id, name = row.program_id, row.name
+        is_agent = kind is not ActorType.COUNTERPARTY and self._parties.holds_agents(principal, program_id)
         subject = ReportSubject(program_id, ActorType.AGENT if is_agent else kind, actor_id)
         actor = self._actors.find(principal, program_id, kind, actor_id)
         alerts = self._alerts.of_actor(principal, actor, span, MOST_LISTED)
@@ -117,22 +107,6 @@ class ActorReports:
             dispositions=tuple(to_answer(row, ActorDisposition) for row in decisions),
         )
         return subject, self._programs.marked(report, program_id)
-
-    def _find(
-        self, principal: Principal, kind: ActorType, actor_id: str, named: tuple[str, ...] | None
-    ) -> tuple[str, str | None]:
-        """The one program that has the actor, and its name there."""
-        table = self._counterparties if kind is ActorType.COUNTERPARTY else self._entities
-        rows = [
-            row
-            for row in table.find(principal, actor_id, named)
-            if kind is not ActorType.AGENT or self._holds_agents(principal, row.program_id)
-        ]
-        row = only_party(rows, *_KINDS[kind])
-        return row.program_id, row.name
-
-    def _holds_agents(self, principal: Principal, program_id: str) -> bool:
-        return self._programs.read(principal, program_id).slug == AGENTS_SLUG
 
 
 def _trends(signals: list[SignalCount] | None) -> dict[str, SignalTrend] | None:

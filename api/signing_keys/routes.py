@@ -11,13 +11,12 @@ from typing import Annotated, Final
 import msgspec
 import structlog
 from anyio import to_thread
-from litestar import delete, get
-from litestar.di import NamedDependency
+from litestar import delete
 
 from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.handlers import write_route
+from clearhold.api.lists.handlers import answer_route, write_route
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
@@ -59,7 +58,7 @@ class SigningKeyService:
     def __init__(self, resources: Resources) -> None:
         self._keys = resources.stores.record.signing_keys
 
-    def list(self) -> tuple[SigningKeyState, ...]:
+    async def list(self, _principal: Principal) -> tuple[SigningKeyState, ...]:
         """Every past and present key, newest first."""
         return tuple(to_signing_key(key, state) for key, state in self._keys.states())
 
@@ -99,14 +98,9 @@ _REMOVE: Final = _by_admin(
 )
 
 
-@get("/api/admin/signing-keys", opt=_LIST.as_opt)
-async def list_signing_keys(signing_key_states: NamedDependency[SigningKeyService]) -> tuple[SigningKeyState, ...]:
-    return signing_key_states.list()
-
-
 AREA: Final = Area(
     routes=(
-        list_signing_keys,
+        answer_route("/api/admin/signing-keys", _LIST, _SERVICE, SigningKeyService.list),
         write_route("/api/admin/signing-keys", _ANNOUNCE, _SERVICE, SigningKeyService.announce),
         write_route("/api/admin/signing-keys/{kid:str}", _REMOVE, _SERVICE, SigningKeyService.remove, delete),
     ),

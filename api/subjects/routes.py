@@ -6,31 +6,26 @@ Errors  ForbiddenError for a key of one program or of simulated ones; NotFoundEr
         this tenant's; InvalidRequestError for an id that several programs have while the request names none of them
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import FromPath
-from litestar.types import ASGIApp
+from litestar.handlers import HTTPRouteHandler
 
 from clearhold.api.area import Area, Resources
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.exports import MEDIA_TYPES, Downloads, ExportFormat
-from clearhold.api.lists.lists import batches_of
-from clearhold.api.parties.routes import ENTITY, UNKNOWN_COUNTERPARTY, UNKNOWN_ENTITY, PartyQuery, only_party
+from clearhold.api.lists.exports import MEDIA_TYPES, Batches, ExportFormat
+from clearhold.api.lists.handlers import export_route
+from clearhold.api.lists.lists import raw_batches
+from clearhold.api.parties.routes import ENTITY, Parties, PartyQuery
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.service import policy_bodies
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope, Principal
-from clearhold.features.core.vocabulary import about
-from clearhold.store.duck.parties import Counterparties, Entities
+from clearhold.features.core.vocabulary import ActorType, about
 from clearhold.store.subjects.reader import END, FORMAT, MANIFEST, SubjectReader, line_of
 from clearhold.store.subjects.things import ORDER, ExportSubject, SubjectKind
 
@@ -55,45 +50,26 @@ class SubjectLine(msgspec.Struct, frozen=True, kw_only=True):
 
 LINES_A_BATCH: Final = 100
 
-_KINDS: Final = {
-    SubjectKind.ENTITY: ("an entity", UNKNOWN_ENTITY, ErrorCode.ENTITY_NOT_FOUND),
-    SubjectKind.COUNTERPARTY: ("a counterparty", UNKNOWN_COUNTERPARTY, ErrorCode.COUNTERPARTY_NOT_FOUND),
-}
-"""Noun, and the refusal of an unknown id."""
-
 
 class SubjectService:
     def __init__(self, resources: Resources) -> None:
         stores = resources.stores
-        self._programs, self._clock = resources.programs, stores.clock
+        self._parties, self._clock = Parties(resources), stores.clock
         self._reader = SubjectReader(
             stores.database,
             checkpoints=stores.record.checkpoints,
             policies=policy_bodies(stores),
             events=resources.events,
         )
-        self._tables: Mapping[SubjectKind, Entities | Counterparties] = {
-            SubjectKind.ENTITY: Entities(stores.database),
-            SubjectKind.COUNTERPARTY: Counterparties(stores.database),
-        }
 
-    async def export(
-        self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None
-    ) -> Generator[Sequence[msgspec.Raw], None, None]:
+    async def export(self, principal: Principal, subject_id: str, query: PartyQuery, *, kind: SubjectKind) -> Batches:
         """The lines of the export, batch by batch; an unknown subject is refused at once."""
         principal.require_tenant_wide()
-        subject = await to_thread.run_sync(self._find, principal, kind, subject_id, program_id)
-        lines = self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH)
-        return batches_of(lines, _to_lines)
-
-    def _find(self, principal: Principal, kind: SubjectKind, subject_id: str, program_id: str | None) -> ExportSubject:
-        named = self._programs.filter_by(principal, None if program_id is None else [program_id])
-        row = only_party(self._tables[kind].find(principal, subject_id, named), *_KINDS[kind])
-        return ExportSubject(kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard)
-
-
-def _to_lines(batch: Sequence[bytes]) -> list[msgspec.Raw]:
-    return [msgspec.Raw(line) for line in batch]
+        row = await to_thread.run_sync(self._parties.find, principal, ActorType(kind), subject_id, query.program_id)
+        subject = ExportSubject(
+            kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard
+        )
+        return raw_batches(self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH))
 
 
 _MANIFEST: Final = line_of(
@@ -120,7 +96,6 @@ _END: Final = line_of(END, {"counts": {"entities": 1}, "lines": 2, "sha256": sha
 SUBJECT_EXPORT: Final = (_LINES + _END).decode() + "\n"
 
 
-_NAME: Final = "subject"
 _SUMMARY: Final = (
     "All stored data about {noun}, as a download for an examiner or a court. A line is a SubjectLine: "
     "the manifest, which names the tables in their order and the omissions; the rows; the links of the record about "
@@ -138,9 +113,9 @@ _REFUSALS: Final = (
 _MEDIA: Final = MEDIA_TYPES[ExportFormat.NDJSON]
 
 
-def _export(id_: str, noun: str, unknown: ErrorCode) -> Operation:
-    return Operation(
-        id=id_,
+def _route(path: str, kind: SubjectKind, noun: str, unknown: ErrorCode) -> HTTPRouteHandler:
+    operation = Operation(
+        id=f"export{kind.capitalize()}",
         tag="record",
         summary=_SUMMARY.format(noun=noun),
         access=Access.BEARER,
@@ -153,34 +128,18 @@ def _export(id_: str, noun: str, unknown: ErrorCode) -> Operation:
         media=(_MEDIA,),
         text_examples={_MEDIA: SUBJECT_EXPORT},
     )
+    return export_route(path, operation, "subjects", partial(SubjectService.export, kind=kind), "subject")
 
 
-_ENTITY: Final = _export("exportEntity", "an entity", ErrorCode.ENTITY_NOT_FOUND)
-_COUNTERPARTY: Final = _export("exportCounterparty", "a counterparty", ErrorCode.COUNTERPARTY_NOT_FOUND)
-
-
-@get("/api/entities/{entity_id:str}/export", opt=_ENTITY.as_opt)
-async def export_entity(
-    entity_id: FromPath[str],
-    request: ApiRequest,
-    subjects: NamedDependency[SubjectService],
-    downloads: NamedDependency[Downloads],
-) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, PartyQuery)
-    batches = await subjects.export(principal, SubjectKind.ENTITY, entity_id, query.program_id)
-    return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
-
-
-@get("/api/counterparties/{counterparty_id:str}/export", opt=_COUNTERPARTY.as_opt)
-async def export_counterparty(
-    counterparty_id: FromPath[str],
-    request: ApiRequest,
-    subjects: NamedDependency[SubjectService],
-    downloads: NamedDependency[Downloads],
-) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, PartyQuery)
-    batches = await subjects.export(principal, SubjectKind.COUNTERPARTY, counterparty_id, query.program_id)
-    return downloads.of(principal, batches, name=_NAME, kind=SubjectLine)
-
-
-AREA: Final = Area(routes=(export_entity, export_counterparty), provide={"subjects": SubjectService})
+AREA: Final = Area(
+    routes=(
+        _route("/api/entities/{entity_id:str}/export", SubjectKind.ENTITY, "an entity", ErrorCode.ENTITY_NOT_FOUND),
+        _route(
+            "/api/counterparties/{counterparty_id:str}/export",
+            SubjectKind.COUNTERPARTY,
+            "a counterparty",
+            ErrorCode.COUNTERPARTY_NOT_FOUND,
+        ),
+    ),
+    provide={"subjects": SubjectService},
+)

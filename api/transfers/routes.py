@@ -2,17 +2,10 @@
 
 from typing import Any, Final
 
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.types import ASGIApp
-
 from clearhold.api.area import Area
-from clearhold.api.http.envelope import ApiRequest
-from clearhold.api.http.gate import principal_of, query_of
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
-from clearhold.api.lists.exports import Downloads
-from clearhold.api.lists.handlers import answer_route, export_operation, list_operation
+from clearhold.api.lists.handlers import answer_route, export_operation, export_route, list_operation
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.transfers.service import (
     ExportQuery,
@@ -120,19 +113,10 @@ _READ: Final = Operation(
 )
 
 
-@get("/api/transfers/export", opt=_EXPORT.as_opt)
-async def export_transfers(
-    request: ApiRequest, transfers: NamedDependency[TransferService], downloads: NamedDependency[Downloads]
-) -> ASGIApp:
-    principal, query = principal_of(request.scope), query_of(request.scope, ExportQuery)
-    batches = transfers.export(principal, query)
-    return downloads.of(principal, batches, name="transfers", kind=TransferSummary, format_=query.format)
-
-
 AREA: Final = Area(
     routes=(
         answer_route("/api/transfers", _LIST, _TAG, TransferService.page),
-        export_transfers,
+        export_route("/api/transfers/export", _EXPORT, _TAG, TransferService.export),
         answer_route("/api/transfers/{transfer_id:str}", _READ, _TAG, TransferService.read),
     ),
     provide={_TAG: TransferService},

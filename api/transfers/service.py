@@ -5,7 +5,7 @@ Errors  NotFoundError for a transfer or program that is not this tenant's; Inval
         object cannot be read
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import BankIds, CursorText, Moment, PageLimit, ProgramId, ProgramIds
-from clearhold.api.lists.exports import ExportFormat
+from clearhold.api.lists.exports import Batches, ExportFormat
 from clearhold.api.lists.lists import (
     BATCH,
     DEFAULT_LIMIT,
@@ -243,9 +243,7 @@ class TransferService:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
         return TransferPage.of(*await self._list.page(principal, self._store_filter(principal, query), query))
 
-    def export(
-        self, principal: Principal, filters: TransferFilters
-    ) -> Generator[Sequence[TransferSummary], None, None]:
+    async def export(self, principal: Principal, filters: TransferFilters) -> Batches:
         """All transfers of the list, batch by batch; a programId of another tenant is a 404 at once."""
         wanted = self._store_filter(principal, filters)
         return batches_of(self._transfers.export(principal, wanted, BATCH), self._marked)

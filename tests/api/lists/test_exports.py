@@ -213,7 +213,7 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
 
 
 def use(source: Endless, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer_service.TransferService, "export", source.batches)
+    monkeypatch.setattr(transfer_service, "batches_of", source.batches)
 
 
 def asked(api: RunningApp, tenant: dict[str, Any]) -> bytes:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from msgspec import json
 
+from clearhold.api.parties.routes import PartyQuery
 from clearhold.api.subjects import routes
 from clearhold.features.core.entries.commands import LossEntry
 from clearhold.features.core.log_entry import EntryKind, shard_of
@@ -346,7 +347,7 @@ def test_given_a_client_that_reads_nothing_when_an_export_is_under_way_then_comm
 ) -> None:
     monkeypatch.setattr(routes, "LINES_A_BATCH", 1)
     batches = api.on_loop(
-        lambda: api.services["subjects"].export(an_operator(tenant["id"]), SubjectKind.ENTITY, ADA, None)
+        lambda: api.services["subjects"].export(an_operator(tenant["id"]), ADA, PartyQuery(), kind=SubjectKind.ENTITY)
     )
     begun = [line for _ in range(12) for line in next(batches)]  # and now nobody reads on
 
