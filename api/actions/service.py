@@ -19,7 +19,7 @@ from clearhold.api.actions.schemas import Action, ActionPage, ActionRequest, Act
 from clearhold.api.area import Resources
 from clearhold.api.http.auth import OPERATORS_ONLY, confirmed_name, folded_name
 from clearhold.api.http.validation import Failure, refusal
-from clearhold.api.lists.lists import ListReader, Place, instant_in, place_key
+from clearhold.api.lists.lists import ListReader, Place, filter_of, place_key
 from clearhold.api.log.commands import approver_needed, change_pending, unknown_action, unknown_alert
 from clearhold.features.core.entries.actions import (
     CHANGES_OF_OURS,
@@ -68,9 +68,7 @@ class ActionService:
         self._programs, self._commands, self._executor = resources.programs, resources.command_log, resources.executor
         self._actions, self._alerts = Actions(stores.database), Alerts(stores.database)
         self._tenancy, self._clock = stores.registry.tenancy, stores.clock
-        self._list = ListReader(
-            read_page=self._actions.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=place_key
-        )
+        self._list = ListReader(self._actions.list_page, lambda _, rows: self._marked(rows), _place, place_key)
 
     async def request(self, principal: Principal, request: ActionRequest, effect_id: str | None) -> Action:
         """The action, executed if it needs no second approver; a repeated id returns the first action."""
@@ -160,14 +158,7 @@ class ActionService:
 
     async def page(self, principal: Principal, query: ActionsQuery) -> ActionPage:
         """Newest first; a programId of another tenant is a 404."""
-        wanted = ActionFilter(
-            program_ids=self._programs.filter_by(principal, query.program_id),
-            alert_ids=None if query.alert_id is None else tuple(map(str, query.alert_id)),
-            statuses=query.status,
-            types=query.type,
-            created_from=instant_in(query.from_),
-            created_to=instant_in(query.to),
-        )
+        wanted = filter_of(ActionFilter, query, self._programs.filter_by(principal, query.program_id))
         return ActionPage.of(*await self._list.page(principal, wanted, query))
 
     async def _submit(

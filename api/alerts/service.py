@@ -29,7 +29,7 @@ from clearhold.api.alerts.schemas import (
 from clearhold.api.area import Resources
 from clearhold.api.dispositions.routes import Disposition, to_disposition
 from clearhold.api.lists.exports import Batches
-from clearhold.api.lists.lists import BATCH, ListReader, Place, batches_of, instant_in, place_key, to_answer
+from clearhold.api.lists.lists import BATCH, ListReader, Place, batches_of, filter_of, place_key, to_answer
 from clearhold.api.log.commands import person_needed, unknown_alert
 from clearhold.api.transfers.service import Transfer, TransferQuery, TransferService
 from clearhold.features.alerts.evidence_bodies import Draft
@@ -54,7 +54,7 @@ class AlertService:
         self._alerts, self._actions = Alerts(stores.database), Actions(stores.database)
         self._dispositions, self._transfers = Dispositions(stores.database), TransferService(resources)
         self._clock = stores.clock
-        self._list = ListReader(read_page=self._alerts.list_page, items_of=self._to_alerts, place=_place, key=place_key)
+        self._list = ListReader(self._read_page, self._to_alerts, _place, place_key)
 
     async def page(self, principal: Principal, query: AlertsQuery) -> AlertPage:
         """The worst first; a programId of another tenant is a 404."""
@@ -62,7 +62,7 @@ class AlertService:
 
     async def export(self, principal: Principal, filters: AlertFilters) -> Batches:
         """All alerts of the list, batch by batch; a programId of another tenant is a 404 at once."""
-        wanted = self._store_filter(principal, filters)
+        wanted = self._as_of_now(self._store_filter(principal, filters))
         rows = self._alerts.export(principal, wanted, BATCH)
         return batches_of(rows, partial(self._to_alerts, principal))
 
@@ -154,23 +154,17 @@ class AlertService:
             return None
         return await self._transfers.read(principal, row.transfer_id, TransferQuery(program_id=row.program_id))
 
+    def _read_page(
+        self, principal: Principal, wanted: AlertFilter, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[AlertRow]:
+        return self._alerts.list_page(principal, self._as_of_now(wanted), after, limit)
+
+    def _as_of_now(self, wanted: AlertFilter) -> AlertFilter:
+        """The time is no part of the filters of a cursor, so it is added to them for each read."""
+        return msgspec.structs.replace(wanted, now=self._clock.now())
+
     def _store_filter(self, principal: Principal, filters: AlertFilters) -> AlertFilter:
-        return AlertFilter(
-            program_ids=self._programs.filter_by(principal, filters.program_id),
-            statuses=filters.status,
-            routes=filters.route,
-            detectors=filters.detector,
-            severities=filters.severity,
-            sla_tiers=filters.sla_tier,
-            subject_types=filters.subject_type,
-            subject_ids=filters.subject_id,
-            transfer_ids=filters.transfer_id,
-            overdue=filters.overdue,
-            now=self._clock.now(),
-            from_history=filters.from_history,
-            opened_from=instant_in(filters.from_),
-            opened_to=instant_in(filters.to),
-        )
+        return filter_of(AlertFilter, filters, self._programs.filter_by(principal, filters.program_id))
 
     def _to_alerts(self, principal: Principal, rows: Sequence[AlertRow]) -> list[Alert]:
         """Alerts for callers: stored evidence names transfers by log offset, the answer by id."""

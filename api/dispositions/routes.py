@@ -23,7 +23,7 @@ from clearhold.api.lists.lists import (
     ListReader,
     Place,
     batches_of,
-    instant_in,
+    filter_of,
     place_key,
     to_answer,
 )
@@ -101,12 +101,7 @@ def to_disposition(stored: StoredDisposition) -> Disposition:
 class DispositionService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._dispositions = resources.programs, Dispositions(resources.stores.database)
-        self._list = ListReader(
-            read_page=self._dispositions.list_page,
-            items_of=lambda _, rows: self._marked(rows),
-            place=_place,
-            key=place_key,
-        )
+        self._list = ListReader(self._dispositions.list_page, lambda _, rows: self._marked(rows), _place, place_key)
 
     async def page(self, principal: Principal, query: DispositionsQuery) -> DispositionPage:
         """Newest first; a programId of another tenant is a 404."""
@@ -125,15 +120,7 @@ class DispositionService:
         return disposition
 
     def _store_filter(self, principal: Principal, filters: DispositionFilters) -> DispositionFilter:
-        return DispositionFilter(
-            program_ids=self._programs.filter_by(principal, filters.program_id),
-            alert_ids=None if filters.alert_id is None else tuple(map(str, filters.alert_id)),
-            decisions=filters.decision,
-            decided_by=filters.decided_by,
-            overturned=filters.overturned,
-            created_from=instant_in(filters.from_),
-            created_to=instant_in(filters.to),
-        )
+        return filter_of(DispositionFilter, filters, self._programs.filter_by(principal, filters.program_id))
 
     def _marked(self, rows: Sequence[StoredDisposition]) -> list[Disposition]:
         return [self._programs.marked(to_disposition(each), each.row.program_id) for each in rows]

@@ -22,7 +22,7 @@ from clearhold.api.lists.lists import (
     ListPage,
     ListReader,
     Place,
-    instant_in,
+    filter_of,
     to_answer,
     unusable_cursor,
 )
@@ -131,18 +131,11 @@ def to_event(row: EventRow, consequences: Consequences, deliveries: tuple[EventD
 class EventService:
     def __init__(self, resources: Resources) -> None:
         self._programs, self._events = resources.programs, Events(resources.stores.database)
-        self._list = ListReader(
-            read_page=self._events.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
-        )
+        self._list = ListReader(self._events.list_page, lambda _, rows: self._marked(rows), _place, _key)
 
     async def page(self, principal: Principal, query: EventsQuery) -> EventPage:
         """Every delivery, newest first by arrival; a programId of another tenant is a 404."""
-        wanted = EventFilter(
-            program_ids=self._programs.filter_by(principal, query.program_id),
-            results=query.result,
-            received_from=instant_in(query.from_),
-            received_to=instant_in(query.to),
-        )
+        wanted = filter_of(EventFilter, query, self._programs.filter_by(principal, query.program_id))
         return EventPage.of(*await self._list.page(principal, wanted, query))
 
     async def read(self, principal: Principal, event_id: str, query: EventQuery) -> Event:

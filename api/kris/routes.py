@@ -14,7 +14,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.fields import CursorText, Moment, PageLimit, ProgramIds
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, instant_in, place_key, to_answer
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, filter_of, place_key, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.features.catalogue.kris import KriName, KriValue, SnapshotCause, SnapshotEntry, read_kris
 from clearhold.features.core.errors import ErrorCode, NotFoundError
@@ -90,20 +90,12 @@ class KriService:
         self._programs, self._commands = resources.programs, resources.command_log
         self._snapshots = KriSnapshots(resources.stores.database)
         self._list = ListReader(
-            read_page=self._snapshots.list_page,
-            items_of=lambda _, rows: [*map(self._marked, rows)],
-            place=_place,
-            key=place_key,
+            self._snapshots.list_page, lambda _, rows: [*map(self._marked, rows)], _place, place_key
         )
 
     async def page(self, principal: Principal, query: SnapshotsQuery) -> SnapshotPage:
         """Newest first; a programId of another tenant is a 404."""
-        wanted = SnapshotFilter(
-            program_ids=self._programs.filter_by(principal, query.program_id),
-            causes=query.cause,
-            as_of_from=instant_in(query.from_),
-            as_of_to=instant_in(query.to),
-        )
+        wanted = filter_of(SnapshotFilter, query, self._programs.filter_by(principal, query.program_id))
         return SnapshotPage.of(*await self._list.page(principal, wanted, query))
 
     async def read(self, principal: Principal, snapshot_id: str) -> KriSnapshot:

@@ -16,7 +16,7 @@ from clearhold.api.http.fields import BankId, BankIds, CursorText, Moment, PageL
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, list_operation, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, instant_in, place_key, to_answer
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, ListReader, Place, filter_of, place_key, to_answer
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.api.transfers.service import find_transfer
 from clearhold.features.core.entries.commands import LabelEntry
@@ -85,12 +85,7 @@ class LabelService:
         database = resources.stores.database
         self._programs, self._commands = resources.programs, resources.command_log
         self._labels, self._transfers = Labels(database), Transfers(database)
-        self._list = ListReader(
-            read_page=self._labels.list_page,
-            items_of=lambda _, rows: [*map(self._marked, rows)],
-            place=_place,
-            key=place_key,
-        )
+        self._list = ListReader(self._labels.list_page, lambda _, rows: [*map(self._marked, rows)], _place, place_key)
 
     async def record(self, principal: Principal, request: NewLabel, effect_id: str | None) -> Label:
         """The label; a repeated ``effect_id`` returns the first one."""
@@ -118,13 +113,7 @@ class LabelService:
 
     async def page(self, principal: Principal, query: LabelsQuery) -> LabelPage:
         """Newest first; a programId of another tenant is a 404."""
-        wanted = LabelFilter(
-            program_ids=self._programs.filter_by(principal, query.program_id),
-            transfer_ids=query.transfer_id,
-            labels=query.label,
-            created_from=instant_in(query.from_),
-            created_to=instant_in(query.to),
-        )
+        wanted = filter_of(LabelFilter, query, self._programs.filter_by(principal, query.program_id))
         return LabelPage.of(*await self._list.page(principal, wanted, query))
 
     def _marked(self, row: LabelRow) -> Label:

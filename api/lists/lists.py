@@ -178,7 +178,6 @@ class ListReader(Generic[Row, Item, Filters, Key]):
 
     def __init__(
         self,
-        *,
         read_page: Callable[[Principal, Filters, Key | None, int], Sequence[Row]],
         items_of: Callable[[Principal, Sequence[Row]], Sequence[Item]],
         place: Callable[[Row], Place],
@@ -218,6 +217,7 @@ _BOUNDS: Final = ("from", "to")
 _CURSOR: Final = "cursor"
 
 Value = TypeVar("Value")
+Stored = TypeVar("Stored", bound=msgspec.Struct)
 Shown = TypeVar("Shown", bound=msgspec.Struct)
 
 
@@ -237,6 +237,22 @@ def _instant_of(plain: Mapping[str, Any], name: str) -> int | None:
 
 def instant_in(text: str | None) -> int | None:
     return None if text is None else parse_instant(text)
+
+
+class TimedFilters(Protocol):
+    """The filters of a request that bound the time."""
+
+    @property
+    def from_(self) -> str | None: ...
+
+    @property
+    def to(self) -> str | None: ...
+
+
+def filter_of(kind: type[Stored], request: TimedFilters, program_ids: tuple[str, ...] | None) -> Stored:
+    """The filters of a request as the store takes them, under the same names; the programs are the checked ones."""
+    bounds = {"programId": program_ids, "from": instant_in(request.from_), "to": instant_in(request.to)}
+    return msgspec.convert(msgspec.to_builtins(request) | bounds, kind)
 
 
 def days_between(from_: str | None, to: str | None) -> tuple[int | None, int | None]:

@@ -233,12 +233,7 @@ class RecordService:
         self._verification = Verification(database, record.checkpoint_log, record.signing_keys)
         self._checkpoints, self._verifications = record.checkpoints, record.verifications
         self._checks = Concurrency(what="verifications of the record")
-        self._list = ListReader(
-            read_page=self._read_page,
-            items_of=lambda _, rows: [*map(to_checkpoint, rows)],
-            place=_place,
-            key=_key,
-        )
+        self._list = ListReader(self._read_page, lambda _, rows: [*map(to_checkpoint, rows)], _place, _key)
 
     async def verify(self, principal: Principal, query: VerifyQuery) -> ChainReport:
         """Compute every hash again and compare the stored rows with the links, in worker threads."""

@@ -23,7 +23,7 @@ from clearhold.api.lists.lists import (
     ListReader,
     Place,
     batches_of,
-    instant_in,
+    filter_of,
     to_answer,
 )
 from clearhold.api.log.commands import unknown_transfer
@@ -235,9 +235,7 @@ class TransferService:
         self._programs, self._events = resources.programs, resources.events
         self._transfers = Transfers(resources.stores.database)
         self._cards = ScoringCards(resources.stores.registry.tenancy.policies)
-        self._list = ListReader(
-            read_page=self._transfers.list_page, items_of=lambda _, rows: self._marked(rows), place=_place, key=_key
-        )
+        self._list = ListReader(self._transfers.list_page, lambda _, rows: self._marked(rows), _place, _key)
 
     async def page(self, principal: Principal, query: TransfersQuery) -> TransferPage:
         """Newest first by the bank's creation time; a programId of another tenant is a 404."""
@@ -260,14 +258,7 @@ class TransferService:
         return Transfer(**msgspec.structs.asdict(summary), raw=raw)
 
     def _store_filter(self, principal: Principal, filters: TransferFilters) -> TransferFilter:
-        return TransferFilter(
-            program_ids=self._programs.filter_by(principal, filters.program_id),
-            bands=filters.band,
-            entity_ids=filters.entity_id,
-            counterparty_ids=filters.counterparty_id,
-            created_from=instant_in(filters.from_),
-            created_to=instant_in(filters.to),
-        )
+        return filter_of(TransferFilter, filters, self._programs.filter_by(principal, filters.program_id))
 
     def _marked(self, rows: Sequence[StoredTransferRow]) -> list[TransferSummary]:
         """Stored transfers for lists and exports."""

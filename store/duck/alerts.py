@@ -44,19 +44,19 @@ _RESTS_ON: Final = f"""(program_id, id) IN (
 class AlertFilter(RowFilter, frozen=True, kw_only=True):
     """``now`` decides which alerts are overdue."""
 
-    statuses: tuple[str, ...] | None = None
-    routes: tuple[str, ...] | None = None
-    detectors: tuple[str, ...] | None = None
-    severities: tuple[str, ...] | None = None
-    sla_tiers: tuple[str, ...] | None = None
-    subject_types: tuple[str, ...] | None = None
-    subject_ids: tuple[str, ...] | None = None
-    transfer_ids: tuple[str, ...] | None = None
+    statuses: tuple[str, ...] | None = msgspec.field(default=None, name="status")
+    routes: tuple[str, ...] | None = msgspec.field(default=None, name="route")
+    detectors: tuple[str, ...] | None = msgspec.field(default=None, name="detector")
+    severities: tuple[str, ...] | None = msgspec.field(default=None, name="severity")
+    sla_tiers: tuple[str, ...] | None = msgspec.field(default=None, name="slaTier")
+    subject_types: tuple[str, ...] | None = msgspec.field(default=None, name="subjectType")
+    subject_ids: tuple[str, ...] | None = msgspec.field(default=None, name="subjectId")
+    transfer_ids: tuple[str, ...] | None = msgspec.field(default=None, name="transferId")
     overdue: bool | None = None
     now: int = 0
-    from_history: bool | None = None
-    opened_from: int | None = None
-    opened_to: int | None = None
+    from_history: bool | None = msgspec.field(default=None, name="fromHistory")
+    opened_from: int | None = msgspec.field(default=None, name="from")
+    opened_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
@@ -102,10 +102,10 @@ class Alerts(Timeline[AlertRow, AlertRow], table="alerts", row_type=AlertRow, ra
 
 
 class LabelFilter(RowFilter, frozen=True, kw_only=True):
-    transfer_ids: tuple[str, ...] | None = None
-    labels: tuple[str, ...] | None = None
-    created_from: int | None = None
-    created_to: int | None = None
+    transfer_ids: tuple[str, ...] | None = msgspec.field(default=None, name="transferId")
+    labels: tuple[str, ...] | None = msgspec.field(default=None, name="label")
+    created_from: int | None = msgspec.field(default=None, name="from")
+    created_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
@@ -155,12 +155,12 @@ class _LinkedRows(CommittedRows):
 
 
 class DispositionFilter(RowFilter, frozen=True, kw_only=True):
-    alert_ids: tuple[str, ...] | None = None
-    decisions: tuple[str, ...] | None = None
-    decided_by: tuple[str, ...] | None = None
+    alert_ids: tuple[str, ...] | None = msgspec.field(default=None, name="alertId")
+    decisions: tuple[str, ...] | None = msgspec.field(default=None, name="decision")
+    decided_by: tuple[str, ...] | None = msgspec.field(default=None, name="decidedBy")
     overturned: bool | None = None
-    created_from: int | None = None
-    created_to: int | None = None
+    created_from: int | None = msgspec.field(default=None, name="from")
+    created_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)
@@ -207,11 +207,11 @@ _IN_STATUS: Final = """
 
 
 class ActionFilter(RowFilter, frozen=True, kw_only=True):
-    alert_ids: tuple[str, ...] | None = None
-    statuses: tuple[str, ...] | None = None
-    types: tuple[str, ...] | None = None
-    created_from: int | None = None
-    created_to: int | None = None
+    alert_ids: tuple[str, ...] | None = msgspec.field(default=None, name="alertId")
+    statuses: tuple[str, ...] | None = msgspec.field(default=None, name="status")
+    types: tuple[str, ...] | None = msgspec.field(default=None, name="type")
+    created_from: int | None = msgspec.field(default=None, name="from")
+    created_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)

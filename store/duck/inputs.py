@@ -54,9 +54,9 @@ _EVENT: Final = row_builder(EventRow)
 
 
 class EventFilter(RowFilter, frozen=True, kw_only=True):
-    results: tuple[str, ...] | None = None
-    received_from: int | None = None
-    received_to: int | None = None
+    results: tuple[str, ...] | None = msgspec.field(default=None, name="result")
+    received_from: int | None = msgspec.field(default=None, name="from")
+    received_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)

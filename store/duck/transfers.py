@@ -78,11 +78,11 @@ _ALERTS_OF: Final = f"""
 
 
 class TransferFilter(RowFilter, frozen=True, kw_only=True):
-    bands: tuple[str, ...] | None = None
-    entity_ids: tuple[str, ...] | None = None
-    counterparty_ids: tuple[str, ...] | None = None
-    created_from: int | None = None
-    created_to: int | None = None
+    bands: tuple[str, ...] | None = msgspec.field(default=None, name="band")
+    entity_ids: tuple[str, ...] | None = msgspec.field(default=None, name="entityId")
+    counterparty_ids: tuple[str, ...] | None = msgspec.field(default=None, name="counterpartyId")
+    created_from: int | None = msgspec.field(default=None, name="from")
+    created_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)

@@ -183,9 +183,9 @@ _NEWEST: Final = """SELECT arg_max(id, (as_of_at, "offset")) FROM kri_snapshots 
 
 
 class SnapshotFilter(RowFilter, frozen=True, kw_only=True):
-    causes: tuple[str, ...] | None = None
-    as_of_from: int | None = None
-    as_of_to: int | None = None
+    causes: tuple[str, ...] | None = msgspec.field(default=None, name="cause")
+    as_of_from: int | None = msgspec.field(default=None, name="from")
+    as_of_to: int | None = msgspec.field(default=None, name="to")
 
     def predicate(self, principal: Principal) -> Predicate:
         predicate = super().predicate(principal)

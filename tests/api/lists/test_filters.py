@@ -7,8 +7,19 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from clearhold.api.actions.schemas import ActionsQuery
+from clearhold.api.alerts.schemas import AlertFilters
+from clearhold.api.dispositions.routes import DispositionFilters
+from clearhold.api.events.routes import EventsQuery
 from clearhold.api.http.fields import FILTER_LIMIT
+from clearhold.api.kris.routes import SnapshotsQuery
+from clearhold.api.labels.routes import LabelsQuery
 from clearhold.api.openapi.schemas import without_references
+from clearhold.api.transfers.service import TransferFilters
+from clearhold.store.duck.alerts import ActionFilter, AlertFilter, DispositionFilter, LabelFilter
+from clearhold.store.duck.inputs import EventFilter
+from clearhold.store.duck.reports.scores import SnapshotFilter
+from clearhold.store.duck.transfers import TransferFilter
 from tests.support.bank_events import an_account, an_event
 from tests.support.callers import UNKNOWN_ID, World, running_world
 from tests.support.running_app import assert_refused
@@ -211,3 +222,23 @@ def test_given_both_chains_when_checkpoints_are_listed_then_those_of_both_are_th
     assert found(get(world, "record/checkpoints", "chain=actions"), "chain") == {"actions"}
     for query in written("chain", ["dispositions", "actions"]):
         assert found(get(world, "record/checkpoints", query), "chain") == {"dispositions", "actions"}
+
+
+@pytest.mark.parametrize(
+    ("request_type", "stored"),
+    [
+        (ActionsQuery, ActionFilter),
+        (AlertFilters, AlertFilter),
+        (DispositionFilters, DispositionFilter),
+        (EventsQuery, EventFilter),
+        (LabelsQuery, LabelFilter),
+        (SnapshotsQuery, SnapshotFilter),
+        (TransferFilters, TransferFilter),
+    ],
+)
+def test_given_a_list_when_its_parameters_are_compared_with_the_filters_of_the_store_then_none_gets_lost(
+    request_type: type[msgspec.Struct], stored: type[msgspec.Struct]
+) -> None:
+    parameters = set(request_type.__struct_encode_fields__) - {"limit", "cursor"}
+
+    assert parameters == set(stored.__struct_encode_fields__)
