@@ -183,16 +183,9 @@ class AgentService:
     async def _import_state(self, principal: Principal, program_id: str) -> ImportState:
         progress = self._importer.progress_of(program_id)
         if progress is not None:
-            return ImportState(
-                program_id=program_id,
-                stage=ImportStage.BEGUN.value,
-                reading=progress.reading,
-                agents=progress.agents,
-                profiles=progress.profiles,
-                settlements_scanned=progress.settlements_scanned,
-                skipped=dict(progress.skipped),
-                reason=None,
-                updated_at=format_instant(progress.started_at),
+            began = format_instant(progress.started_at)
+            return to_answer(
+                progress, ImportState, program_id=program_id, stage=ImportStage.BEGUN, reason=None, updated_at=began
             )
         row = await to_thread.run_sync(self._imports.newest, principal.tenant_id, program_id)
         if row is None:

@@ -120,12 +120,8 @@ def to_summary(row: EventRow) -> EventSummary:
 
 
 def to_event(row: EventRow, consequences: Consequences, deliveries: tuple[EventDelivery, ...]) -> Event:
-    return Event(
-        **msgspec.structs.asdict(to_summary(row)),
-        alert_ids=consequences.alert_ids,
-        preflight_id=consequences.preflight_id,
-        deliveries=deliveries,
-    )
+    consequent = msgspec.structs.asdict(consequences)
+    return Event(**msgspec.structs.asdict(to_summary(row)), **consequent, deliveries=deliveries)
 
 
 class EventService:

@@ -16,7 +16,7 @@ from clearhold.api.http.fields import CursorText, PageLimit, ProgramId, ProgramI
 from clearhold.api.http.operation import PREFLIGHT_BODY_LIMIT, Access, Operation, RateClass
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, instant_text, place_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, instant_text, place_of, to_answer
 from clearhold.api.preflight.schemas import TransferRequest, proposed, transfer_rules
 from clearhold.api.programs.routes import PROGRAM_ID
 from clearhold.features.core.errors import ErrorCode
@@ -76,15 +76,7 @@ class RescreenPage(ListPage[RescreenDue], frozen=True, kw_only=True, rename="cam
 
 def to_due(due: DueEntity) -> RescreenDue:
     due_at = None if due.screened_at is None else due.screened_at + due.cadence_days * DAY_US
-    return RescreenDue(
-        program_id=due.program_id,
-        entity_id=due.entity_id,
-        band=Band(due.band),
-        requires_screening=due.requires_screening,
-        cadence_days=due.cadence_days,
-        last_screened_at=instant_text(due.screened_at),
-        due_at=instant_text(due_at),
-    )
+    return to_answer(due, RescreenDue, last_screened_at=instant_text(due.screened_at), due_at=instant_text(due_at))
 
 
 class LadderService:

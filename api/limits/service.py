@@ -16,7 +16,7 @@ from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import CentsText, CursorText, PageLimit, Prose
 from clearhold.api.http.validation import Failure
-from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, place_key, place_of
+from clearhold.api.lists.lists import DEFAULT_LIMIT, ListPage, Place, cursor_for, place_key, place_of, to_answer
 from clearhold.features.actions.set_limit import change_of
 from clearhold.features.core.entries.actions import (
     COUNTED_KINDS,
@@ -182,58 +182,32 @@ def to_values(change: LimitChange) -> LimitValues:
 
 def to_limit(observed: ObservedCap) -> Limit:
     newest, kind = observed.newest, observed.kind
-    cap = None if newest is None else newest.cap
-    return Limit(
-        kind=kind,
-        cap_cents=_cents(kind, cap),
-        cap_count=_count(kind, cap),
-        version=None if newest is None else newest.version,
-        requested_by=None if newest is None else newest.requested_by,
-        approved_by=None if newest is None else newest.approved_by,
-        since=None if newest is None else format_instant(newest.since),
-        observed=_in_unit(kind, observed.observed),
-        n=observed.n,
-        note=None if newest is None else newest.note,
-    )
+    use: dict[str, Any] = {"kind": kind, "observed": _in_unit(kind, observed.observed), "n": observed.n}
+    if newest is None:
+        no_cap: dict[str, Any] = dict.fromkeys(Limit.__struct_fields__)
+        return Limit(**no_cap | use)
+    return to_answer(newest, Limit, since=format_instant(newest.since), **_caps(kind, newest.cap), **use)
 
 
 def to_pending(pending: PendingChange) -> PendingLimit:
     change = pending.change
-    return PendingLimit(
-        action_id=pending.action_id,
-        kind=change.kind,
-        cap_cents=_cents(change.kind, cap_of(change.to)),
-        cap_count=_count(change.kind, cap_of(change.to)),
-        requested_by=pending.requested_by,
-        note=change.note,
-        created_at=format_instant(pending.created_at),
-    )
+    caps = _caps(change.kind, cap_of(change.to))
+    return to_answer(pending, PendingLimit, kind=change.kind, note=change.note, **caps)
 
 
 def to_changed(version: CapVersion) -> ChangedLimit:
-    return ChangedLimit(
-        kind=version.kind,
-        from_=_in_unit(version.kind, version.before),
-        to=_in_unit(version.kind, version.cap),
-        version=version.version,
-        requested_by=version.requested_by,
-        approved_by=version.approved_by,
-        note=version.note,
-        at=format_instant(version.since),
-        action_id=version.action_id,
-    )
+    before, since = _in_unit(version.kind, version.before), format_instant(version.since)
+    return to_answer(version, ChangedLimit, from_=before, to=_in_unit(version.kind, version.cap), at=since)
 
 
-def _cents(kind: CapKind, cap: int | None) -> str | None:
-    return None if cap is None or kind in COUNTED_KINDS else str(cap)
-
-
-def _count(kind: CapKind, cap: int | None) -> int | None:
-    return cap if kind in COUNTED_KINDS else None
+def _caps(kind: CapKind, cap: int | None) -> dict[str, Cap]:
+    """The cap in its unit, and null in the other."""
+    name, other = ("cap_count", "cap_cents") if kind in COUNTED_KINDS else ("cap_cents", "cap_count")
+    return {name: _in_unit(kind, cap), other: None}
 
 
 def _in_unit(kind: CapKind, cap: int | None) -> Cap:
-    return _count(kind, cap) if kind in COUNTED_KINDS else _cents(kind, cap)
+    return cap if cap is None or kind in COUNTED_KINDS else str(cap)
 
 
 PROGRAM: Final = "program"

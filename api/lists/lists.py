@@ -268,7 +268,7 @@ def instant_text(at: int | None) -> str | None:
     return None if at is None else format_instant(at)
 
 
-def to_answer(row: msgspec.Struct, kind: type[Shown], **given: object) -> Shown:
+def to_answer(row: object, kind: type[Shown], /, **given: object) -> Shown:
     """``kind`` with the row's fields of the same names, their instants as text, and the ``given`` fields."""
     names = [name for name in kind.__struct_fields__ if name not in given and hasattr(row, name)]
     fields = {name: getattr(row, name) for name in names}

@@ -161,7 +161,6 @@ def _with_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
 Described = dict[str, Any]
 Components = dict[str, dict[str, Any]]
 
-_ERROR_FROM: Final = "4"
 UNMETERED: Final = "unmetered"
 
 
@@ -196,30 +195,6 @@ def with_components(paths: Mapping[str, Mapping[str, Described]]) -> tuple[dict[
         for path, methods in paths.items()
     }
     return shared, {"parameters": parameters, "headers": headers, "responses": dict(sorted(responses.items()))}
-
-
-def without_references(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with its parameters, headers and answers in place; references to schemas and examples stay."""
-    components = document.get("components", {})
-
-    def in_place(described: Described) -> Described:
-        _, _, kind, name = described.get("$ref", "#/components//").split("/", 3)
-        described = components[kind][name] if name else described
-        if "headers" not in described:
-            return described
-        return described | {"headers": {name: in_place(each) for name, each in described["headers"].items()}}
-
-    def operation_of(operation: Described) -> Described:
-        return operation | {
-            "parameters": [in_place(each) for each in operation["parameters"]],
-            "responses": {status: in_place(answer) for status, answer in operation["responses"].items()},
-        }
-
-    paths = {
-        path: {method: operation_of(operation) for method, operation in methods.items()}
-        for path, methods in document["paths"].items()
-    }
-    return {**document, "paths": paths}
 
 
 def _usual(named: Iterable[tuple[str, Described]]) -> dict[str, Described]:

@@ -18,7 +18,7 @@ from clearhold.api.actions.schemas import Action
 from clearhold.api.actions.service import ActionService
 from clearhold.api.area import Resources
 from clearhold.api.http.fields import POLICY_VERSION, CursorText, PageLimit, ProgramIds, Prose
-from clearhold.api.lists.lists import ArrayPart, Place, array_part
+from clearhold.api.lists.lists import ArrayPart, Place, array_part, to_answer
 from clearhold.features.core.entries.actions import ActionType
 from clearhold.features.core.errors import ErrorCode, NotFoundError
 from clearhold.features.core.instants import format_instant, parse_instant
@@ -87,15 +87,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def to_policy(stored: StoredPolicy) -> Policy:
-    return Policy(
-        id=stored.id,
-        tenant_id=stored.tenant_id,
-        program_id=stored.program_id,
-        version=stored.version,
-        body=msgspec.to_builtins(stored.body),
-        active=stored.active,
-        created_at=stored.created_at,
-    )
+    return to_answer(stored, Policy, body=msgspec.to_builtins(stored.body))
 
 
 def without_body(stored: StoredPolicy) -> Policy:
@@ -109,14 +101,9 @@ def id_of(tenant_id: str, version: ProgramVersion) -> str:
 
 
 def of_program(tenant_id: str, version: ProgramVersion) -> Policy:
-    return Policy(
-        id=id_of(tenant_id, version),
-        tenant_id=tenant_id,
-        program_id=version.program_id,
-        version=version.version,
-        body=msgspec.json.decode(version.body),
-        active=version.active,
-        created_at=format_instant(version.since),
+    body, created_at = msgspec.json.decode(version.body), format_instant(version.since)
+    return to_answer(
+        version, Policy, id=id_of(tenant_id, version), tenant_id=tenant_id, body=body, created_at=created_at
     )
 
 

@@ -12,6 +12,7 @@ import structlog
 from anyio import to_thread
 
 from clearhold.api.area import Resources
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.parties.routes import Parties
 from clearhold.api.proofs.token import (
     Fault,
@@ -100,16 +101,14 @@ def _claims(principal: Principal, request: NewProof, actor: ActorScore, issuer: 
     program_id, at, score = actor
     assert score.value is not None, "an actor without a score was refused"
     subject, issued_at = f"{request.type.value}:{request.id}", at // SECOND_US
-    return ProofClaims(
+    return to_answer(
+        score,
+        ProofClaims,
         iss=issuer,
         sub=subject,
         tenant=principal.tenant,
         program=program_id,
         score=score.value,
-        band=score.band,
-        version=score.version,
-        n=score.n,
-        confidence=score.confidence,
         reasons=tuple(reason.id for reason in score.reasons),
         iat=issued_at,
         exp=issued_at + LIFETIME_S,

@@ -21,20 +21,19 @@ from clearhold.api.lists.lists import (
     ListReader,
     Place,
     instant_in,
-    instant_text,
     only,
     raw_batches,
+    to_answer,
     unusable_cursor,
 )
 from clearhold.features.core.canonical import Chain, LineKind, canonical
-from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about
 from clearhold.store.duck.inputs import PolicyTable
 from clearhold.store.duck.shown_rows import RowsCheck, ShownRows
 from clearhold.store.record.chain_file import RecordCheckpointRow
 from clearhold.store.record.checkpoints import CheckpointPlace, InclusionProof
-from clearhold.store.record.reading import Break, ChainCheck, RecordFilter, RecordReader, Verification
+from clearhold.store.record.reading import ChainCheck, RecordFilter, RecordReader, Verification
 
 _ACTIONS: Final = "actions"
 Seq = Annotated[int, msgspec.Meta(ge=0, le=999_999_999)]
@@ -172,14 +171,12 @@ def report_of(checks: Sequence[ChainCheck], rows: RowsCheck, chain: Chain | None
     return ChainReport(
         ok=not breaks and not differences,
         checked=sum(check.checked for check in reported),
-        first_break_at=_to_break(breaks[0]) if breaks else None,
+        first_break_at=to_answer(breaks[0], ChainBreak) if breaks else None,
         chains=ChainStates(dispositions=states[Chain.DISPOSITIONS], actions=states[Chain.ACTIONS]),
         rows=RowStates(
             ok=not rows.differences,
             checked=rows.checked,
-            differences=tuple(
-                RowDifference(table=each.table, id=each.id, columns=each.columns) for each in rows.differences
-            ),
+            differences=tuple(to_answer(each, RowDifference) for each in rows.differences),
         ),
     )
 
@@ -189,33 +186,12 @@ def _quoted_by(table: str) -> Chain:
     return Chain.ACTIONS if table == _ACTIONS else Chain.DISPOSITIONS
 
 
-def to_checkpoint(row: RecordCheckpointRow) -> RecordCheckpoint:
-    return RecordCheckpoint(
-        chain=Chain(row.chain),
-        size=row.size,
-        root=row.root,
-        note=row.note,
-        created_at=format_instant(row.created_at),
-    )
-
-
 def to_proof(proof: InclusionProof) -> RecordProof:
     return RecordProof(
         leaf_index=proof.leaf_index,
         tree_size=proof.checkpoint.size,
         hashes=tuple(base64.b64encode(each).decode() for each in proof.hashes),
         checkpoint=proof.checkpoint.note,
-    )
-
-
-def _to_break(found: Break) -> ChainBreak:
-    return ChainBreak(
-        chain=Chain(found.chain),
-        seq=found.seq,
-        id=found.id,
-        expected=found.expected,
-        found=found.found,
-        created_at=instant_text(found.created_at),
     )
 
 
@@ -233,7 +209,9 @@ class RecordService:
         self._verification = Verification(database, record.checkpoint_log, record.signing_keys)
         self._checkpoints, self._verifications = record.checkpoints, record.verifications
         self._checks = Concurrency(what="verifications of the record")
-        self._list = ListReader(self._read_page, lambda _, rows: [*map(to_checkpoint, rows)], _place, _key)
+        self._list = ListReader(
+            self._read_page, lambda _, rows: [to_answer(row, RecordCheckpoint) for row in rows], _place, _key
+        )
 
     async def verify(self, principal: Principal, query: VerifyQuery) -> ChainReport:
         """Compute every hash again and compare the stored rows with the links, in worker threads."""
@@ -269,6 +247,10 @@ class RecordService:
         self, principal: Principal, filters: _CheckpointFilters, after: CheckpointPlace | None, limit: int
     ) -> Sequence[RecordCheckpointRow]:
         return self._checkpoints.page(principal, only(filters["chain"]), after, limit)
+
+
+def _to_checkpoints(_: Principal, rows: Sequence[RecordCheckpointRow]) -> list[RecordCheckpoint]:
+    return [to_answer(row, RecordCheckpoint) for row in rows]
 
 
 def _place(row: RecordCheckpointRow) -> Place:

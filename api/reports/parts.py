@@ -27,7 +27,7 @@ from clearhold.features.core.errors import FieldCode, invalid
 from clearhold.features.core.instants import DAY_US, DAYS_7, IsoWeek, format_instant, parse_week, week_of
 from clearhold.features.core.measured import DayTotals
 from clearhold.features.core.rows.parties import ScoreRow
-from clearhold.features.core.vocabulary import Band, Reason, Route, Score
+from clearhold.features.core.vocabulary import Reason, Route, Score
 from clearhold.store.duck.reports.alerts import AlertCount
 from clearhold.store.duck.reports.scores import BandChange
 from clearhold.store.tables import Span
@@ -76,29 +76,12 @@ def current_at(score: Score | None, recorded: CurrentScore | None, at: int) -> C
     """An actor's score at an instant; None for one that never had a score."""
     if score is None or (score.value is None and recorded is None):
         return recorded
-    return CurrentScore(
-        score=score.value,
-        band=score.band,
-        n=score.n,
-        confidence=score.confidence,
-        version=score.version,
-        reasons=score.reasons,
-        hard=score.hard,
-        scored_at=format_instant(at),
-    )
+    return to_answer(score, CurrentScore, score=score.value, scored_at=format_instant(at))
 
 
 def points_of(rows: Iterable[ScoreRow]) -> tuple[SkoorPoint, ...]:
     return tuple(
-        SkoorPoint(
-            at=format_instant(row.scored_at),
-            score=row.score,
-            band=Band(row.band),
-            n=row.n,
-            version=row.version,
-            signals=signals_of(row.reasons),
-        )
-        for row in rows
+        to_answer(row, SkoorPoint, at=format_instant(row.scored_at), signals=signals_of(row.reasons)) for row in rows
     )
 
 
@@ -112,13 +95,7 @@ def signals_of(reasons: str) -> tuple[ScoreSignal, ...]:
 
 def transitions_of(changes: Iterable[BandChange]) -> tuple[BandTransition, ...]:
     return tuple(
-        BandTransition(
-            at=format_instant(change.at),
-            from_=Band(change.former),
-            to=Band(change.band),
-            score=change.score,
-            n=change.n,
-        )
+        to_answer(change, BandTransition, at=format_instant(change.at), from_=change.former, to=change.band)
         for change in changes
     )
 

@@ -12,6 +12,7 @@ import msgspec
 from anyio import to_thread
 
 from clearhold.api.area import Resources
+from clearhold.api.lists.lists import to_answer
 from clearhold.api.reports.parts import by_detector, reported_week, summary_of
 from clearhold.api.reports.schemas import (
     EnteredHold,
@@ -112,9 +113,7 @@ class WeeklyReports:
 
     def _entered_hold(self, principal: Principal, program_id: str, span: Span) -> tuple[int, tuple[EnteredHold, ...]]:
         entered, rows = self._scores.entered_band(principal, program_id, Band.HOLD, span)
-        return entered, tuple(
-            EnteredHold(type=row.type, id=row.id, score=row.score, n=row.n, at=format_instant(row.at)) for row in rows
-        )
+        return entered, tuple(to_answer(row, EnteredHold, at=format_instant(row.at)) for row in rows)
 
     def _dispositions(self, principal: Principal, program_id: str, span: Span) -> WeeklyDispositions:
         counts = self._alerts.decisions(principal, program_id, span)
@@ -151,17 +150,9 @@ def _kris(prior: Mapping[str, KriValue], current: Mapping[str, KriValue]) -> tup
 
 def _kri(name: str, prior: KriValue | None, kri: KriValue) -> WeeklyKri:
     former = None if prior is None else prior.value
-    return WeeklyKri(
-        name=name,
-        value=kri.value,
-        prior=former,
-        delta=delta_of(former, kri.value),
-        status=kri.status,
-        prior_status=KriStatus.UNMEASURED if prior is None else prior.status,
-        n=kri.n,
-        unit=kri.unit,
-        threshold=kri.threshold,
-    )
+    prior_status = KriStatus.UNMEASURED if prior is None else prior.status
+    delta = delta_of(former, kri.value)
+    return to_answer(kri, WeeklyKri, name=name, prior=former, delta=delta, prior_status=prior_status)
 
 
 def _alerts(counts: Sequence[AlertCount]) -> WeeklyAlerts:

@@ -17,6 +17,7 @@ from clearhold.api.area import Area, Resources
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
+from clearhold.api.lists.lists import to_answer
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
@@ -42,13 +43,7 @@ class SigningKeyState(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 
 
 def to_signing_key(key: SigningKey, state: KeyState) -> SigningKeyState:
-    return SigningKeyState(
-        kid=key.kid,
-        purpose=key.purpose,
-        state=state,
-        created_at=format_instant(key.created_at),
-        signs_from=format_instant(key.signs_from),
-    )
+    return to_answer(key, SigningKeyState, state=state, signs_from=format_instant(key.signs_from))
 
 
 log = structlog.get_logger()

@@ -19,7 +19,7 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.exports import MEDIA_TYPES, Batches, ExportFormat
 from clearhold.api.lists.handlers import export_route
-from clearhold.api.lists.lists import raw_batches
+from clearhold.api.lists.lists import raw_batches, to_answer
 from clearhold.api.parties.routes import ENTITY, Parties, PartyQuery
 from clearhold.api.programs.routes import PROGRAM_ID, TENANT_ID
 from clearhold.api.record.service import policy_bodies
@@ -66,9 +66,7 @@ class SubjectService:
         """The lines of the export, batch by batch; an unknown subject is refused at once."""
         principal.require_tenant_wide()
         row = await to_thread.run_sync(self._parties.find, principal, ActorType(kind), subject_id, query.program_id)
-        subject = ExportSubject(
-            kind=kind, id=row.id, tenant_id=row.tenant_id, program_id=row.program_id, shard=row.shard
-        )
+        subject = to_answer(row, ExportSubject, kind=kind)
         return raw_batches(self._reader.export(principal, subject, now=self._clock.now(), batch=LINES_A_BATCH))
 
 

@@ -14,7 +14,6 @@ from clearhold.api.events.routes import EventsQuery
 from clearhold.api.http.fields import FILTER_LIMIT
 from clearhold.api.kris.routes import SnapshotsQuery
 from clearhold.api.labels.routes import LabelsQuery
-from clearhold.api.openapi.schemas import without_references
 from clearhold.api.transfers.service import TransferFilters
 from clearhold.store.duck.alerts import ActionFilter, AlertFilter, DispositionFilter, LabelFilter
 from clearhold.store.duck.inputs import EventFilter
@@ -22,6 +21,7 @@ from clearhold.store.duck.reports.scores import SnapshotFilter
 from clearhold.store.duck.transfers import TransferFilter
 from tests.support.bank_events import an_account, an_event
 from tests.support.callers import UNKNOWN_ID, World, running_world
+from tests.support.openapi import without_references
 from tests.support.running_app import assert_refused
 
 LISTS: Final = (

@@ -5,8 +5,9 @@ from typing import Any, Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearhold.api.openapi.schemas import UNMETERED, with_components, without_references
+from clearhold.api.openapi.schemas import UNMETERED, with_components
 from clearhold.api.openapi.texts import RATE_HEADERS
+from tests.support.openapi import without_references
 
 CODES: Final = ("alert_not_found", "rule_not_found")
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from clearhold.api.alerts.schemas import ALERT
 from clearhold.api.areas import ROUTES, openapi_text
 from clearhold.api.http.operation import OPT, Access, Operation
-from clearhold.api.openapi.schemas import without_references
 from clearhold.api.webhooks.schemas import NEW_WEBHOOK
 from clearhold.features.webhooks.delivery import endpoint_url
 from tests.support.alerting import an_alert, appeal, decide
 from tests.support.error_answers import CONNECTOR_OPERATION, ERRORS_OF_RPC
+from tests.support.openapi import without_references
 from tests.support.running_app import RunningApp
 
 COMMITTED = Path(__file__).parents[3] / "docs" / "openapi.json"

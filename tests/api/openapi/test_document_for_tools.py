@@ -11,8 +11,8 @@ from clearhold.api.areas import openapi_text
 from clearhold.api.http.error_table import ERRORS
 from clearhold.api.openapi.document import ADMIN_TAGS, TAGS
 from clearhold.api.openapi.glossary import DAY_SUFFIX, LIST_SUFFIX, PARAMETERS, PROPERTIES
-from clearhold.api.openapi.schemas import without_references
 from tests.support.error_answers import ERRORS_OF_RPC
+from tests.support.openapi import without_references
 
 Node = dict[str, Any]
 

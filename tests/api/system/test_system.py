@@ -9,10 +9,10 @@ from litestar.routes import HTTPRoute
 
 from clearhold.api.http.operation import OPT, Access
 from clearhold.api.openapi.document import wire_path
-from clearhold.api.openapi.schemas import without_references
 from clearhold.api.telemetry.readiness import Readiness
 from tests.support.callers import UNKNOWN_ID
 from tests.support.error_answers import ERRORS_OF_RPC
+from tests.support.openapi import without_references
 from tests.support.running_app import RunningApp, assert_stamped
 
 WITHIN_S: Final = 60.0
