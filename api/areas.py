@@ -32,7 +32,6 @@ from clearhold.api.http.idempotency import Idempotency
 from clearhold.api.http.limits import Floods, RateLimits
 from clearhold.api.http.operation import RateClass
 from clearhold.api.ingest.routes import AREA as INGEST
-from clearhold.api.jwks.routes import AREA as JWKS
 from clearhold.api.keys.routes import AREA as KEYS
 from clearhold.api.kris.routes import AREA as KRIS
 from clearhold.api.labels.routes import AREA as LABELS
@@ -72,7 +71,6 @@ AREAS: Final[tuple[Area, ...]] = (
     DOCS_PAGE,
     EVENTS,
     INGEST,
-    JWKS,
     KEYS,
     KRIS,
     LABELS,

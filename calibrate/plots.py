@@ -5,7 +5,7 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_chart
+from clearhold.api.html.page import Axis, Bar, Line, Point, bar_chart, line_chart
 from clearhold.calibrate.report import BandTable, ChancePart, Ranking, WeekPart
 from clearhold.features.core.measured import Measured
 

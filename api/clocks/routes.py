@@ -12,7 +12,7 @@ from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route
 from clearhold.api.lists.lists import to_answer
-from clearhold.api.policies.routes import POLICY
+from clearhold.api.policies.routes import POLICY_EXAMPLE
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import KeyScope, Principal, Simulated
@@ -81,7 +81,7 @@ class ClockService:
 
 OVERDUE: Final[dict[str, Any]] = {
     "asOf": "2026-03-06T09:00:00.000Z",
-    "policy": POLICY["body"],
+    "policy": POLICY_EXAMPLE["body"],
     "count": 1,
     "alerts": [
         {name: ALERT[name] for name in ("id", "programId", "detector", "severity", "status", "route", "slaTier")}

@@ -9,8 +9,21 @@ from typing import Final
 
 import htpy as h
 
-from clearhold.api.html.charts import Axis, Bar, Line, Point, bar_chart, line_chart
-from clearhold.api.html.page import Page, about, columns, printed_page, section, table, tiles
+from clearhold.api.html.page import (
+    Axis,
+    Bar,
+    Line,
+    Page,
+    Point,
+    about,
+    bar_chart,
+    columns,
+    line_chart,
+    printed_page,
+    section,
+    table,
+    tiles,
+)
 from clearhold.api.reports.parts import detector_totals
 from clearhold.api.reports.schemas import WeeklyKri, WeeklyReport
 from clearhold.api.reports.weekly import WeekOfProgram

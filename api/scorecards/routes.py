@@ -12,16 +12,16 @@ from clearhold.api.http.head import ETAG
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
-from clearhold.api.scorecards.schemas import (
+from clearhold.api.scorecards.service import (
     NewScorecard,
     NewScorecardReport,
     ScorecardActivation,
     ScorecardReport,
+    ScorecardService,
     ScorecardVersion,
     card_failures,
     report_failures,
 )
-from clearhold.api.scorecards.service import ScorecardService
 from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.principal import KeyScope
 from clearhold.features.core.scorecards import ShadowComparison, scorecard_sha256

@@ -1,6 +1,7 @@
-"""Signing keys: replaced in steps, or at once when one is compromised. They never show the private half.
+"""Signing keys: their public halves, for the verification of the service's signatures; and their administration.
 
-The routes take the admin token and X-Operator, and are left out of the public document.
+Keys are replaced in steps, or at once when one is compromised. The private half is never shown. The routes of the
+administration take the admin token and X-Operator, and are left out of the public document.
 
 Errors  NotFoundError for an unknown kid; ConflictError while a new key of the purpose is announced
 """
@@ -11,9 +12,12 @@ from typing import Annotated, Final
 import msgspec
 import structlog
 from anyio import to_thread
-from litestar import delete
+from litestar import Response, delete, get
+from litestar.di import NamedDependency
 
 from clearhold.api.area import Area, Resources
+from clearhold.api.http.envelope import ApiRequest
+from clearhold.api.http.head import ETAG, published
 from clearhold.api.http.operation import Access, Operation
 from clearhold.api.http.request_schema import RequestSchema
 from clearhold.api.lists.handlers import answer_route, write_route
@@ -22,7 +26,7 @@ from clearhold.features.core.errors import ErrorCode
 from clearhold.features.core.instants import format_instant
 from clearhold.features.core.principal import Principal
 from clearhold.features.core.vocabulary import about
-from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKey
+from clearhold.store.keys.signing_keys import KeyPurpose, KeyState, SigningKey, SigningKeys
 
 
 class NewSigningKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,11 +97,62 @@ _REMOVE: Final = _by_admin(
 )
 
 
+JWKS: Final = "application/jwk-set+json"
+
+
+class Jwk(msgspec.Struct, frozen=True, kw_only=True):
+    """An Ed25519 key (RFC 8037); ``kid`` is its thumbprint (RFC 7638), ``x`` the public key in base64url."""
+
+    kty: Annotated[str, about("Key type (RFC 7517).")] = "OKP"
+    crv: Annotated[str, about("The curve.")] = "Ed25519"
+    x: Annotated[str, about("The public key, in base64url.")]
+    kid: str
+    use: Annotated[str, about("What the key is for.")] = "sig"
+    alg: Annotated[str, about("The algorithm of the signature.")] = "EdDSA"
+
+
+class Jwks(msgspec.Struct, frozen=True, kw_only=True):
+    keys: Annotated[tuple[Jwk, ...], about("The keys, newest first.")]
+
+
+_JWKS: Final = Operation(
+    id="getJwks",
+    tag="record",
+    summary="The public keys that verify the service's signatures.",
+    access=Access.PUBLIC,
+    answers={200: Jwks, 304: None},
+    answer_example={
+        "keys": [
+            {
+                "kty": "OKP",
+                "crv": "Ed25519",
+                "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+                "kid": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+                "use": "sig",
+                "alg": "EdDSA",
+            }
+        ]
+    },
+    headers=(ETAG, "Cache-Control"),
+    media=(JWKS,),
+)
+
+
+@get("/.well-known/jwks.json", opt=_JWKS.as_opt)
+async def get_jwks(request: ApiRequest, signing_keys: NamedDependency[SigningKeys]) -> Response[bytes | None]:
+    keys = Jwks(keys=tuple(Jwk(x=key.x, kid=key.kid) for key in signing_keys.published()))
+    return published(request, msgspec.json.encode(keys), media_type=JWKS)
+
+
 AREA: Final = Area(
     routes=(
+        get_jwks,
         answer_route("/api/admin/signing-keys", _LIST, _SERVICE, SigningKeyService.list),
         write_route("/api/admin/signing-keys", _ANNOUNCE, _SERVICE, SigningKeyService.announce),
         write_route("/api/admin/signing-keys/{kid:str}", _REMOVE, _SERVICE, SigningKeyService.remove, delete),
     ),
-    provide={_SERVICE: SigningKeyService},
+    provide={
+        _SERVICE: SigningKeyService,
+        "signing_keys": lambda resources: resources.stores.record.signing_keys,
+    },
 )

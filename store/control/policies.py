@@ -1,7 +1,7 @@
 """The kinds of numbered versions, and each tenant's policies as created, with those in force: a projection for the API.
 
 The flow has the versions in force in the book of each program, from the program's shard. A further kind of policy is a
-row of ``VERSION_KINDS``, its body in ``features/policy/bodies.py``, and its rules in ``api/policies/rules.py``. The
+row of ``VERSION_KINDS``, its body in ``features/policy/bodies.py``, and its rules in ``api/policies/routes.py``. The
 caps and the autonomy of a program are versions too, but no rows here: the program's shard numbers them as it decides
 their actions (``features/actions/changes.py``).
 """

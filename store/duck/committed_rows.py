@@ -72,8 +72,8 @@ class OpenCursor:
 
 
 class RowFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The filters of a list, under the names of its parameters: None is any, an empty tuple matches nothing. Instants are
-    half-open, microseconds.
+    """The filters of a list, under the names of its parameters: None is any, an empty tuple matches nothing. Instants
+    are half-open, microseconds.
     """
 
     program_ids: tuple[str, ...] | None = msgspec.field(default=None, name="programId")

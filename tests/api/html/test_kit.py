@@ -6,8 +6,22 @@ from typing import Final
 import htpy as h
 import pytest
 
-from clearhold.api.html.charts import WIDTH, Axis, Bar, Line, Point, bar_chart, line_chart
-from clearhold.api.html.page import about, columns, printed_page, section, source_of, table, tiles
+from clearhold.api.html.page import (
+    WIDTH,
+    Axis,
+    Bar,
+    Line,
+    Point,
+    about,
+    bar_chart,
+    columns,
+    line_chart,
+    printed_page,
+    section,
+    source_of,
+    table,
+    tiles,
+)
 
 HOSTILE: Final = "</style></title><script>alert(1)</script>\"'&"
 ESCAPED: Final = "&lt;/style&gt;&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&#34;&#39;&amp;"
